@@ -1,0 +1,29 @@
+"""The exceptions that speak to a person: one sentence each (what, where, what would be right)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class OptarenaError(Exception):
+    """Bad input or a bad call. The command line prints the sentence and exits with 2."""
+
+
+class WorkError(Exception):
+    """Work that was rightly asked for and failed (a full disk, say). The command line exits with 1."""
+
+
+class SuggestionError(Exception):
+    """An optimizer suggested what it may not: a wrong count, or a point outside the space."""
+
+
+class Exhausted(Exception):
+    """Raised by an optimizer that has nothing more to suggest; its study ends as `stopped early`."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """' Did you mean …?' for the nearest of the known words, or nothing when none is near."""
+    by_lower = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
