@@ -1,0 +1,68 @@
+"""optarena: which optimizer is best, on which problems, by how much, and how sure are we?"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from optarena._version import __version__
+
+if TYPE_CHECKING:
+    from optarena.errors import Exhausted, OptarenaError
+    from optarena.experiment import Experiment, use
+    from optarena.optimizer import Capabilities, Optimizer
+    from optarena.problem import Evaluation, Known, Objective, Problem, Suite, as_problem
+    from optarena.space import Space
+    from optarena.store.results import Results
+    from optarena.store.results import open_store as open
+
+__all__ = [
+    "Capabilities",
+    "Evaluation",
+    "Exhausted",
+    "Experiment",
+    "Known",
+    "Objective",
+    "Optimizer",
+    "OptarenaError",
+    "Problem",
+    "Results",
+    "Space",
+    "Suite",
+    "__version__",
+    "as_problem",
+    "open",
+    "use",
+]
+
+# Names are found when first used, so that `optarena --help` and an import cost next to nothing.
+_WHERE = {
+    "Capabilities": "optarena.optimizer",
+    "Evaluation": "optarena.problem",
+    "Exhausted": "optarena.errors",
+    "Experiment": "optarena.experiment",
+    "Known": "optarena.problem",
+    "Objective": "optarena.problem",
+    "Optimizer": "optarena.optimizer",
+    "OptarenaError": "optarena.errors",
+    "Problem": "optarena.problem",
+    "Results": "optarena.store.results",
+    "Space": "optarena.space",
+    "Suite": "optarena.problem",
+    "as_problem": "optarena.problem",
+    "open": "optarena.store.results:open_store",
+    "use": "optarena.experiment",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'optarena' has no attribute {name!r}")
+    module, _, attribute = _WHERE[name].partition(":")
+    value = getattr(importlib.import_module(module), attribute or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,69 @@
+"""Finding what others plug in: entry points of installed packages, and objects in a user's own file."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from optarena.errors import OptarenaError, nearest
+
+
+@functools.cache
+def plugins(group: str) -> dict[str, importlib.metadata.EntryPoint]:
+    """Entry points of a group by name; reading them imports nothing of the plug-in."""
+    return {entry.name: entry for entry in importlib.metadata.entry_points(group=group)}
+
+
+def file_of(reference: str, base: Path | None = None) -> Path:
+    """The file of `path/to/file.py:name`, relative to `base` (else the current directory)."""
+    return ((base or Path.cwd()) / reference.rpartition(":")[0]).resolve()
+
+
+def load_object(reference: str, base: Path | None = None) -> tuple[Any, Path]:
+    """The object that `path/to/file.py:name` names, and the file; the file runs once per process and content."""
+    attribute = reference.rpartition(":")[2]
+    path = file_of(reference, base)
+    if not path.is_file():
+        raise OptarenaError(f"{reference}: there is no file {path}")
+    digest = hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:12]
+    name = f"_optarena_user_{path.stem}_{digest}".replace("-", "_")
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        sys.path.insert(0, str(path.parent))  # a file may import its neighbours, as it may when run by itself
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            del sys.modules[name]
+            raise OptarenaError(f"{path}: could not be loaded: {type(error).__name__}: {error}") from error
+        finally:
+            sys.path.remove(str(path.parent))
+    module = sys.modules[name]
+    if not hasattr(module, attribute):
+        public = [key for key in vars(module) if not key.startswith("_")]
+        raise OptarenaError(f"{path.name} has no {attribute!r}.{nearest(attribute, public)}")
+    return getattr(module, attribute), path
+
+
+def source_hash(path: Path) -> str:
+    """What a user's file held, for the card."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def versions_of(packages: Sequence[str]) -> dict[str, str]:
+    """Installed versions of distributions, for the card."""
+    out = {}
+    for package in packages:
+        try:
+            out[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            out[package] = "not installed"
+    return out

@@ -1,0 +1,437 @@
+"""The plan: optimizers x problems x trials and a budget, as plain data; and the studies it stands for.
+
+    >>> experiment = Experiment(["RandomSearch"], "functions/sphere/d{2,5}", budget="10*D", trials=3)
+    >>> plan = experiment.plan(root=uuid.UUID(int=1))
+    >>> len(plan.studies)
+    6
+
+Ids and random streams are functions of this data and of the root alone; running lives in `runner`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import math
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from optarena import problem as problems_
+from optarena._plugins import file_of, source_hash
+from optarena.errors import OptarenaError, nearest
+from optarena.optimizer import Optimizer, check_settings, get_optimizer
+from optarena.problem import Problem
+
+if TYPE_CHECKING:
+    from optarena.store.results import Results
+
+RECORD = ("all", "improvements")
+MAX_STUDIES = 10_000_000
+
+
+class Use(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An optimizer as an experiment uses it: a registered name or a file's class, its settings, and a name for tables."""
+
+    use: str
+    settings: dict[str, Any] = {}
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        if self.name:
+            return self.name
+        base = self.use.rpartition(":")[2] if ".py:" in self.use else self.use
+        if not self.settings:
+            return base
+        return f"{base}({', '.join(f'{key}={value}' for key, value in sorted(self.settings.items()))})"
+
+    @property
+    def identity(self) -> str:
+        """What stands in a study's id: the name without directories."""
+        return Path(self.use).name if ".py:" in self.use else self.use
+
+
+def use(optimizer: str, *, name: str = "", **settings: Any) -> Use:
+    """An optimizer with settings: `use("QuasiRandom", sequence="halton")`."""
+    return Use(optimizer, settings, name)
+
+
+class Budget(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a study may spend; it ends at whichever comes first."""
+
+    evaluations: int | None = None
+    seconds: float | None = None
+    target: float | None = None
+
+
+class Study(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One optimizer on one problem, one trial: plain data that can be printed, hashed and sent to another machine."""
+
+    id: str
+    root: str
+    problem: str
+    optimizer: Use
+    trial: int
+    budget: Budget
+    batch: int = 1
+    record: str = "all"
+    version: str = "1"
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A pairing that cannot work, and why."""
+
+    optimizer: str
+    problem: str
+    reason: str
+
+
+class Plan:
+    """The studies of an experiment under one root, the pairings it refused, and what they are made of."""
+
+    def __init__(self, experiment: Experiment, root: uuid.UUID) -> None:
+        self.experiment = experiment
+        self.root = root
+        self.studies: list[Study] = []
+        self.refused: list[Refusal] = []
+        self.problems: dict[str, Problem] = {}
+        self.classes: dict[str, type[Optimizer]] = {}
+        self.sources: dict[str, str] = {}
+
+
+class Experiment:
+    """What to run. Every argument may stand in a TOML file under the same name (see `Experiment.load`).
+
+    budget: evaluations a study, a number or an expression in the dimension such as "100*D"; None with `seconds`.
+    seconds: time for suggesting, evaluating and observing, all together. target: stop when f - optimum <= target
+    (with no known optimum: when f itself reaches it). record: "all", or "improvements" only.
+    """
+
+    def __init__(
+        self,
+        optimizers: str | Use | Sequence[str | Use | Mapping[str, Any]],
+        problems: str | Problem | Sequence[str | Problem],
+        budget: int | str | None = None,
+        *,
+        seconds: float | None = None,
+        target: float | None = None,
+        trials: int = 1,
+        batch: int = 1,
+        record: str = "all",
+        seed: str | uuid.UUID | None = None,
+        base: Path | None = None,
+    ) -> None:
+        self.optimizers = [_as_use(item, i) for i, item in enumerate(_as_list(optimizers, (str, Use), "optimizers"))]
+        labels = [item.label for item in self.optimizers]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise OptarenaError(f"optimizers: {label!r} is there twice; give one of them a name of its own")
+        self.problems = _as_list(problems, (str, Problem), "problems")
+        for i, item in enumerate(self.problems):
+            if not isinstance(item, (str, Problem)):
+                raise OptarenaError(f"problems[{i}]: expected an id, a pattern or a Problem, got {item!r}")
+        if budget is None and seconds is None:
+            raise OptarenaError("budget: give evaluations (a number or an expression such as '100*D'), or seconds")
+        self.budget = budget
+        if budget is not None:
+            evaluations(budget, 1)
+        self.seconds = None if seconds is None else _positive(seconds, "seconds")
+        self.target = None if target is None else _finite(target, "target")
+        self.trials = _count(trials, "trials")
+        self.batch = _count(batch, "batch")
+        if record not in RECORD:
+            raise OptarenaError(f"record: expected {' or '.join(map(repr, RECORD))}, got {record!r}.{nearest(str(record), RECORD)}")
+        self.record = record
+        self.seed = as_root(seed) if seed is not None else None
+        self.base = base
+
+    @classmethod
+    def load(cls, path: str | Path) -> Experiment:
+        """An experiment from a TOML file; files that it names are looked up beside it."""
+        import tomllib
+
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise OptarenaError(f"{path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise OptarenaError(f"{path}: not UTF-8 ({error})") from error
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+        try:
+            return cls.from_data(data, base=path.resolve().parent)
+        except OptarenaError as error:
+            raise OptarenaError(f"{path}{_line_of(text, str(error))}: {error}") from error
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any], base: Path | None = None) -> Experiment:
+        """An experiment from the plain data of a TOML file or of `to_data`."""
+        for key in data:
+            if key not in _FIELDS:
+                raise OptarenaError(f"{key}: no such field.{nearest(key, _FIELDS)} (known: {', '.join(_FIELDS)})")
+        for key in ("optimizers", "problems"):
+            if key not in data:
+                raise OptarenaError(f"{key}: missing; give a list of {key}")
+        return cls(**data, base=base)
+
+    def to_data(self) -> dict[str, Any]:
+        """The plain data again; a Problem object is its id."""
+        out: dict[str, Any] = {
+            "optimizers": [msgspec.to_builtins(item) for item in self.optimizers],
+            "problems": [item if isinstance(item, str) else item.id for item in self.problems],
+            "trials": self.trials,
+            "batch": self.batch,
+            "record": self.record,
+        }
+        for key in ("budget", "seconds", "target"):
+            if getattr(self, key) is not None:
+                out[key] = getattr(self, key)
+        return out
+
+    def plan(self, root: uuid.UUID | None = None) -> Plan:
+        """The studies under a root (else this experiment's seed, else a fresh one), in an order that serves all fairly."""
+        plan = Plan(self, root or self.seed or uuid.uuid4())
+        for item in self.optimizers:
+            cls = get_optimizer(item.use, self.base)
+            check_settings(cls, item.label, item.settings)
+            plan.classes[item.label] = cls
+            if ".py:" in item.use:
+                plan.sources[item.label] = source_hash(file_of(item.use, self.base))
+        for given in self.problems:
+            if isinstance(given, Problem):
+                if plan.problems.get(given.id, given) is not given:
+                    raise OptarenaError(f"problems: two different problems are called {given.id!r}; give one another id")
+                plan.problems[given.id] = given
+                continue
+            for id in problems_.select(given):
+                if id not in plan.problems:
+                    built = problems_.build(id, self.base)
+                    plan.problems[built.id] = built
+        if len(plan.problems) * len(self.optimizers) * self.trials > MAX_STUDIES:
+            raise OptarenaError(f"the experiment has more than {MAX_STUDIES:,} studies: narrow it")
+        pairs = []
+        for id, problem in plan.problems.items():
+            for item in self.optimizers:
+                reason = misfit(plan.classes[item.label], problem, self)
+                if reason:
+                    plan.refused.append(Refusal(item.label, id, reason))
+                else:
+                    pairs.append((problem, item))
+        for trial in range(self.trials):
+            plan.studies.extend(self._study(plan, problem, item, trial) for problem, item in pairs)
+        return plan
+
+    def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+        limit = None if self.budget is None else evaluations(self.budget, problem.dimension)
+        identity: list[Any] = [problem.id, problem.version, item.identity, item.settings, self.batch, trial]
+        if plan.classes[item.label].capabilities.uses_budget:
+            identity.append([limit, self.seconds])
+        return Study(
+            id=str(uuid.uuid5(plan.root, canonical(identity))),
+            root=str(plan.root),
+            problem=problem.id,
+            optimizer=item,
+            trial=trial,
+            budget=Budget(limit, self.seconds, self.target),
+            batch=self.batch,
+            # baselines pool every value of random search, so it is always kept in full
+            record="all" if item.use == "RandomSearch" else self.record,
+            version=problem.version,
+        )
+
+    def run(self, store: str | Path, **options: Any) -> Results:
+        """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
+        from optarena.runner.local import run
+
+        return run(self, store, **options)
+
+
+_FIELDS = ("optimizers", "problems", "budget", "seconds", "target", "trials", "batch", "record", "seed")
+
+
+# ---- what may be paired -------------------------------------------------------------------------------------------
+
+
+def misfit(cls: type[Optimizer], problem: Problem, experiment: Experiment) -> str | None:
+    """Why this optimizer cannot work on this problem in this experiment, or None."""
+    can = cls.capabilities
+    if len(problem.objectives) > 1 and not can.several_objectives:
+        return f"takes one objective, the problem has {len(problem.objectives)}"
+    if problem.constraints and not can.constraints:
+        return f"takes no constraints, the problem has {problem.constraints}"
+    if not problem.space.continuous and not can.mixed:
+        return f"takes real parameters only, the problem has {', '.join(sorted(problem.space.types))}"
+    if experiment.batch > 1 and not can.batch:
+        return f"gives one point at a time, the batch is {experiment.batch}"
+    if can.uses_budget and experiment.budget is None:
+        return "needs to know its budget in evaluations"
+    if experiment.target is not None and len(problem.objectives) > 1:
+        return "a target needs a single objective"
+    return None
+
+
+# ---- identity and streams -------------------------------------------------------------------------------------------
+
+
+def canonical(value: Any) -> str:
+    """Equal data, equal text: sorted keys, no spaces."""
+    try:
+        return msgspec.json.encode(value, order="sorted").decode()
+    except TypeError as error:
+        raise OptarenaError(f"settings must be plain data (numbers, texts, lists, tables): {error}") from error
+
+
+def _entropy(*parts: Any) -> int:
+    return int.from_bytes(hashlib.sha256(canonical(parts).encode()).digest(), "big")
+
+
+def problem_rng(study: Study) -> np.random.Generator:
+    """The problem's stream: every optimizer meets the same draw."""
+    return np.random.default_rng(_entropy("problem", study.root, study.problem, study.version, study.trial))
+
+
+def optimizer_rng(study: Study) -> np.random.Generator:
+    """The optimizer's stream: the problem's key and its own name and settings."""
+    own = (study.optimizer.identity, study.optimizer.settings)
+    return np.random.default_rng(_entropy("optimizer", study.root, study.problem, study.version, study.trial, *own))
+
+
+def noise_key(study: Study) -> int:
+    """The key of the noise of a study's evaluations; with evaluation k as the counter it needs no state."""
+    return _entropy("noise", study.root, study.problem, study.version, study.trial) >> 128
+
+
+def noise_rng(key: int, k: int) -> np.random.Generator:
+    """The stream for evaluation k. Philox takes a position at no cost, and two positions never overlap."""
+    return np.random.Generator(np.random.Philox(key=key, counter=k << 128))
+
+
+def as_root(seed: str | uuid.UUID) -> uuid.UUID:
+    if isinstance(seed, uuid.UUID):
+        return seed
+    try:
+        return uuid.UUID(seed)
+    except (ValueError, AttributeError, TypeError):
+        raise OptarenaError(f"seed: {seed!r} is not a UUID (32 hexadecimal digits, as 'optarena run' prints it)") from None
+
+
+# ---- budgets ----------------------------------------------------------------------------------------------------------
+
+_LARGEST = 10**12
+
+
+def evaluations(budget: int | str, dimension: int) -> int:
+    """A budget in evaluations: a number, or an expression of numbers, D and + - * / // ** ( )."""
+    if isinstance(budget, bool) or not isinstance(budget, (int, str)):
+        raise OptarenaError(f"budget: expected a whole number or an expression such as '100*D', got {budget!r}")
+    if isinstance(budget, int):
+        value: float = budget
+    else:
+        try:
+            value = _compute(ast.parse(budget.strip(), mode="eval").body, dimension)
+        except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError, MemoryError):
+            raise OptarenaError(
+                f"budget: {budget!r} is not an expression of numbers, D and + - * / // ** ( ), such as '100*D'"
+            ) from None
+    if not 1 <= value <= _LARGEST:
+        raise OptarenaError(f"budget: {budget!r} gives {value:g} evaluations; it must be from 1 to {_LARGEST:g}")
+    return int(value)
+
+
+def _compute(node: ast.expr, dimension: int) -> float:
+    """Walk the few kinds of node that a budget may have: nothing is executed."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return node.value  # type: ignore[return-value]
+    if isinstance(node, ast.Name) and node.id == "D":
+        return dimension
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_compute(node.operand, dimension)
+    if isinstance(node, ast.BinOp):
+        left, right = _compute(node.left, dimension), _compute(node.right, dimension)
+        match node.op:
+            case ast.Add():
+                return left + right
+            case ast.Sub():
+                return left - right
+            case ast.Mult():
+                return left * right
+            case ast.Div():
+                return left / right
+            case ast.FloorDiv():
+                return left // right
+            case ast.Pow() if abs(left) <= 1e6 and abs(right) <= 10:
+                power = left**right
+                if isinstance(power, complex):
+                    raise ValueError
+                return power
+    raise ValueError
+
+
+# ---- reading arguments ------------------------------------------------------------------------------------------------
+
+
+def _as_list(given: Any, single: tuple[type, ...], field: str) -> list[Any]:
+    if isinstance(given, single):
+        return [given]
+    if not isinstance(given, Sequence) or isinstance(given, bytes):
+        raise OptarenaError(f"{field}: expected a list, got {given!r}")
+    if not given:
+        raise OptarenaError(f"{field}: the list is empty")
+    return list(given)
+
+
+def _as_use(item: Any, index: int) -> Use:
+    if isinstance(item, Use):
+        return item
+    if isinstance(item, str):
+        return Use(item)
+    field = f"optimizers[{index}]"
+    if not isinstance(item, Mapping):
+        raise OptarenaError(f"{field}: expected a name or a table {{use = …, settings = {{…}}}}, got {item!r}")
+    for key in item:
+        if key not in ("use", "settings", "name"):
+            raise OptarenaError(f"{field}.{key}: no such field.{nearest(str(key), ('use', 'settings', 'name'))} (known: use, settings, name)")
+    if not isinstance(item.get("use"), str):
+        raise OptarenaError(f"{field}.use: missing; name an optimizer (optarena list optimizers shows all)")
+    if not isinstance(item.get("settings", {}), Mapping):
+        raise OptarenaError(f"{field}.settings: expected a table, got {item['settings']!r}")
+    if not isinstance(item.get("name", ""), str):
+        raise OptarenaError(f"{field}.name: expected a text, got {item['name']!r}")
+    return Use(item["use"], dict(item.get("settings", {})), item.get("name", ""))
+
+
+def _count(value: Any, field: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**9:
+        raise OptarenaError(f"{field}: expected a whole number of at least 1, got {value!r}")
+    return value
+
+
+def _finite(value: Any, field: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise OptarenaError(f"{field}: expected a number, got {value!r}")
+    return float(value)
+
+
+def _positive(value: Any, field: str) -> float:
+    number = _finite(value, field)
+    if number <= 0:
+        raise OptarenaError(f"{field}: expected a number above 0, got {value!r}")
+    return number
+
+
+def _line_of(text: str, message: str) -> str:
+    """' line 7' of the field that a message begins with, where the text shows it."""
+    field = message.split(":")[0].split("[")[0].split(".")[0]
+    for number, line in enumerate(text.splitlines(), start=1):
+        head = line.strip().strip("[]").split("=")[0].strip().strip('"').split(".")[0]
+        if field and head == field:
+            return f" line {number}"
+    return ""

@@ -1,0 +1,139 @@
+"""The optimizer's contract and the registry of optimizers. The loop that drives one lives in `runner`.
+
+    class Halving(optarena.Optimizer):
+        def suggest(self, n):
+            return [...]            # n points: dicts, one value a parameter
+        def observe(self, X, y):
+            ...                     # X: points as suggested, y: (n, m) to be minimised, NaN where an evaluation failed
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from optarena._plugins import load_object, plugins
+from optarena.errors import OptarenaError, nearest
+from optarena.space import Array, Point, Space
+
+
+class Capabilities(msgspec.Struct, frozen=True):
+    """What an optimizer can do. A pairing that asks for more is refused when planning."""
+
+    batch: bool = True
+    """May be asked for several points at once."""
+    unsuggested: bool = True
+    """May be told of points that it never suggested."""
+    mixed: bool = True
+    """Takes integers, bools, categories and ordinals as well as reals."""
+    several_objectives: bool = False
+    constraints: bool = False
+    """Takes constraint violations, as a third argument of `observe`: (n, k), feasible where <= 0."""
+    array_native: bool = False
+    """Speaks the matrix form of a space (see `optarena.space`) instead of dicts."""
+    uses_budget: bool = False
+    """Takes `budget`, the number of evaluations to come, as a keyword; its studies cannot be extended."""
+    adaptive: bool = True
+    """Its suggestions depend on what it observed. Where they do not, suggestions may be drawn ahead."""
+    own_process: bool = False
+    """Leaves something behind (threads, global state), so each study gets a process of its own."""
+    failures: Literal["native", "skipped", "worst"] = "native"
+    """How it tells its library that an evaluation failed."""
+
+
+class Optimizer:
+    """Subclass it, define `suggest` and (if it learns) `observe`. Settings are keyword arguments of `__init__`."""
+
+    capabilities: Capabilities = Capabilities()
+    packages: tuple[str, ...] = ()
+    """Distributions whose versions are kept with each study."""
+
+    def __init__(self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None) -> None:
+        self.space = space
+        self.objectives = objectives
+        self.rng = rng if rng is not None else np.random.default_rng()
+
+    def suggest(self, n: int) -> Sequence[Point] | Array:
+        raise NotImplementedError(f"{type(self).__name__} does not define suggest(n)")
+
+    def observe(self, X: Any, y: Array) -> None:
+        """Learn; the default learns nothing."""
+
+    def close(self) -> None:
+        """Called once at the end of a study, however it ended."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A registered optimizer, known without importing it."""
+
+    name: str
+    target: str
+    library: str = "optarena"
+    extra: str | None = None
+    needs: str | None = None
+    """The module whose absence means that the extra is not installed."""
+
+    @property
+    def installed(self) -> bool:
+        return self.needs is None or importlib.util.find_spec(self.needs) is not None
+
+
+BUILT_IN = {
+    entry.name: entry
+    for entry in (
+        Entry("RandomSearch", "optarena.optimizers.random_search:RandomSearch"),
+        Entry("QuasiRandom", "optarena.optimizers.quasi_random:QuasiRandom", library="scipy"),
+    )
+}
+
+
+def entries() -> list[Entry]:
+    """Every optimizer that is registered: ours, then those plugged in by the entry point `optarena.optimizers`."""
+    others = [
+        Entry(name, entry.value, library=entry.dist.name if entry.dist else "?")
+        for name, entry in sorted(plugins("optarena.optimizers").items())
+        if name not in BUILT_IN
+    ]
+    return [*BUILT_IN.values(), *others]
+
+
+def get_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
+    """The class behind a registered name or behind `path/to/my.py:MyOptimizer`."""
+    if ".py:" in name:
+        found, _ = load_object(name, base)
+        where = name
+    else:
+        where = f"optimizer {name!r}"
+        entry = BUILT_IN.get(name) or {e.name: e for e in entries()}.get(name)
+        if entry is None:
+            known = [e.name for e in entries()]
+            raise OptarenaError(
+                f"no optimizer named {name!r}.{nearest(name, known)} (optarena list optimizers shows all {len(known)})"
+            )
+        if not entry.installed:
+            raise OptarenaError(f"{name} needs the extra {entry.extra!r}: pip install 'optarena[{entry.extra}]'")
+        module, _, attribute = entry.target.partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+    if not (isinstance(found, type) and issubclass(found, Optimizer)):
+        raise OptarenaError(f"{where}: {found!r} is not a subclass of optarena.Optimizer")
+    return found
+
+
+def check_settings(cls: type[Optimizer], name: str, settings: dict[str, Any]) -> None:
+    """Refuse a setting that the class does not have, before anything runs."""
+    signature = inspect.signature(cls.__init__)
+    if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        return
+    reserved = {"self", "space", "objectives", "rng", "budget"}
+    known = [key for key in signature.parameters if key not in reserved]
+    for key in settings:
+        if key not in known:
+            listed = f"it has {', '.join(known)}" if known else "it has none"
+            raise OptarenaError(f"optimizer {name!r} has no setting {key!r}.{nearest(key, known)} ({listed})")

@@ -1,0 +1,1 @@
+"""A module per library; `optarena.optimizer` finds them."""

@@ -1,0 +1,44 @@
+"""Quasi-random search: a low-discrepancy sequence through the unit cube (scipy.stats.qmc)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optarena.errors import OptarenaError
+from optarena.optimizer import Capabilities, Optimizer
+from optarena.space import Array, Space
+
+SEQUENCES = ("sobol", "halton")
+
+
+class QuasiRandom(Optimizer):
+    """Sobol' (default) or Halton points, scrambled by the study's seed; suggests what fills the space, learns nothing."""
+
+    capabilities = Capabilities(several_objectives=True, constraints=True, array_native=True, adaptive=False)
+    packages = ("scipy",)
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        objectives: int = 1,
+        rng: np.random.Generator | None = None,
+        sequence: str = "sobol",
+        scramble: bool = True,
+    ) -> None:
+        super().__init__(space, objectives=objectives, rng=rng)
+        if sequence not in SEQUENCES:
+            raise OptarenaError(f"QuasiRandom: sequence must be one of {', '.join(SEQUENCES)}, got {sequence!r}")
+        from scipy.stats import qmc
+
+        engine: Any
+        if sequence == "sobol":
+            engine = qmc.Sobol(space.dimension, scramble=scramble, rng=self.rng, bits=62)
+        else:
+            engine = qmc.Halton(space.dimension, scramble=scramble, rng=self.rng)
+        self._engine = engine
+
+    def suggest(self, n: int) -> Array:
+        return self.space.from_unit(self._engine.random(n))

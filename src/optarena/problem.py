@@ -1,0 +1,298 @@
+"""Problems, what is known of them, and the suites that hold them. Running them lives in `runner`.
+
+    >>> from optarena import as_problem
+    >>> @as_problem({"x": {"type": "real", "space": "linear", "range": [-5, 5]}}, optimum=0.0)
+    ... def parabola(x):
+    ...     return x["x"] ** 2
+    >>> parabola.evaluate({"x": 2.0})
+    4.0
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from optarena import _patterns
+from optarena._plugins import load_object, plugins
+from optarena.errors import OptarenaError, nearest
+from optarena.space import Array, Point, Space
+
+
+class Objective(msgspec.Struct, frozen=True):
+    """A name and a sense. Values are kept in this sense; optimizers always see the minimised form."""
+
+    name: str = "value"
+    sense: Literal["min", "max"] = "min"
+
+
+class Known(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known beforehand, in the objectives' own senses; None where it is not."""
+
+    optimum: tuple[float, ...] | None = None
+    best_known: tuple[float, ...] | None = None
+    front: tuple[tuple[float, ...], ...] | None = None
+    ideal: tuple[float, ...] | None = None
+    nadir: tuple[float, ...] | None = None
+
+
+class Evaluation(msgspec.Struct):
+    """What one evaluation gave: objectives the optimizer may see, violations (<= 0 is feasible), hidden metrics."""
+
+    values: Sequence[float]
+    violations: Sequence[float] = ()
+    metrics: Mapping[str, float] = {}
+
+
+class Problem:
+    """The contract. A subclass sets the attributes below and defines `evaluate`, or `evaluate_matrix` too.
+
+    `evaluate(x)` takes a dict and returns an Evaluation, a number, or a sequence with one number an objective.
+    An array-native problem (`array_native = True`, no constraints, no hidden metrics) also takes the matrix
+    form of a batch in `evaluate_matrix(X)` and returns an (n,) or (n, m) array; it must give the same values.
+    A `noisy` problem takes a random generator as a second argument of `evaluate`: it is keyed by the root, the
+    problem, the trial and the number of the evaluation, so noise needs no state.
+    """
+
+    id: str = ""
+    version: str = "1"
+    space: Space
+    objectives: tuple[Objective, ...] = (Objective(),)
+    constraints: int = 0
+    metrics: tuple[str, ...] = ()
+    known: Known = Known()
+    suite: str = ""
+    function: str = ""
+    instance: int | None = None
+    stateless: bool = True
+    array_native: bool = False
+    noisy: bool = False
+    own_process: bool = False
+    packages: tuple[str, ...] = ()
+    source: Path | None = None
+
+    @property
+    def dimension(self) -> int:
+        return self.space.dimension
+
+    def evaluate(self, x: Point) -> Any:
+        raise NotImplementedError
+
+    def evaluate_matrix(self, X: Array) -> Array:
+        raise NotImplementedError
+
+    def reset(self, rng: np.random.Generator) -> None:
+        """Called once before a study. The stream depends on (root, problem, trial): every optimizer meets the same draw."""
+
+    def close(self) -> None:
+        """Called once after a study."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}>"
+
+
+class FunctionProblem(Problem):
+    """A Python function with a space: made by `as_problem`, and callable like the function itself."""
+
+    def __init__(self, function: Callable[..., Any], space: Mapping[str, Any] | Space, **facts: Any) -> None:
+        self.call = function
+        self.space = Space(space)
+        self.id = facts.pop("id", None) or getattr(function, "__name__", type(function).__name__).strip("<>")
+        self.function = self.id
+        senses = facts.pop("sense", None)
+        if senses is not None:
+            names = [senses] if isinstance(senses, str) else list(senses)
+            facts["objectives"] = ["value"] if len(names) == 1 else [str(i + 1) for i in range(len(names))]
+            facts["objectives"] = [
+                Objective(name, sense) for name, sense in zip(facts["objectives"], names, strict=True)
+            ]
+        self.objectives = _objectives(facts.pop("objectives", (Objective(),)))
+        optimum = facts.pop("optimum", None)
+        if optimum is not None:
+            facts["known"] = Known(optimum=tuple(float(v) for v in np.atleast_1d(optimum)))
+        for name, value in facts.items():
+            if name not in _FACTS:
+                raise OptarenaError(f"as_problem: unknown fact {name!r}.{nearest(name, _FACTS)} (known: {', '.join(_FACTS)})")
+            setattr(self, name, tuple(value) if name in ("metrics", "packages") else value)
+
+    def evaluate(self, *args: Any) -> Any:
+        return self.call(*args)
+
+    __call__ = evaluate
+
+
+_FACTS = (
+    "id sense objectives optimum known version constraints metrics noisy stateless own_process packages instance".split()
+)
+
+
+def _objectives(given: Iterable[Objective | str]) -> tuple[Objective, ...]:
+    out = tuple(Objective(item) if isinstance(item, str) else item for item in given)
+    for objective in out:
+        if objective.sense not in ("min", "max"):
+            raise OptarenaError(f"objective {objective.name!r}: sense must be 'min' or 'max', got {objective.sense!r}")
+    if not out or len({objective.name for objective in out}) < len(out):
+        raise OptarenaError("objectives: at least one is needed, and each needs a name of its own")
+    return out
+
+
+def as_problem(space: Mapping[str, Any] | Space, **facts: Any) -> Callable[[Callable[..., Any]], FunctionProblem]:
+    """Make a problem of a function that takes a dict of parameters.
+
+    Facts: `sense` ('min' or 'max', or a list of them: one an objective), `objectives`, `optimum`, `known`,
+    `constraints` (how many violations the returned Evaluation carries), `metrics` (hidden ones, by name),
+    `noisy` (the function takes a generator as second argument), `stateless`, `version`, `id`.
+    """
+    return lambda function: FunctionProblem(function, space, **facts)
+
+
+def as_evaluation(result: Any, problem: Problem) -> Evaluation:
+    """What `evaluate` returned, in one form; TypeError or ValueError says what was wrong with it."""
+    if isinstance(result, Evaluation):
+        evaluation = result
+    elif isinstance(result, (float, int, np.floating, np.integer)) and not isinstance(result, bool):
+        evaluation = Evaluation((result,))
+    else:
+        array = np.asarray(result)
+        if array.dtype.kind not in "fiu" or array.ndim > 1:
+            raise TypeError(f"evaluate returned {str(result)[:60]!r} ({type(result).__name__}), not a number")
+        evaluation = Evaluation(np.atleast_1d(array).tolist())
+    wanted = len(problem.objectives)
+    if len(evaluation.values) != wanted:
+        raise ValueError(f"evaluate returned {len(evaluation.values)} values, the problem has {wanted} objectives")
+    if len(evaluation.violations) != problem.constraints:
+        raise ValueError(
+            f"evaluate returned {len(evaluation.violations)} violations, the problem has {problem.constraints} constraints"
+        )
+    if problem.metrics or evaluation.metrics:
+        unknown = set(evaluation.metrics) ^ set(problem.metrics)
+        if unknown:
+            raise ValueError(f"evaluate returned metrics {sorted(evaluation.metrics)}, declared are {sorted(problem.metrics)}")
+    evaluation.values = [float(value) for value in evaluation.values]
+    evaluation.violations = [float(value) for value in evaluation.violations]
+    evaluation.metrics = {name: float(value) for name, value in evaluation.metrics.items()}
+    if any(math.isnan(value) for value in evaluation.violations):
+        raise ValueError("evaluate returned a violation that is nan")
+    return evaluation
+
+
+# ---- suites ---------------------------------------------------------------------------------------------------------
+
+
+class Suite:
+    """A named family of problems. `ids` lists without building; `build` makes one; `contains` may know more than `ids`
+    lists (any instance of bbob, say, where `ids` names the usual fifteen)."""
+
+    name: str = ""
+    summary: str = ""
+
+    def ids(self) -> Iterator[str]:
+        raise NotImplementedError
+
+    def contains(self, id: str) -> bool:
+        return id in set(self.ids())
+
+    def build(self, id: str) -> Problem:
+        raise NotImplementedError
+
+
+BUILT_IN_SUITES = {
+    "functions": "optarena.problems.functions:FunctionsSuite",
+    "bbob": "optarena.problems.bbob:BbobSuite",
+}
+
+
+def suite_names() -> list[str]:
+    """Every suite that is installed, built in or plugged in by the entry point `optarena.problems`."""
+    return [*BUILT_IN_SUITES, *sorted(set(plugins("optarena.problems")) - set(BUILT_IN_SUITES))]
+
+
+def get_suite(name: str) -> Suite:
+    """A suite by its name."""
+    if name in BUILT_IN_SUITES:
+        module, _, attribute = BUILT_IN_SUITES[name].partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+    else:
+        entries = plugins("optarena.problems")
+        if name not in entries:
+            known = suite_names()
+            raise OptarenaError(f"no suite named {name!r}.{nearest(name, known)} (optarena list problems shows all)")
+        found = entries[name].load()
+    suite: Suite = found() if isinstance(found, type) else found
+    return suite
+
+
+def select(pattern: str) -> list[str]:
+    """The ids that a pattern stands for, in the suite's order, without building a problem.
+
+    `bbob/f{1..3}/d5/*` selects; `functions/sphere` (fewer segments) selects all below; `my.py:problem` is itself.
+    """
+    if is_file(pattern):
+        return [pattern]
+    out: dict[str, None] = {}
+    for text in _patterns.expand_braces(pattern):
+        text = text.strip("/")
+        if not text:
+            raise OptarenaError(f"pattern {pattern!r} selects nothing: give a suite, as in 'functions/sphere/d2'")
+        head = text.split("/")[0]
+        if _patterns.has_glob(head):
+            names = [name for name in suite_names() if _patterns.matches(head, name)]
+            if not names:
+                raise OptarenaError(f"no suite matches {head!r} (optarena list problems shows all)")
+        else:
+            names = [head]
+        found = False
+        for name in names:
+            suite = get_suite(name)
+            if not _patterns.has_glob(text) and suite.contains(text):
+                chosen: Iterable[str] = [text]
+            else:
+                chosen = (id for id in suite.ids() if _patterns.matches(text, id))
+            for id in chosen:
+                found = True
+                out[id] = None
+        if not found:
+            raise OptarenaError(f"no problem matches {text!r}.{_nearest_id(text, names)} (optarena list problems shows all)")
+    return list(out)
+
+
+def _nearest_id(text: str, names: Sequence[str]) -> str:
+    known = [id for name in names for id in get_suite(name).ids()]
+    return nearest(text, known) or nearest(text, {"/".join(id.split("/")[: text.count("/") + 1]) for id in known})
+
+
+def build(id: str, base: Path | None = None) -> Problem:
+    """The problem of an id; a user's file is looked up relative to `base` (else the current directory)."""
+    if is_file(id):
+        return _from_file(id, base)
+    suite = get_suite(id.split("/")[0])
+    if not suite.contains(id):
+        raise OptarenaError(f"no problem {id!r}.{_nearest_id(id, [id.split('/')[0]])} (optarena list problems shows all)")
+    problem = suite.build(id)
+    problem.id, problem.suite = id, suite.name
+    return problem
+
+
+def is_file(id: str) -> bool:
+    """Whether an id names an object in a user's file: `path/to/my.py:problem`."""
+    return ".py:" in id
+
+
+def _from_file(id: str, base: Path | None) -> Problem:
+    found, path = load_object(id, base)
+    if isinstance(found, type) and issubclass(found, Problem):
+        found = found()
+    if not isinstance(found, Problem):
+        raise OptarenaError(
+            f"{id}: {type(found).__name__} is not a problem; decorate the function with @optarena.as_problem(space)"
+        )
+    # the name without directories, so that a store can move from one machine to another
+    found.id = f"{path.name}:{id.rpartition(':')[2]}"
+    found.source = path
+    return found

@@ -1,0 +1,1 @@
+"""A module per suite; `optarena.problem` finds them."""

@@ -1,0 +1,136 @@
+"""What a study writes, by its policy: every evaluation, or only those that improve. Time is charged here too."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from optarena.problem import Evaluation, Problem
+from optarena.space import Array
+from optarena.store.journal import Journal
+from optarena.store.records import Count, Number, Rows, number, numbers
+
+COUNT_SECONDS = 1.0
+MESSAGE_LENGTH = 500
+
+
+class Recorder:
+    """Writes the rows of one study. `best` is the least feasible value so far, minimised; `spent` the nanoseconds charged.
+
+    `charge(i, wall, cpu)` adds to the costs that ride on the next line: i = 0 suggesting, 2 evaluating, 4 observing.
+    """
+
+    def __init__(self, journal: Journal, handle: int, problem: Problem, policy: str) -> None:
+        self.journal = journal
+        self.handle = handle
+        self.problem = problem
+        self.everything = policy == "all"
+        self.signs = np.array([-1.0 if o.sense == "max" else 1.0 for o in problem.objectives])
+        self.best = math.inf
+        self.spent = 0
+        self._costs = [0, 0, 0, 0, 0, 0]
+        self._archive = np.empty((0, len(problem.objectives)))
+        self._next_count = time.monotonic() + COUNT_SECONDS
+
+    def charge(self, phase: int, wall: int, cpu: int) -> None:
+        costs = self._costs
+        costs[phase] += wall
+        costs[phase + 1] += cpu
+        self.spent += wall
+
+    def pending(self) -> list[int]:
+        """The costs since the last line, for the next one."""
+        costs, self._costs = self._costs, [0, 0, 0, 0, 0, 0]
+        return costs
+
+    # ---- an array-native batch ---------------------------------------------------------------------------------------
+
+    def matrix(self, k: int, rows: list[list[Any]], values: Array) -> None:
+        """Record evaluations k, k+1, …: a matrix of values, no constraints and no hidden metrics; NaN is a failure."""
+        if self.everything:
+            y, failures = self._plain(values)
+            self.journal.write(Rows(self.handle, k, rows, y, self.pending(), failures))
+            if values.shape[1] == 1:
+                least = float(values.min()) if self.signs[0] > 0 else -float(values.max())
+                if least != least:  # a NaN hides the rest
+                    least = float(np.nanmin(np.append(values[:, 0] * self.signs[0], np.inf)))
+                if least < self.best:
+                    self.best = least
+            return
+        for i in self._kept(values):
+            y, failures = self._plain(values[i : i + 1])
+            self.journal.write(Rows(self.handle, k + i, [rows[i]], y, self.pending(), failures))
+
+    def _plain(self, values: Array) -> tuple[list[list[Number]], dict[int, tuple[str, str]]]:
+        y = values.tolist()
+        if math.isfinite(sum(map(sum, y))):
+            return y, {}
+        bad = np.flatnonzero(np.isnan(values).any(axis=1)).tolist()
+        return [numbers(row) for row in y], {i: ("nan", "evaluate returned nan") for i in bad}
+
+    def _kept(self, values: Array) -> list[int]:
+        """Which rows of a matrix improve on what was seen before them, or failed."""
+        if values.shape[1] > 1:
+            return [i for i, row in enumerate(values) if self._improves(row.tolist(), True, False)]
+        y = values[:, 0] * self.signs[0]
+        failed = np.isnan(y)
+        y = np.where(failed, np.inf, y)
+        before = np.minimum.accumulate(np.concatenate(([self.best], y)))
+        self.best = float(before[-1])
+        return np.flatnonzero((y < before[:-1]) | failed).tolist()
+
+    # ---- one evaluation ----------------------------------------------------------------------------------------------
+
+    def single(self, k: int, row: list[Any], evaluation: Evaluation | None, status: str, message: str) -> None:
+        """Record evaluation k, whatever it gave."""
+        problem = self.problem
+        if evaluation is None:
+            values: list[Number] = [None] * len(problem.objectives)
+            kept = True
+        else:
+            values = numbers(evaluation.values)
+            feasible = all(v <= 0 for v in evaluation.violations)
+            improved = status == "ok" and self._improves(list(evaluation.values), feasible, bool(problem.metrics))
+            kept = improved or status != "ok"
+        if not (kept or self.everything):
+            return
+        record = Rows(self.handle, k, [row], [values], self.pending())
+        if status != "ok":
+            record.f = {0: (status, message[:MESSAGE_LENGTH])}
+        if evaluation is not None:
+            if problem.constraints:
+                record.v = [numbers(evaluation.violations)]
+            if problem.metrics:
+                record.m = [[number(evaluation.metrics[name]) for name in problem.metrics]]
+        self.journal.write(record)
+
+    def _improves(self, values: list[float], feasible: bool, ties: bool) -> bool:
+        """Strictly better than all before, entering the archive, or (where metrics hide) a tie; keeps `best` and archive."""
+        if not feasible or any(map(math.isnan, values)):
+            return False
+        if len(values) == 1:
+            value = -values[0] if self.signs[0] < 0 else values[0]
+            if value < self.best:
+                self.best = value
+                return True
+            return ties and value == self.best
+        if self.everything:
+            return True
+        y = np.array(values) * self.signs
+        if ((self._archive <= y).all(axis=1)).any():
+            return ties and bool((self._archive == y).all(axis=1).any())
+        keep = ~(y <= self._archive).all(axis=1)
+        self._archive = np.vstack([self._archive[keep], y])
+        return True
+
+    # ---- between batches -----------------------------------------------------------------------------------------------
+
+    def beat(self, k: int) -> None:
+        """A counter line each second where only improvements are kept, and the disk's due; outside timed sections."""
+        if not self.everything and time.monotonic() >= self._next_count:
+            self._next_count = time.monotonic() + COUNT_SECONDS
+            self.journal.write(Count(self.handle, k, self.pending()))
+        self.journal.sync_if_due()

@@ -1,0 +1,164 @@
+"""Journals: append-only files of JSON lines, each written by one process life and never reopened.
+
+Acknowledged means that `write()` returned: the line survives the death of any process. fsync comes about every
+second, from outside timed sections, and at a study's end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from optarena._plugins import source_hash, versions_of
+from optarena._version import __version__
+from optarena.errors import OptarenaError, WorkError
+from optarena.problem import Problem
+from optarena.store.records import (
+    FORMAT_VERSION,
+    End,
+    Header,
+    ProblemCard,
+    Record,
+    Start,
+)
+
+_encode = msgspec.json.Encoder().encode
+SYNC_SECONDS = 1.0
+
+
+class Journal:
+    """Writes one journal. Every method writes whole lines, a `write()` each."""
+
+    def __init__(self, directory: Path, environment: dict[str, Any]) -> None:
+        host = re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())[:40] or "host"
+        self.path = directory / f"{host}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        try:
+            self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise OptarenaError(f"cannot write to {directory}: {error.strerror}") from error
+        self._size = 0
+        self._dirty = False
+        self._next_sync = 0.0
+        self._cards: set[str] = set()
+        self._studies = 0
+        self._broken = False
+        self.write(Header(FORMAT_VERSION, __version__, host, os.getpid(), time.time(), environment))
+
+    def write(self, record: Record) -> None:
+        """Append one line; a full disk leaves no torn line behind and is told as such."""
+        if self._broken:  # the error was raised where it happened; what follows it has nowhere to go
+            return
+        line = _encode(record) + b"\n"
+        try:
+            written = os.write(self._fd, line)
+            while written < len(line):  # a full disk may take a part; the next try then says so
+                written += os.write(self._fd, line[written:])
+        except OSError as error:
+            self._broken = True
+            os.ftruncate(self._fd, self._size)
+            raise WorkError(
+                f"cannot write to {self.path}: {error.strerror}. What was evaluated before is safe;"
+                " make room and give the same command again"
+            ) from error
+        self._size += len(line)
+        self._dirty = True
+
+    def start(self, start: Start, card: ProblemCard) -> int:
+        """Write a study's card (the problem's once a journal) and return its number."""
+        if card.hash not in self._cards:
+            self.write(card)
+            self._cards.add(card.hash)
+        start.s = self._studies
+        self._studies += 1
+        self.write(start)
+        return start.s
+
+    def end(self, end: End) -> None:
+        self.write(end)
+        self.sync()
+
+    def sync_if_due(self) -> None:
+        now = time.monotonic()
+        if self._dirty and now >= self._next_sync:
+            self.sync()
+            self._next_sync = now + SYNC_SECONDS
+
+    def sync(self) -> None:
+        if self._dirty and not self._broken:
+            os.fsync(self._fd)
+            self._dirty = False
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            self.sync()
+            os.close(self._fd)
+            self._fd = -1
+
+
+def problem_card(problem: Problem) -> ProblemCard:
+    """What scoring needs of a problem, so that views import no problem; equal cards have equal hashes."""
+    card = ProblemCard(
+        hash="",
+        id=problem.id,
+        version=problem.version,
+        space=problem.space.config,
+        dimension=problem.dimension,
+        objectives=problem.objectives,
+        suite=problem.suite,
+        function=problem.function,
+        instance=problem.instance,
+        constraints=problem.constraints,
+        metrics=problem.metrics,
+        known=problem.known,
+        stateless=problem.stateless,
+        noisy=problem.noisy,
+        versions=versions_of(problem.packages),
+        source=source_hash(problem.source) if problem.source is not None else None,
+    )
+    card.hash = hashlib.sha256(_encode(card)).hexdigest()[:16]
+    return card
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+def read_lines(path: Path, decode: Callable[[bytes], T]) -> list[tuple[int, T]]:
+    """The whole lines of a journal, each with its place in the file; a torn last line is dropped.
+
+    A journal of a newer format is refused; a line that cannot be read is named.
+    """
+    data = path.read_bytes()
+    end = data.rfind(b"\n")
+    out: list[tuple[int, T]] = []
+    position = 0
+    for number, line in enumerate(data[:end].split(b"\n") if end >= 0 else (), start=1):
+        if number == 1:
+            _refuse_newer(path, line)
+        try:
+            out.append((position, decode(line)))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise OptarenaError(f"{path} line {number}: not a line of a journal ({error})") from error
+        position += len(line) + 1
+    return out
+
+
+def _refuse_newer(path: Path, line: bytes) -> None:
+    try:
+        version = int(msgspec.json.decode(line)["version"])
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
+        return
+    if version > FORMAT_VERSION:
+        raise OptarenaError(
+            f"{path} has format {version}, this optarena reads up to {FORMAT_VERSION}: pip install --upgrade optarena"
+        )

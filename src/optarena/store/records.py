@@ -1,0 +1,124 @@
+"""The lines of a journal, as data. `journal` writes and reads them; `results` makes tables of them.
+
+A line is one JSON object; `t` tells its kind. Non-finite numbers are the texts "inf", "-inf", "nan"; null means absent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from optarena.experiment import Budget
+from optarena.problem import Known, Objective
+
+FORMAT_VERSION = 1
+
+Number: TypeAlias = float | str | None
+
+
+class Header(msgspec.Struct, tag_field="t", tag="journal"):
+    """The first line of a journal: which format, and the environment of the one process that writes it."""
+
+    version: int
+    optarena: str
+    host: str
+    pid: int
+    time: float
+    environment: dict[str, Any]
+
+
+class ProblemCard(msgspec.Struct, tag_field="t", tag="problem", omit_defaults=True):
+    """All that scoring needs of a problem, written once a journal before the first study that refers to it by `hash`."""
+
+    hash: str
+    id: str
+    version: str
+    space: dict[str, dict[str, Any]]
+    dimension: int
+    objectives: tuple[Objective, ...] = (Objective(),)
+    suite: str = ""
+    function: str = ""
+    instance: int | None = None
+    constraints: int = 0
+    metrics: tuple[str, ...] = ()
+    known: Known = Known()
+    stateless: bool = True
+    noisy: bool = False
+    versions: dict[str, str] = {}
+    source: str | None = None
+
+
+class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
+    """A study begins; `s` is its number in this journal's later lines."""
+
+    s: int
+    study: str
+    problem: str
+    optimizer: str
+    use: str
+    trial: int
+    root: str
+    time: float
+    budget: Budget
+    batch: int = 1
+    attempt: int = 0
+    settings: dict[str, Any] = {}
+    record: str = "all"
+    versions: dict[str, str] = {}
+    source: str | None = None
+
+
+class Rows(msgspec.Struct, tag_field="t", tag="e", omit_defaults=True):
+    """Evaluations k, k+1, … of study s: points, objective values in their own senses, and what they cost.
+
+    `w`: nanoseconds, wall and CPU, of suggesting, of evaluating, and of the observe before this line.
+    `f`: row -> (status, message) of those that failed. `v`: violations. `m`: hidden metrics, in the card's order.
+    """
+
+    s: int
+    k: int
+    x: list[list[Any]]
+    y: list[list[Number]]
+    w: list[int]
+    f: dict[int, tuple[str, str]] = {}
+    v: list[list[Number]] = []
+    m: list[list[Number]] = []
+
+
+class Count(msgspec.Struct, tag_field="t", tag="count", omit_defaults=True):
+    """Study s has made k evaluations, of which only improvements are kept; `w` is what they cost since the last line."""
+
+    s: int
+    k: int
+    w: list[int]
+
+
+class End(msgspec.Struct, tag_field="t", tag="end", omit_defaults=True):
+    """A study ended: done, stopped early, failed, timed out or interrupted, after so many evaluations."""
+
+    s: int
+    status: str
+    evaluations: int
+    time: float
+    w: list[int]
+    reason: str = ""
+    detail: str = ""
+
+
+Record: TypeAlias = Header | ProblemCard | Start | Rows | Count | End
+
+STATUSES = ("done", "stopped early", "failed", "timed out", "interrupted")
+
+
+def number(value: float) -> Number:
+    """A float as JSON can hold it."""
+    if math.isfinite(value):
+        return value
+    return "nan" if value != value else ("inf" if value > 0 else "-inf")
+
+
+def numbers(row: Iterable[float]) -> list[Number]:
+    return [number(value) for value in row]

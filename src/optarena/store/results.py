@@ -1,0 +1,353 @@
+"""What a store holds, as tables and ragged arrays. Reading imports no problem and no optimizer, and executes nothing.
+
+    >>> results = optarena.open("results")          # doctest: +SKIP
+    >>> results.studies                             # a Polars frame, a row a study
+    >>> results.filter(optimizer="CMA-ES").traces().best_so_far()
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import socket
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from optarena.store import RunFile, Store
+from optarena.store.reading import ROW_STATUSES, Attempt, Columns, read_columns
+from optarena.traces import Traces, first_argmin
+
+SCHEMA = {
+    "study": pl.String,
+    "optimizer": pl.String,
+    "problem": pl.String,
+    "suite": pl.String,
+    "function": pl.String,
+    "dimension": pl.Int64,
+    "instance": pl.Int64,
+    "trial": pl.Int64,
+    "status": pl.String,
+    "reason": pl.String,
+    "evaluations": pl.Int64,
+    "budget": pl.Int64,
+    "budget_seconds": pl.Float64,
+    "batch": pl.Int64,
+    "sense": pl.String,
+    "best": pl.Float64,
+    "best_evaluation": pl.Int64,
+    "optimum": pl.Float64,
+    "failures": pl.Int64,
+    "suggest_seconds": pl.Float64,
+    "evaluate_seconds": pl.Float64,
+    "observe_seconds": pl.Float64,
+    "cpu_seconds": pl.Float64,
+    "record": pl.String,
+    "attempt": pl.Int64,
+    "conflicts": pl.Int64,
+    "root": pl.String,
+    "started": pl.Float64,
+    "ended": pl.Float64,
+}
+
+
+def open_store(path: str | Path) -> Results:
+    """Read a store as it is now; a run may go on meanwhile."""
+    store = Store(path)
+    store.must_exist()
+    return Results(store.path, read_columns(store.journals), store.runs())
+
+
+class Results:
+    """A snapshot of a store. `.studies` has a row for every study that was begun or planned."""
+
+    def __init__(self, path: Path, columns: Columns, runs: Sequence[RunFile]) -> None:
+        self.path = path
+        self.runs = list(runs)
+        self._columns = columns
+        newest: dict[str, int] = {}
+        for i, attempt in enumerate(columns.attempts):
+            old = newest.get(attempt.start.study)
+            if old is None or attempt.start.attempt > columns.attempts[old].start.attempt:
+                newest[attempt.start.study] = i
+        self._attempts = list(newest.values())
+
+    def __repr__(self) -> str:
+        return f"<Results {self.path}: {self.studies.height} studies>"
+
+    # ---- tables ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def studies(self) -> pl.DataFrame:
+        """A row a study: who, on what, how it ended, how much it spent, and the best it found."""
+        rows = [self._facts(self._columns.attempts[i]) for i in self._attempts]
+        frame = pl.DataFrame(rows, schema={key: kind for key, kind in SCHEMA.items() if key not in _REDUCED})
+        frame = frame.with_columns(**self._reductions()).select(list(SCHEMA))
+        missing = self._missing()
+        return pl.concat([frame, missing]) if missing.height else frame
+
+    def _facts(self, attempt: Attempt) -> dict[str, Any]:
+        start, card = attempt.start, attempt.card
+        status, reason, ended = _status(attempt)
+        single = len(card.objectives) == 1
+        return {
+            "study": start.study,
+            "optimizer": start.optimizer,
+            "problem": card.id,
+            "suite": card.suite,
+            "function": card.function,
+            "dimension": card.dimension,
+            "instance": card.instance,
+            "trial": start.trial,
+            "status": status,
+            "reason": reason,
+            "budget": start.budget.evaluations,
+            "budget_seconds": start.budget.seconds,
+            "batch": start.batch,
+            "sense": card.objectives[0].sense if single else None,
+            "optimum": card.known.optimum[0] if single and card.known.optimum else None,
+            "record": start.record,
+            "attempt": start.attempt,
+            "conflicts": len(attempt.conflicts),
+            "root": start.root,
+            "started": start.time,
+            "ended": ended,
+        }
+
+    def _reductions(self) -> dict[str, pl.Series]:
+        """What rows say of their studies, for all studies at once."""
+        columns, chosen = self._columns, np.array(self._attempts, dtype=np.int64)
+        total = len(columns.attempts)
+        traces = self.traces()
+        seconds = np.zeros((total, 6))
+        np.add.at(seconds, columns.owner, columns.costs)
+        for i in self._attempts:
+            for end, _ in columns.attempts[i].ends:
+                seconds[i] += np.array(end.w) * 1e-9
+        made = np.zeros(total, dtype=np.int64)
+        np.maximum.at(made, columns.owner, columns.evaluation)
+        for i in self._attempts:
+            ends = [end.evaluations for end, _ in columns.attempts[i].ends]
+            if columns.attempts[i].start.record != "all":
+                made[i] = max([int(made[i]), columns.attempts[i].counted, *ends])
+        failures = np.bincount(columns.owner[columns.status > 0], minlength=total)
+        y = np.where(traces.feasible & ~np.isnan(traces.values[:, 0]), traces.values[:, 0], np.inf)
+        row = first_argmin(y, traces.offsets)
+        single = np.array([len(columns.attempts[i].card.objectives) == 1 for i in self._attempts], dtype=bool)
+        found = (row >= 0) & single
+        sign = np.array([_sign(columns.attempts[i]) for i in self._attempts])
+        best = np.full(len(chosen), np.nan)
+        best[found] = y[row[found]] * sign[found]
+        at = np.zeros(len(chosen), dtype=np.int64)
+        at[found] = traces.evaluation[row[found]]
+        spent = seconds[chosen]
+        return {
+            "evaluations": pl.Series(made[chosen]),
+            "best": pl.Series(best).fill_nan(None),
+            "best_evaluation": pl.Series(at).set(pl.Series(~found), None) if len(at) else pl.Series(at),
+            "failures": pl.Series(failures[chosen]),
+            "suggest_seconds": pl.Series(spent[:, 0]),
+            "evaluate_seconds": pl.Series(spent[:, 2]),
+            "observe_seconds": pl.Series(spent[:, 4]),
+            "cpu_seconds": pl.Series(spent[:, 1] + spent[:, 3] + spent[:, 5]),
+        }
+
+    def _missing(self) -> pl.DataFrame:
+        """Studies that a run meant to do and no journal has begun."""
+        begun = {self._columns.attempts[i].start.study for i in self._attempts}
+        rows: dict[str, dict[str, Any]] = {}
+        for run in self.runs:
+            for study in run.studies:
+                if study.id not in begun:
+                    rows[study.id] = {
+                        "study": study.id,
+                        "optimizer": study.optimizer,
+                        "problem": study.problem,
+                        "trial": study.trial,
+                        "status": "missing",
+                        "root": run.root,
+                        "evaluations": 0,
+                        "failures": 0,
+                        "conflicts": 0,
+                    }
+        return pl.DataFrame(list(rows.values()), schema=SCHEMA)
+
+    # ---- rows ------------------------------------------------------------------------------------------------------
+
+    def traces(self) -> Traces:
+        """The rows of all begun studies, in the order of `.studies`, minimised."""
+        columns = self._columns
+        order = np.full(len(columns.attempts), -1, dtype=np.int64)
+        order[self._attempts] = np.arange(len(self._attempts))
+        place = order[columns.owner]
+        spent = _cumulative(columns.costs[:, [0, 2, 4]].sum(axis=1), columns.owner)
+        rows = np.flatnonzero((place >= 0) & ~columns.counts_only)
+        rows = rows[np.argsort(place[rows], kind="stable")]
+        counts = np.bincount(place[rows], minlength=len(self._attempts))
+        width = columns.values.shape[1]
+        signs = np.array([_signs(attempt, width) for attempt in columns.attempts]).reshape(-1, width)
+        values = columns.values[rows] * signs[columns.owner[rows]]
+        values[columns.status[rows] > 0] = np.nan
+        return Traces(
+            offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            evaluation=columns.evaluation[rows],
+            values=values,
+            feasible=columns.violation[rows] <= 0,
+            seconds=spent[rows],
+        )
+
+    def points(self, study: str) -> list[dict[str, Any]]:
+        """Every kept row of a study in full: evaluation, parameters, objectives, status; for reading, not for scoring."""
+        columns = self._columns
+        out = []
+        for i in self._attempts:
+            attempt = columns.attempts[i]
+            if attempt.start.study != study:
+                continue
+            for row in np.flatnonzero((columns.owner == i) & ~columns.counts_only).tolist():
+                out.append(self._row(attempt, row))
+        return out
+
+    def _row(self, attempt: Attempt, row: int) -> dict[str, Any]:
+        columns = self._columns
+        names = [objective.name for objective in attempt.card.objectives]
+        return {
+            "evaluation": int(columns.evaluation[row]),
+            "parameters": dict(zip(attempt.card.space, columns.point(row), strict=True)),
+            "values": dict(zip(names, columns.values[row].tolist(), strict=False)),
+            "status": ROW_STATUSES[columns.status[row]],
+            "message": columns.messages.get(row, ""),
+        }
+
+    def best(self) -> list[dict[str, Any]]:
+        """The best feasible point found on each problem with one objective, by whom, when, and its parameters."""
+        frame = self.studies.filter(pl.col("best").is_not_null())
+        if not frame.height:
+            return []
+        key = pl.when(pl.col("sense") == "max").then(-pl.col("best")).otherwise(pl.col("best"))
+        winners = (
+            frame.with_columns(_key=key)
+            .sort("problem", "_key", "best_evaluation", "optimizer", "trial")
+            .group_by("problem", maintain_order=True)
+            .first()
+        )
+        attempts = {self._columns.attempts[i].start.study: i for i in self._attempts}
+        out = []
+        for row in winners.iter_rows(named=True):
+            i = attempts[row["study"]]
+            columns = self._columns
+            at = np.flatnonzero(
+                (columns.owner == i) & (columns.evaluation == row["best_evaluation"]) & ~columns.counts_only
+            )
+            parameters = self._row(columns.attempts[i], int(at[0]))["parameters"]
+            kept = ("problem", "best", "optimum", "sense", "optimizer", "trial", "best_evaluation", "study")
+            out.append({**{key: row[key] for key in kept}, "parameters": parameters})
+        return out
+
+    def failures(self) -> pl.DataFrame:
+        """A row for every evaluation that failed."""
+        columns = self._columns
+        chosen = set(self._attempts)
+        rows = [
+            {
+                "study": columns.attempts[owner].start.study,
+                "optimizer": columns.attempts[owner].start.optimizer,
+                "problem": columns.attempts[owner].card.id,
+                "trial": columns.attempts[owner].start.trial,
+                "evaluation": int(columns.evaluation[row]),
+                "status": ROW_STATUSES[columns.status[row]],
+                "message": columns.messages.get(row, ""),
+            }
+            for row in np.flatnonzero(columns.status > 0).tolist()
+            if (owner := int(columns.owner[row])) in chosen
+        ]
+        schema = ("study", "optimizer", "problem", "trial", "evaluation", "status", "message")
+        return pl.DataFrame(rows, schema={key: SCHEMA.get(key, pl.String) for key in schema} | {"evaluation": pl.Int64})
+
+    # ---- choosing ----------------------------------------------------------------------------------------------------
+
+    def filter(
+        self,
+        optimizer: str | Sequence[str] | None = None,
+        problem: str | Sequence[str] | None = None,
+        suite: str | Sequence[str] | None = None,
+        dimension: int | Sequence[int] | None = None,
+    ) -> Results:
+        """The studies whose optimizer, problem and suite match one of the globs, and whose dimension is one of those given."""
+        tests = [_matcher(optimizer), _matcher(problem), _matcher(suite)]
+        wanted = None if dimension is None else set(np.atleast_1d(dimension).tolist())
+        out = Results(self.path, self._columns, self.runs)
+        out._attempts = [
+            i
+            for i in self._attempts
+            for attempt in [self._columns.attempts[i]]
+            if tests[0](attempt.start.optimizer)
+            and tests[1](attempt.card.id)
+            and tests[2](attempt.card.suite)
+            and (wanted is None or attempt.card.dimension in wanted)
+        ]
+        out.runs = []  # what was planned and not begun has no card to filter by
+        return out
+
+
+_REDUCED = {
+    "evaluations",
+    "best",
+    "best_evaluation",
+    "failures",
+    "suggest_seconds",
+    "evaluate_seconds",
+    "observe_seconds",
+    "cpu_seconds",
+}
+
+
+def _matcher(globs: str | Sequence[str] | None) -> Callable[[str], bool]:
+    if globs is None:
+        return lambda _: True
+    wanted = [globs] if isinstance(globs, str) else list(globs)
+    return lambda text: any(text == glob or fnmatch.fnmatchcase(text, glob) for glob in wanted)
+
+
+def _sign(attempt: Attempt) -> float:
+    return -1.0 if attempt.card.objectives[0].sense == "max" else 1.0
+
+
+def _signs(attempt: Attempt, width: int) -> list[float]:
+    signs = [-1.0 if objective.sense == "max" else 1.0 for objective in attempt.card.objectives]
+    return signs + [1.0] * (width - len(signs))
+
+
+def _cumulative(values: np.ndarray[Any, Any], owner: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The running sum within each owner; rows of one owner stand together."""
+    total = np.cumsum(values)
+    first = np.flatnonzero(np.concatenate(([True], owner[1:] != owner[:-1]))) if len(owner) else np.empty(0, int)
+    before = np.concatenate(([0.0], total))[first]
+    return total - np.repeat(before, np.diff(np.append(first, len(owner))))
+
+
+def _status(attempt: Attempt) -> tuple[str, str, float | None]:
+    """How a study stands: its last end, unless it was begun again since."""
+    last = max(attempt.ends, key=lambda pair: pair[0].time, default=None)
+    if attempt.open_in and (last is None or attempt.start.time > last[0].time):
+        if any(_alive(header.host, header.pid) for header in attempt.open_in):
+            return "running", "", None
+        return "interrupted", "its process ended without a word", None
+    assert last is not None
+    return last[0].status, last[0].reason, last[0].time
+
+
+def _alive(host: str, pid: int) -> bool:
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
