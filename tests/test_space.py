@@ -53,7 +53,7 @@ def test_bayesmark_random_points_come_from_its_box(name):
     golden = SPACES[name]
     space = Space(golden["api_config"])
     low, high = space.warped_bounds.T
-    uniform = np.random.RandomState(0).uniform(low, high, size=(8, len(low)))  # noqa: NPY002 (its stream)
+    uniform = np.random.RandomState(0).uniform(low, high, size=(8, len(low)))
     close(space.unwarp(uniform), golden["random_search_seed0_n8"])
 
 
@@ -121,7 +121,8 @@ def test_value_checks():
 def test_the_three_forms_agree(name):
     space = Space(SPACES[name]["api_config"])
     matrix = space.sample(500, np.random.default_rng(1))
-    space.check(matrix)
+    assert space.check(matrix)[1] == space.to_rows(matrix)
+    assert [space.check(matrix[i : i + 1])[1][0] for i in range(50)] == space.to_rows(matrix[:50])
     dicts = space.to_dicts(matrix)
     np.testing.assert_array_equal(space.to_matrix(dicts), matrix)
     again = space.from_unit(space.to_unit(matrix))

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Iterator
 from optarena.errors import OptarenaError
 
 LIMIT = 100_000  # ids that one pattern may stand for: far beyond any experiment, and cheap to list
+LENGTH = 1_000  # signs of a pattern: bounds how deep braces can nest
 
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(\d{1,9}))?\Z")
 
 
 def expand_braces(pattern: str, limit: int = LIMIT) -> list[str]:
     """`f{1..3}/d{2,5}` as the 6 texts it stands for; `{a..b..step}` and nesting work; order is kept."""
+    if len(pattern) > LENGTH:
+        raise OptarenaError(f"pattern {pattern[:40]!r}… has more than {LENGTH:,} signs: use several patterns")
     out: list[str] = []
     for text in _expand(pattern, pattern):
         out.append(text)

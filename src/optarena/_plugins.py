@@ -35,7 +35,8 @@ def load_object(reference: str, base: Path | None = None) -> tuple[Any, Path]:
     name = f"_optarena_user_{path.stem}_{digest}".replace("-", "_")
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         sys.path.insert(0, str(path.parent))  # a file may import its neighbours, as it may when run by itself

@@ -35,7 +35,7 @@ MAX_STUDIES = 10_000_000
 
 
 class Use(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An optimizer as an experiment uses it: a registered name or a file's class, its settings, and a name for tables."""
+    """An optimizer as an experiment uses it: a registered name or a file's class, its settings, its name in tables."""
 
     use: str
     settings: dict[str, Any] = {}
@@ -145,14 +145,16 @@ class Experiment:
         self.trials = _count(trials, "trials")
         self.batch = _count(batch, "batch")
         if record not in RECORD:
-            raise OptarenaError(f"record: expected {' or '.join(map(repr, RECORD))}, got {record!r}.{nearest(str(record), RECORD)}")
+            raise OptarenaError(
+                f"record: expected {' or '.join(map(repr, RECORD))}, got {record!r}.{nearest(str(record), RECORD)}"
+            )
         self.record = record
         self.seed = as_root(seed) if seed is not None else None
         self.base = base
 
     @classmethod
-    def load(cls, path: str | Path) -> Experiment:
-        """An experiment from a TOML file; files that it names are looked up beside it."""
+    def load(cls, path: str | Path, **replaced: Any) -> Experiment:
+        """An experiment from a TOML file, some of its fields replaced; files that it names are looked up beside it."""
         import tomllib
 
         path = Path(path)
@@ -167,7 +169,7 @@ class Experiment:
         except tomllib.TOMLDecodeError as error:
             raise OptarenaError(f"{path}: not valid TOML: {error}") from error
         try:
-            return cls.from_data(data, base=path.resolve().parent)
+            return cls.from_data({**data, **replaced}, base=path.resolve().parent)
         except OptarenaError as error:
             raise OptarenaError(f"{path}{_line_of(text, str(error))}: {error}") from error
 
@@ -197,7 +199,7 @@ class Experiment:
         return out
 
     def plan(self, root: uuid.UUID | None = None) -> Plan:
-        """The studies under a root (else this experiment's seed, else a fresh one), in an order that serves all fairly."""
+        """The studies under a root (else this experiment's seed, else a fresh one), trial by trial."""
         plan = Plan(self, root or self.seed or uuid.uuid4())
         for item in self.optimizers:
             cls = get_optimizer(item.use, self.base)
@@ -208,7 +210,9 @@ class Experiment:
         for given in self.problems:
             if isinstance(given, Problem):
                 if plan.problems.get(given.id, given) is not given:
-                    raise OptarenaError(f"problems: two different problems are called {given.id!r}; give one another id")
+                    raise OptarenaError(
+                        f"problems: two different problems are called {given.id!r}; give one another id"
+                    )
                 plan.problems[given.id] = given
                 continue
             for id in problems_.select(given):
@@ -320,10 +324,12 @@ def as_root(seed: str | uuid.UUID) -> uuid.UUID:
     try:
         return uuid.UUID(seed)
     except (ValueError, AttributeError, TypeError):
-        raise OptarenaError(f"seed: {seed!r} is not a UUID (32 hexadecimal digits, as 'optarena run' prints it)") from None
+        raise OptarenaError(
+            f"seed: {seed!r} is not a UUID (32 hexadecimal digits, as 'optarena run' prints it)"
+        ) from None
 
 
-# ---- budgets ----------------------------------------------------------------------------------------------------------
+# ---- budgets ------------------------------------------------------------------------------------------------------
 
 _LARGEST = 10**12
 
@@ -375,7 +381,7 @@ def _compute(node: ast.expr, dimension: int) -> float:
     raise ValueError
 
 
-# ---- reading arguments ------------------------------------------------------------------------------------------------
+# ---- reading arguments --------------------------------------------------------------------------------------------
 
 
 def _as_list(given: Any, single: tuple[type, ...], field: str) -> list[Any]:
@@ -398,7 +404,8 @@ def _as_use(item: Any, index: int) -> Use:
         raise OptarenaError(f"{field}: expected a name or a table {{use = …, settings = {{…}}}}, got {item!r}")
     for key in item:
         if key not in ("use", "settings", "name"):
-            raise OptarenaError(f"{field}.{key}: no such field.{nearest(str(key), ('use', 'settings', 'name'))} (known: use, settings, name)")
+            hint = nearest(str(key), ("use", "settings", "name"))
+            raise OptarenaError(f"{field}.{key}: no such field.{hint} (known: use, settings, name)")
     if not isinstance(item.get("use"), str):
         raise OptarenaError(f"{field}.use: missing; name an optimizer (optarena list optimizers shows all)")
     if not isinstance(item.get("settings", {}), Mapping):

@@ -1,10 +1,10 @@
 """The optimizer's contract and the registry of optimizers. The loop that drives one lives in `runner`.
 
-    class Halving(optarena.Optimizer):
-        def suggest(self, n):
-            return [...]            # n points: dicts, one value a parameter
-        def observe(self, X, y):
-            ...                     # X: points as suggested, y: (n, m) to be minimised, NaN where an evaluation failed
+class Halving(optarena.Optimizer):
+    def suggest(self, n):
+        return [...]            # n points: dicts, one value a parameter
+    def observe(self, X, y):
+        ...                     # X: points as suggested, y: (n, m) to be minimised, NaN where an evaluation failed
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Problems, what is known of them, and the suites that hold them. Running them lives in `runner`.
 
-    >>> from optarena import as_problem
-    >>> @as_problem({"x": {"type": "real", "space": "linear", "range": [-5, 5]}}, optimum=0.0)
-    ... def parabola(x):
-    ...     return x["x"] ** 2
-    >>> parabola.evaluate({"x": 2.0})
-    4.0
+>>> from optarena import as_problem
+>>> @as_problem({"x": {"type": "real", "space": "linear", "range": [-5, 5]}}, optimum=0.0)
+... def parabola(x):
+...     return x["x"] ** 2
+>>> parabola.evaluate({"x": 2.0})
+4.0
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 import numpy as np
@@ -24,12 +24,14 @@ from optarena._plugins import load_object, plugins
 from optarena.errors import OptarenaError, nearest
 from optarena.space import Array, Point, Space
 
+Sense: TypeAlias = Literal["min", "max"]
+
 
 class Objective(msgspec.Struct, frozen=True):
     """A name and a sense. Values are kept in this sense; optimizers always see the minimised form."""
 
     name: str = "value"
-    sense: Literal["min", "max"] = "min"
+    sense: Sense = "min"
 
 
 class Known(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -88,7 +90,7 @@ class Problem:
         raise NotImplementedError
 
     def reset(self, rng: np.random.Generator) -> None:
-        """Called once before a study. The stream depends on (root, problem, trial): every optimizer meets the same draw."""
+        """Called before a study; the stream depends on root, problem and trial: all optimizers meet the same draw."""
 
     def close(self) -> None:
         """Called once after a study."""
@@ -98,28 +100,39 @@ class Problem:
 
 
 class FunctionProblem(Problem):
-    """A Python function with a space: made by `as_problem`, and callable like the function itself."""
+    """A Python function with a space, callable like the function itself; `as_problem` says what the facts mean."""
 
-    def __init__(self, function: Callable[..., Any], space: Mapping[str, Any] | Space, **facts: Any) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        space: Mapping[str, Any] | Space,
+        *,
+        id: str | None = None,
+        sense: str | Sequence[str] = "min",
+        objectives: Sequence[str] | None = None,
+        optimum: float | Sequence[float] | None = None,
+        constraints: int = 0,
+        metrics: Sequence[str] = (),
+        noisy: bool = False,
+        stateless: bool = True,
+        own_process: bool = False,
+        version: str = "1",
+    ) -> None:
         self.call = function
         self.space = Space(space)
-        self.id = facts.pop("id", None) or getattr(function, "__name__", type(function).__name__).strip("<>")
-        self.function = self.id
-        senses = facts.pop("sense", None)
-        if senses is not None:
-            names = [senses] if isinstance(senses, str) else list(senses)
-            facts["objectives"] = ["value"] if len(names) == 1 else [str(i + 1) for i in range(len(names))]
-            facts["objectives"] = [
-                Objective(name, sense) for name, sense in zip(facts["objectives"], names, strict=True)
-            ]
-        self.objectives = _objectives(facts.pop("objectives", (Objective(),)))
-        optimum = facts.pop("optimum", None)
+        self.id = self.function = id or getattr(function, "__name__", type(function).__name__).strip("<>")
+        senses = [sense] if isinstance(sense, str) else list(sense)
+        names = objectives or (["value"] if len(senses) == 1 else [str(i + 1) for i in range(len(senses))])
+        for each in senses:
+            if each not in ("min", "max"):
+                raise OptarenaError(f"problem {self.id}: sense must be 'min' or 'max', got {each!r}")
+        if len(names) != len(senses) or len(set(names)) < len(names) or not names:
+            raise OptarenaError(f"problem {self.id}: each objective needs a sense, and a name of its own")
+        self.objectives = tuple(Objective(name, cast(Sense, each)) for name, each in zip(names, senses, strict=True))
         if optimum is not None:
-            facts["known"] = Known(optimum=tuple(float(v) for v in np.atleast_1d(optimum)))
-        for name, value in facts.items():
-            if name not in _FACTS:
-                raise OptarenaError(f"as_problem: unknown fact {name!r}.{nearest(name, _FACTS)} (known: {', '.join(_FACTS)})")
-            setattr(self, name, tuple(value) if name in ("metrics", "packages") else value)
+            self.known = Known(optimum=tuple(float(value) for value in np.atleast_1d(optimum)))
+        self.constraints, self.metrics = constraints, tuple(metrics)
+        self.noisy, self.stateless, self.own_process, self.version = noisy, stateless, own_process, str(version)
 
     def evaluate(self, *args: Any) -> Any:
         return self.call(*args)
@@ -127,27 +140,13 @@ class FunctionProblem(Problem):
     __call__ = evaluate
 
 
-_FACTS = (
-    "id sense objectives optimum known version constraints metrics noisy stateless own_process packages instance".split()
-)
-
-
-def _objectives(given: Iterable[Objective | str]) -> tuple[Objective, ...]:
-    out = tuple(Objective(item) if isinstance(item, str) else item for item in given)
-    for objective in out:
-        if objective.sense not in ("min", "max"):
-            raise OptarenaError(f"objective {objective.name!r}: sense must be 'min' or 'max', got {objective.sense!r}")
-    if not out or len({objective.name for objective in out}) < len(out):
-        raise OptarenaError("objectives: at least one is needed, and each needs a name of its own")
-    return out
-
-
 def as_problem(space: Mapping[str, Any] | Space, **facts: Any) -> Callable[[Callable[..., Any]], FunctionProblem]:
-    """Make a problem of a function that takes a dict of parameters.
+    """Make a problem of a function that takes a dict of parameters and returns a number, a list or an Evaluation.
 
-    Facts: `sense` ('min' or 'max', or a list of them: one an objective), `objectives`, `optimum`, `known`,
-    `constraints` (how many violations the returned Evaluation carries), `metrics` (hidden ones, by name),
-    `noisy` (the function takes a generator as second argument), `stateless`, `version`, `id`.
+    Facts: `id`; `sense` ('min', 'max', or a list of them: one an objective) and `objectives` (their names);
+    `optimum`, where it is known; `constraints` (how many violations the returned Evaluation carries); `metrics`
+    (the names of the hidden ones it carries); `noisy` (the function takes a random generator as second argument);
+    `stateless=False` (a value depends on what was evaluated before); `own_process`; `version` (change it with code).
     """
     return lambda function: FunctionProblem(function, space, **facts)
 
@@ -157,7 +156,7 @@ def as_evaluation(result: Any, problem: Problem) -> Evaluation:
     if isinstance(result, Evaluation):
         evaluation = result
     elif isinstance(result, (float, int, np.floating, np.integer)) and not isinstance(result, bool):
-        evaluation = Evaluation((result,))
+        evaluation = Evaluation((float(result),))
     else:
         array = np.asarray(result)
         if array.dtype.kind not in "fiu" or array.ndim > 1:
@@ -167,13 +166,14 @@ def as_evaluation(result: Any, problem: Problem) -> Evaluation:
     if len(evaluation.values) != wanted:
         raise ValueError(f"evaluate returned {len(evaluation.values)} values, the problem has {wanted} objectives")
     if len(evaluation.violations) != problem.constraints:
-        raise ValueError(
-            f"evaluate returned {len(evaluation.violations)} violations, the problem has {problem.constraints} constraints"
-        )
+        found, declared = len(evaluation.violations), problem.constraints
+        raise ValueError(f"evaluate returned {found} violations, the problem has {declared} constraints")
     if problem.metrics or evaluation.metrics:
         unknown = set(evaluation.metrics) ^ set(problem.metrics)
         if unknown:
-            raise ValueError(f"evaluate returned metrics {sorted(evaluation.metrics)}, declared are {sorted(problem.metrics)}")
+            raise ValueError(
+                f"evaluate returned metrics {sorted(evaluation.metrics)}, declared are {sorted(problem.metrics)}"
+            )
     evaluation.values = [float(value) for value in evaluation.values]
     evaluation.violations = [float(value) for value in evaluation.violations]
     evaluation.metrics = {name: float(value) for name, value in evaluation.metrics.items()}
@@ -258,7 +258,9 @@ def select(pattern: str) -> list[str]:
                 found = True
                 out[id] = None
         if not found:
-            raise OptarenaError(f"no problem matches {text!r}.{_nearest_id(text, names)} (optarena list problems shows all)")
+            raise OptarenaError(
+                f"no problem matches {text!r}.{_nearest_id(text, names)} (optarena list problems shows all)"
+            )
     return list(out)
 
 
@@ -273,7 +275,9 @@ def build(id: str, base: Path | None = None) -> Problem:
         return _from_file(id, base)
     suite = get_suite(id.split("/")[0])
     if not suite.contains(id):
-        raise OptarenaError(f"no problem {id!r}.{_nearest_id(id, [id.split('/')[0]])} (optarena list problems shows all)")
+        raise OptarenaError(
+            f"no problem {id!r}.{_nearest_id(id, [id.split('/')[0]])} (optarena list problems shows all)"
+        )
     problem = suite.build(id)
     problem.id, problem.suite = id, suite.name
     return problem

@@ -62,6 +62,12 @@ WARPS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
     "logit": (_logit, _expit),
     "bilog": (_bilog, _biexp),
 }
+DOMAINS = {
+    "linear": "a range must be finite",
+    "log": "log needs numbers above 0",
+    "logit": "logit needs numbers between 0 and 1",
+    "bilog": "a range must be finite",
+}
 
 
 class Parameter:
@@ -116,28 +122,27 @@ class Parameter:
             if len(numbers) < 2:
                 raise self._error(f"values needs at least 2 members, got {len(numbers)}")
             numbers = sorted(numbers)
-            self.values = numbers
+            self.values = list(numbers)
         with np.errstate(all="ignore"):
             ends = WARPS[warp][0](np.array([numbers[0], numbers[-1]], dtype=float))
         if not np.isfinite(ends).all():
-            raise self._error(
-                f"space {warp!r} has no finite value at {numbers[0] if not math.isfinite(ends[0]) else numbers[-1]!r}"
-                f" ({ {'log': 'log needs numbers > 0', 'logit': 'logit needs numbers in (0, 1)'}.get(warp, 'a range must be finite')})"
-            )
+            where = numbers[0] if not math.isfinite(ends[0]) else numbers[-1]
+            raise self._error(f"space {warp!r} has no finite value at {where!r} ({DOMAINS[warp]})")
         self.low, self.high = float(numbers[0]), float(numbers[-1])
 
-    def _number(self, key: str, value: Any) -> float | int:
+    def _number(self, key: str, value: Any) -> float:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise self._error(f"{key} must hold numbers, got {value!r}")
-        if math.isnan(value):
+        number = float(value)
+        if math.isnan(number):
             raise self._error(f"{key} must hold numbers, got nan")
-        if self.type == "int":
-            if not math.isfinite(value) or value != int(value):
-                raise self._error(f"{key} of an int must hold whole numbers, got {value!r}")
-            if abs(value) > 2**53:
-                raise self._error(f"{key} of an int must lie within ±2**53, got {value!r}")
-            return int(value)
-        return float(value)
+        if self.type == "real":
+            return number
+        if not number.is_integer():
+            raise self._error(f"{key} of an int must hold whole numbers, got {value!r}")
+        if abs(number) > 2**53:
+            raise self._error(f"{key} of an int must lie within ±2**53, got {value!r}")
+        return int(number)
 
     def _read_list(self, config: Mapping[str, Any]) -> None:
         extra = [key for key in ("space", "range") if config.get(key) is not None]
@@ -285,15 +290,26 @@ class Space:
             for i in self._listed
             if self.parameters[i].type in ("real", "int")
         ]
-        self._indexed = np.array([i for i, p in enumerate(self.parameters) if p.type not in ("real", "int")], dtype=np.intp)
+        self._indexed = np.array(
+            [i for i, p in enumerate(self.parameters) if p.type not in ("real", "int")], dtype=np.intp
+        )
         self.continuous = not self._listed.size and not self._whole.size
         """Whether every parameter is a real range (so that the matrix form is all there is)."""
+        ends = zip(self.low.tolist(), self.high.tolist(), self._warp_width.tolist(), strict=True)
+        self._simple = list(ends) if self.continuous and not self._warped else []
+        self._limits = [
+            (p, low, high)
+            for p, low, high in zip(self.parameters, self._check_low.tolist(), self._check_high.tolist(), strict=True)
+        ]
 
     # ---- the unit cube -------------------------------------------------------------------------------------
 
     def from_unit(self, unit: npt.ArrayLike) -> Array:
         """Points of the unit cube in matrix form; coordinates outside [0, 1] count as the nearer end."""
         u = np.asarray(unit, dtype=float)
+        if self._simple and len(u) == 1:  # the same sums without the cost of small arrays
+            line = zip(u[0].tolist(), self._simple, strict=True)
+            return np.array([[min(max(low + at * width, low), high) for at, (low, high, width) in line]])
         matrix = self._warp_low + u * self._warp_width
         for warp, columns in self._warped:
             matrix[:, columns] = WARPS[warp][1](matrix[:, columns])
@@ -349,7 +365,9 @@ class Space:
             if len(point) != self.dimension or any(name not in point for name in self.names):
                 missing = [name for name in self.names if name not in point]
                 extra = [str(name) for name in point if name not in self.names]
-                texts = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has unknown {', '.join(extra)}"] * bool(extra)
+                texts = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has unknown {', '.join(extra)}"] * bool(
+                    extra
+                )
                 raise SuggestionError(f"point {number} {' and '.join(texts)}")
             try:
                 rows.append([p.encode(point[p.name]) for p in self.parameters])
@@ -357,24 +375,41 @@ class Space:
                 raise SuggestionError(f"point {number}: {error}") from None
         return np.array(rows, dtype=float).reshape(len(rows), self.dimension)
 
-    def check(self, matrix: Any) -> Array:
-        """A copy of the matrix if every row lies in the space, else a SuggestionError that names the first that does not."""
+    def check(self, matrix: Any) -> tuple[Array, list[list[Any]]]:
+        """A copy of the matrix, and its rows in plain values; SuggestionError names the first point outside."""
         try:
             checked = np.array(matrix, dtype=float)
         except (TypeError, ValueError):
             raise SuggestionError(f"expected an (n, {self.dimension}) array of numbers, got {_short(matrix)}") from None
         if checked.ndim != 2 or checked.shape[1] != self.dimension:
             raise SuggestionError(f"expected an (n, {self.dimension}) array, got shape {checked.shape}")
+        if len(checked) == 1:
+            return checked, [self._check_row(checked[0].tolist())]
         good = (checked >= self._check_low) & (checked <= self._check_high)
-        if self._whole.size or self._listed.size:
-            for column in (*self._whole, *self._indexed):
-                good[:, column] &= checked[:, column] == np.rint(checked[:, column])
-            for column, table in self._tables:
-                good[:, column] &= np.isin(checked[:, column], table)
+        for column in (*self._whole, *self._indexed):
+            good[:, column] &= checked[:, column] == np.rint(checked[:, column])
+        for column, table in self._tables:
+            good[:, column] &= np.isin(checked[:, column], table)
         if not good.all():
             row, column = np.argwhere(~good)[0]
             raise SuggestionError(self._complaint(int(row), int(column), float(checked[row, column])))
-        return checked
+        return checked, self.to_rows(checked)
+
+    def _check_row(self, row: list[float]) -> list[Any]:
+        """The same for a single point, without the cost of small arrays."""
+        out: list[Any] = []
+        for column, (value, (p, low, high)) in enumerate(zip(row, self._limits, strict=True)):
+            if not low <= value <= high:
+                raise SuggestionError(self._complaint(0, column, value))
+            if p.type == "real" and p.values is None:
+                out.append(value)
+                continue
+            if (p.type != "real" and value != int(value)) or (
+                p.warp is not None and p.values and value not in p.values
+            ):
+                raise SuggestionError(self._complaint(0, column, value))
+            out.append(value if p.type == "real" else int(value) if p.warp is not None else p.values[int(value)])  # type: ignore[index]
+        return out
 
     def _complaint(self, row: int, column: int, value: float) -> str:
         parameter = self.parameters[column]

@@ -14,7 +14,7 @@ SEQUENCES = ("sobol", "halton")
 
 
 class QuasiRandom(Optimizer):
-    """Sobol' (default) or Halton points, scrambled by the study's seed; suggests what fills the space, learns nothing."""
+    """Sobol' (default) or Halton points, scrambled by the study's seed: they fill the space evenly and do not learn."""
 
     capabilities = Capabilities(several_objectives=True, constraints=True, array_native=True, adaptive=False)
     packages = ("scipy",)
@@ -41,4 +41,7 @@ class QuasiRandom(Optimizer):
         self._engine = engine
 
     def suggest(self, n: int) -> Array:
+        # scipy warns when a first draw of Sobol' points is no power of 2: a first point by itself is the same sequence
+        if self._engine.num_generated == 0 and n > 1:
+            return self.space.from_unit(np.concatenate([self._engine.random(1), self._engine.random(n - 1)]))
         return self.space.from_unit(self._engine.random(n))

@@ -1,9 +1,9 @@
-"""The formulas of the suite `functions`: pure functions of an (n, D) array that give a value a row. Their boxes
-and optima are in `functions`.
+"""The formulas of the suite `functions`: pure functions of an (n, D) array that give a value a row.
 
-A row has the same bits in a batch as alone. Three habits keep that so: rows are C-ordered (NumPy then adds along
-a row in an order that depends on D only), single columns are copied together first (elementwise loops then never
-meet a stride), and nothing is handed to BLAS (whose order of summation depends on n).
+Their boxes and optima are in `functions`. A row has the same bits in a batch as alone, and three habits keep
+that so: rows are C-ordered (NumPy then adds along a row in an order that depends on D only), single columns are
+copied together first (elementwise loops then meet no stride), and nothing is handed to BLAS (whose order of
+summation depends on n).
 
 Sources: M&S = Molga & Smutnicki 2005; S&B = Surjanovic & Bingham, Virtual Library of Simulation Experiments;
 J&Y = Jamil & Yang 2013; BBOB = Hansen, Finck, Ros & Auger 2009. Terms are arranged so that an optimum of 0 is
@@ -85,7 +85,7 @@ SCHWEFEL = 418.9828872724337  # the greatest x·sin √|x| on [-500, 500]
 
 
 def schwefel(X: Array) -> Array:
-    """Schwefel 1981, 2.26; M&S, raised so that the optimum is 0 (the 0.0 takes off what rounding leaves below)."""
+    """Schwefel 1981, 2.26; M&S, raised so that the optimum is 0 (and not what rounding leaves below it)."""
     return row_sums(np.maximum(SCHWEFEL - X * np.sin(np.sqrt(np.abs(X))), 0.0))
 
 
@@ -191,22 +191,16 @@ _HARTMANN3_A = np.array([[3.0, 10, 30], [0.1, 10, 35], [3.0, 10, 30], [0.1, 10, 
 _HARTMANN3_P = np.array(
     [[0.3689, 0.1170, 0.2673], [0.4699, 0.4387, 0.7470], [0.1091, 0.8732, 0.5547], [0.03815, 0.5743, 0.8828]]
 )
-_HARTMANN6_A = np.array(
-    [
-        [10, 3, 17, 3.5, 1.7, 8],
-        [0.05, 10, 17, 0.1, 8, 14],
-        [3, 3.5, 1.7, 10, 17, 8],
-        [17, 8, 0.05, 10, 0.1, 14],
-    ]
-)
-_HARTMANN6_P = np.array(
-    [
-        [0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886],
-        [0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991],
-        [0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650],
-        [0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381],
-    ]
-)
+_HARTMANN6_A = np.array([
+    [10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14],
+    [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14],
+])  # fmt: skip
+_HARTMANN6_P = np.array([
+    [0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886],
+    [0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991],
+    [0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650],
+    [0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381],
+])  # fmt: skip
 
 
 def _hartmann(X: Array, A: Array, P: Array) -> Array:
@@ -225,20 +219,10 @@ def hartmann6(X: Array) -> Array:
 
 
 _SHEKEL_C = np.array([0.1, 0.2, 0.2, 0.4, 0.4, 0.6, 0.3, 0.7, 0.5, 0.5])
-_SHEKEL_A = np.array(
-    [
-        [4, 4, 4, 4],
-        [1, 1, 1, 1],
-        [8, 8, 8, 8],
-        [6, 6, 6, 6],
-        [3, 7, 3, 7],
-        [2, 9, 2, 9],
-        [5, 5, 3, 3],
-        [8, 1, 8, 1],
-        [6, 2, 6, 2],
-        [7, 3.6, 7, 3.6],
-    ]
-)
+_SHEKEL_A = np.array([
+    [4, 4, 4, 4], [1, 1, 1, 1], [8, 8, 8, 8], [6, 6, 6, 6], [3, 7, 3, 7],
+    [2, 9, 2, 9], [5, 5, 3, 3], [8, 1, 8, 1], [6, 2, 6, 2], [7, 3.6, 7, 3.6],
+])  # fmt: skip
 
 
 def _shekel(X: Array, m: int) -> Array:
@@ -383,9 +367,7 @@ def mixed_tuning(X: Array) -> Array:
     rate_off, rounds_off = np.log10(rate / 0.003), np.log10(rounds / 200.0)
     momentum_off = np.log(momentum / (1.0 - momentum) / (0.9 / (1.0 - 0.9)))
     bias_off = np.sign(bias) * np.log1p(np.abs(bias)) - np.log1p(3.0)
-    numbers = (
-        rate_off**2 + 4.0 * (rate_off + rounds_off) ** 2 + 0.25 * momentum_off**2 + ((depth - 6.0) / 4.0) ** 2
-    )
+    numbers = rate_off**2 + 4.0 * (rate_off + rounds_off) ** 2 + 0.25 * momentum_off**2 + ((depth - 6.0) / 4.0) ** 2
     other_kernel = kernel != 1.0
     choices = 0.5 * other_kernel + 0.1 * bias_off**2 * (1.0 + other_kernel) + 0.3 * (1.0 - shuffle)
     return numbers + choices + 0.2 * (detail - 2.0) ** 2 + 0.1 * np.log2(batch / 64.0) ** 2

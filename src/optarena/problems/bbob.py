@@ -4,7 +4,7 @@
     >>> build("bbob/f1/d5/i3").known.optimum  # doctest: +SKIP
 
 Ids: `bbob/f<1..24>/d<dimension>/i<instance>`. Listed are COCO's dimensions and its instances 1 to 15; any other
-dimension from 2 on and any other instance may be named. An instance (a shift and a rotation) is a repetition of its function.
+dimension from 2 on and any other instance may be named. An instance (a shift and a rotation) is a repetition.
 `BareProblem` ends the whole process on an index that does not exist, so ids are checked here before it is called.
 """
 

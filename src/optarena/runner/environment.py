@@ -1,4 +1,4 @@
-"""Facts of this machine and process, kept with every journal: versions, BLAS kernel, threads. Nothing is decided by them."""
+"""Facts of this machine and process, kept with every journal: versions, BLAS kernel, threads."""
 
 from __future__ import annotations
 

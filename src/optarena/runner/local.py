@@ -78,9 +78,7 @@ def _todo(plan: Plan, results: Results) -> Iterator[Study]:
     known = {row["study"]: row for row in results.studies.iter_rows(named=True)}
     for study in plan.studies:
         row = known.get(study.id)
-        if row is None or row["status"] not in FINISHED:
-            yield study
-        elif row["status"] == "done" and _larger(study, row):
+        if row is None or row["status"] not in FINISHED or (row["status"] == "done" and _larger(study, row)):
             yield study
 
 

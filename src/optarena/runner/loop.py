@@ -1,7 +1,7 @@
 """One study, from its first suggestion to its end: suggest, evaluate, record, observe, each timed.
 
-Everything that goes wrong is data: a row with a status, or an end with a reason. Only an interrupt and a store that cannot
-be written leave by an exception. Nothing here knows of pools, plans or progress bars.
+Everything that goes wrong is data: a row with a status, or an end with a reason. Only an interrupt and a store that
+cannot be written leave by an exception. Nothing here knows of pools, plans or progress bars.
 """
 
 from __future__ import annotations
@@ -202,8 +202,8 @@ class _Run:
             except (Exception, SystemExit) as error:
                 raise _Failed(f"suggest: {type(error).__name__}: {error}") from error
             charge(0, _wall() - w, _cpu() - c)
-            X = self._checked(suggested, n)
-            values, violations = self._evaluate(X)
+            X, rows = self._checked(suggested, n)
+            values, violations = self._evaluate(X, rows)
             y = values * self.signs if self.flip else values
             w, c = _wall(), _cpu()
             try:
@@ -241,45 +241,45 @@ class _Run:
             if self.tick is not None:
                 self.tick(self.done)
 
-    def _checked(self, suggested: Any, n: int) -> Array:
-        """The matrix form of what was suggested; a wrong count or a point outside the space is the optimizer's failure."""
+    def _checked(self, suggested: Any, n: int) -> tuple[Array, list[list[Any]]]:
+        """What was suggested, as a matrix and as rows; a wrong count or a point outside is the optimizer's failure."""
+        space = self.problem.space
         try:
             if self.can.array_native:
-                X = self.problem.space.check(suggested)
+                X, rows = space.check(suggested)
             else:
                 if not isinstance(suggested, (list, tuple)):
                     raise SuggestionError(f"expected a list of dicts, got {type(suggested).__name__}")
-                X = self.problem.space.to_matrix(suggested)
+                X = space.to_matrix(suggested)
+                rows = space.to_rows(X)
         except SuggestionError as error:
             raise _Failed(f"suggest({n}): {error}") from error
         if len(X) != n:
             raise _Failed(f"suggest({n}) returned {len(X)} point{'s' * (len(X) != 1)}")
-        return X
+        return X, rows
 
     # ---- evaluating ----------------------------------------------------------------------------------------------
 
-    def _evaluate(self, X: Array) -> tuple[Array, Array]:
+    def _evaluate(self, X: Array, rows: list[list[Any]]) -> tuple[Array, Array]:
         """Values (n, m) in their own senses and violations (n, k); each row is recorded before this returns."""
         if self.problem.array_native:
-            rows = self.problem.space.to_rows(X)
             w, c = _wall(), _cpu()
             try:
                 values = np.asarray(self.problem.evaluate_matrix(X), dtype=float)
                 values = values.reshape(len(X), len(self.problem.objectives))
             except (Exception, SystemExit):
-                return self._one_by_one(X)  # to learn which row it was
+                return self._one_by_one(rows)  # to learn which row it was
             self.recorder.charge(2, _wall() - w, _cpu() - c)
             self.recorder.matrix(self.done + 1, rows, values)
             self.done += len(X)
             return values, self._no_violations
-        return self._one_by_one(X)
+        return self._one_by_one(rows)
 
-    def _one_by_one(self, X: Array) -> tuple[Array, Array]:
+    def _one_by_one(self, rows: list[list[Any]]) -> tuple[Array, Array]:
         problem, recorder = self.problem, self.recorder
-        rows = problem.space.to_rows(X)
         names = problem.space.names
-        values = np.full((len(X), len(problem.objectives)), np.nan)
-        violations = np.full((len(X), problem.constraints), np.nan)
+        values = np.full((len(rows), len(problem.objectives)), np.nan)
+        violations = np.full((len(rows), problem.constraints), np.nan)
         for i, row in enumerate(rows):
             point = dict(zip(names, row, strict=True))
             extra = (noise_rng(self.noise, self.done + 1),) if problem.noisy else ()

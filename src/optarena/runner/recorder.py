@@ -18,7 +18,7 @@ MESSAGE_LENGTH = 500
 
 
 class Recorder:
-    """Writes the rows of one study. `best` is the least feasible value so far, minimised; `spent` the nanoseconds charged.
+    """Writes the rows of one study. `best` is the least feasible value so far, minimised; `spent` counts nanoseconds.
 
     `charge(i, wall, cpu)` adds to the costs that ride on the next line: i = 0 suggesting, 2 evaluating, 4 observing.
     """
@@ -29,6 +29,7 @@ class Recorder:
         self.problem = problem
         self.everything = policy == "all"
         self.signs = np.array([-1.0 if o.sense == "max" else 1.0 for o in problem.objectives])
+        self.sign = float(self.signs[0])
         self.best = math.inf
         self.spent = 0
         self._costs = [0, 0, 0, 0, 0, 0]
@@ -54,9 +55,12 @@ class Recorder:
             y, failures = self._plain(values)
             self.journal.write(Rows(self.handle, k, rows, y, self.pending(), failures))
             if values.shape[1] == 1:
-                least = float(values.min()) if self.signs[0] > 0 else -float(values.max())
-                if least != least:  # a NaN hides the rest
-                    least = float(np.nanmin(np.append(values[:, 0] * self.signs[0], np.inf)))
+                if len(values) == 1:
+                    least = values.item() * self.sign
+                elif failures:
+                    least = float(np.nanmin(np.append(values[:, 0] * self.sign, np.inf)))
+                else:
+                    least = float(values.min()) if self.sign > 0 else -float(values.max())
                 if least < self.best:
                     self.best = least
             return
@@ -69,13 +73,14 @@ class Recorder:
         if math.isfinite(sum(map(sum, y))):
             return y, {}
         bad = np.flatnonzero(np.isnan(values).any(axis=1)).tolist()
-        return [numbers(row) for row in y], {i: ("nan", "evaluate returned nan") for i in bad}
+        return [numbers(row) for row in y], dict.fromkeys(bad, ("nan", "evaluate returned nan"))
 
     def _kept(self, values: Array) -> list[int]:
         """Which rows of a matrix improve on what was seen before them, or failed."""
-        if values.shape[1] > 1:
-            return [i for i, row in enumerate(values) if self._improves(row.tolist(), True, False)]
-        y = values[:, 0] * self.signs[0]
+        if values.shape[1] > 1 or len(values) == 1:
+            rows = values.tolist()
+            return [i for i, row in enumerate(rows) if any(map(math.isnan, row)) or self._improves(row, True, False)]
+        y = values[:, 0] * self.sign
         failed = np.isnan(y)
         y = np.where(failed, np.inf, y)
         before = np.minimum.accumulate(np.concatenate(([self.best], y)))
@@ -108,11 +113,11 @@ class Recorder:
         self.journal.write(record)
 
     def _improves(self, values: list[float], feasible: bool, ties: bool) -> bool:
-        """Strictly better than all before, entering the archive, or (where metrics hide) a tie; keeps `best` and archive."""
+        """Strictly better than all before, entering the archive, or (with hidden metrics) a tie; keeps `best`."""
         if not feasible or any(map(math.isnan, values)):
             return False
         if len(values) == 1:
-            value = -values[0] if self.signs[0] < 0 else values[0]
+            value = values[0] * self.sign
             if value < self.best:
                 self.best = value
                 return True
@@ -126,10 +131,10 @@ class Recorder:
         self._archive = np.vstack([self._archive[keep], y])
         return True
 
-    # ---- between batches -----------------------------------------------------------------------------------------------
+    # ---- between batches -------------------------------------------------------------------------------------------
 
     def beat(self, k: int) -> None:
-        """A counter line each second where only improvements are kept, and the disk's due; outside timed sections."""
+        """Outside timed sections: a counter line each second where only improvements are kept, and fsync when due."""
         if not self.everything and time.monotonic() >= self._next_count:
             self._next_count = time.monotonic() + COUNT_SECONDS
             self.journal.write(Count(self.handle, k, self.pending()))

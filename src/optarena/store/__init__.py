@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from optarena.errors import OptarenaError, WorkError
+from optarena.store.records import FORMAT_VERSION, refuse_newer
 
 if TYPE_CHECKING:
     from optarena.experiment import Plan
 
-RUN_VERSION = 1
 PARTS = ("journal", "shards", "runs")
 
 
@@ -39,7 +39,7 @@ class RunFile(msgspec.Struct):
     experiment: dict[str, Any]
     studies: list[PlannedStudy]
     refused: list[tuple[str, str, str]]
-    version: int = RUN_VERSION
+    version: int = FORMAT_VERSION
 
 
 class Store:
@@ -75,20 +75,12 @@ class Store:
         """Every run that this store knows of, oldest first."""
         out = []
         for path in sorted((self.path / "runs").glob("*.json")):
+            data = path.read_bytes()
+            refuse_newer(path, data)
             try:
-                out.append(msgspec.json.decode(path.read_bytes(), type=RunFile))
+                out.append(msgspec.json.decode(data, type=RunFile))
             except msgspec.DecodeError as error:
-                version = _version(path)
-                if version is not None and version > RUN_VERSION:
-                    raise OptarenaError(
-                        f"{path} has format {version}, this optarena reads up to {RUN_VERSION}: pip install --upgrade optarena"
-                    ) from error
                 raise OptarenaError(f"{path}: not a run file ({error})") from error
-            if out[-1].version > RUN_VERSION:
-                raise OptarenaError(
-                    f"{path} has format {out[-1].version}, this optarena reads up to {RUN_VERSION}:"
-                    " pip install --upgrade optarena"
-                )
         return sorted(out, key=lambda run: run.time)
 
     def root(self) -> uuid.UUID | None:
@@ -117,11 +109,3 @@ class Store:
         except OSError as error:
             raise WorkError(f"cannot write to {path}: {error.strerror}") from error
         return run
-
-
-def _version(path: Path) -> int | None:
-    try:
-        version = msgspec.json.decode(path.read_bytes())["version"]
-    except (msgspec.DecodeError, KeyError, TypeError):
-        return None
-    return version if isinstance(version, int) else None

@@ -29,6 +29,7 @@ from optarena.store.records import (
     ProblemCard,
     Record,
     Start,
+    refuse_newer,
 )
 
 _encode = msgspec.json.Encoder().encode
@@ -144,21 +145,10 @@ def read_lines(path: Path, decode: Callable[[bytes], T]) -> list[tuple[int, T]]:
     position = 0
     for number, line in enumerate(data[:end].split(b"\n") if end >= 0 else (), start=1):
         if number == 1:
-            _refuse_newer(path, line)
+            refuse_newer(path, line)
         try:
             out.append((position, decode(line)))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise OptarenaError(f"{path} line {number}: not a line of a journal ({error})") from error
         position += len(line) + 1
     return out
-
-
-def _refuse_newer(path: Path, line: bytes) -> None:
-    try:
-        version = int(msgspec.json.decode(line)["version"])
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
-        return
-    if version > FORMAT_VERSION:
-        raise OptarenaError(
-            f"{path} has format {version}, this optarena reads up to {FORMAT_VERSION}: pip install --upgrade optarena"
-        )

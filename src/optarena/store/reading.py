@@ -129,7 +129,11 @@ class _Lines:
 
 
 def _one_journal(
-    out: Columns, lines: _Lines, index: dict[tuple[str, int], int], header: Header, records: list[tuple[int, Line]]
+    out: Columns,
+    lines: _Lines,
+    index: dict[tuple[str, int], int],
+    header: Header,
+    records: list[tuple[int, Line]],
 ) -> None:
     cards: dict[str, ProblemCard] = {}
     here: dict[int, int] = {}
@@ -219,7 +223,10 @@ def _finish(out: Columns, lines: _Lines) -> None:
     out.owner, out.evaluation = owner[order][keep], evaluation[order][keep]
     out.values, out.violation, out.metrics = values[order][keep], violation[order][keep], metrics[order][keep]
     out.status, out.costs, out.counts_only = status[order][keep], costs[order][keep], counts_only[order][keep]
-    out.file, out.position = np.array(lines.file)[line][order][keep], np.array(lines.position)[line][order][keep]
+    out.file, out.position = (
+        np.array(lines.file)[line][order][keep],
+        np.array(lines.position)[line][order][keep],
+    )
     out.inner = inner[order][keep]
     new_row = np.cumsum(keep) - 1
     place = np.empty(len(order), dtype=np.int64)

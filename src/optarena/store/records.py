@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
+from optarena.errors import OptarenaError
 from optarena.experiment import Budget
 from optarena.problem import Known, Objective
 
@@ -31,7 +33,7 @@ class Header(msgspec.Struct, tag_field="t", tag="journal"):
 
 
 class ProblemCard(msgspec.Struct, tag_field="t", tag="problem", omit_defaults=True):
-    """All that scoring needs of a problem, written once a journal before the first study that refers to it by `hash`."""
+    """All that scoring needs of a problem, written once a journal; studies refer to it by `hash`."""
 
     hash: str
     id: str
@@ -89,7 +91,7 @@ class Rows(msgspec.Struct, tag_field="t", tag="e", omit_defaults=True):
 
 
 class Count(msgspec.Struct, tag_field="t", tag="count", omit_defaults=True):
-    """Study s has made k evaluations, of which only improvements are kept; `w` is what they cost since the last line."""
+    """Study s has made k evaluations, of which only improvements are kept; `w`: their cost since the last line."""
 
     s: int
     k: int
@@ -122,3 +124,15 @@ def number(value: float) -> Number:
 
 def numbers(row: Iterable[float]) -> list[Number]:
     return [number(value) for value in row]
+
+
+def refuse_newer(path: Path, text: bytes) -> None:
+    """Refuse a file that says that it has a newer format; anything else is for the caller to read."""
+    try:
+        version = int(msgspec.json.decode(text)["version"])
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
+        return
+    if version > FORMAT_VERSION:
+        raise OptarenaError(
+            f"{path} has format {version}, this optarena reads up to {FORMAT_VERSION}: pip install --upgrade optarena"
+        )

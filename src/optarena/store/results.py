@@ -1,8 +1,8 @@
 """What a store holds, as tables and ragged arrays. Reading imports no problem and no optimizer, and executes nothing.
 
-    >>> results = optarena.open("results")          # doctest: +SKIP
-    >>> results.studies                             # a Polars frame, a row a study
-    >>> results.filter(optimizer="CMA-ES").traces().best_so_far()
+>>> results = optarena.open("results")          # doctest: +SKIP
+>>> results.studies                             # a Polars frame, a row a study
+>>> results.filter(optimizer="CMA-ES").traces().best_so_far()
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class Results:
         )
 
     def points(self, study: str) -> list[dict[str, Any]]:
-        """Every kept row of a study in full: evaluation, parameters, objectives, status; for reading, not for scoring."""
+        """Every kept row of a study in full: evaluation, parameters, objectives, status; to read, not to score."""
         columns = self._columns
         out = []
         for i in self._attempts:
@@ -277,7 +277,7 @@ class Results:
         suite: str | Sequence[str] | None = None,
         dimension: int | Sequence[int] | None = None,
     ) -> Results:
-        """The studies whose optimizer, problem and suite match one of the globs, and whose dimension is one of those given."""
+        """The studies whose optimizer, problem and suite match one of the globs, and whose dimension is given."""
         tests = [_matcher(optimizer), _matcher(problem), _matcher(suite)]
         wanted = None if dimension is None else set(np.atleast_1d(dimension).tolist())
         out = Results(self.path, self._columns, self.runs)

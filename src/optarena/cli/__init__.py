@@ -1,0 +1,83 @@
+"""The command line. A command's module is imported when that command is called, so `--help` costs next to nothing.
+
+Commands only call what a Python user can call. Errors are one sentence on stderr: exit 2 for a bad call or bad input,
+1 for work that failed, 130 for an interrupt.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+
+from optarena._version import __version__
+from optarena.errors import OptarenaError, WorkError, nearest
+
+COMMANDS = {
+    "run": "Run an experiment: a TOML file, or optimizers and problems given by flags.",
+    "status": "What is done, running, failed and why, interrupted, missing.",
+    "best": "The best found on each problem, with its parameters.",
+    "list": "List optimizers or problems.",
+    "demo": "A small experiment from start to end, in under a minute.",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The program `optarena`; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    chosen = next((word for word in arguments if not word.startswith("-")), None)
+    if chosen is not None and chosen not in COMMANDS:
+        known = ", ".join(COMMANDS)
+        return _complain(f"no command {chosen!r}.{nearest(chosen, COMMANDS)} (commands: {known})", 2)
+    try:
+        _app(chosen)(arguments, prog_name="optarena", standalone_mode=True)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 1
+    except OptarenaError as error:
+        return _complain(str(error), 2)
+    except WorkError as error:
+        return _complain(str(error), 1)
+    except KeyboardInterrupt:
+        return _complain("interrupted", 130)
+    except BrokenPipeError:  # the reader of our output has gone (`| head`): nothing is wrong
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 0
+
+
+def _complain(sentence: str, code: int) -> int:
+    print(f"optarena: {sentence}", file=sys.stderr)
+    return code
+
+
+def _app(chosen: str | None) -> typer.Typer:
+    """The application with the chosen command loaded and the others by name and help only."""
+    app = typer.Typer(
+        help="Which optimizer is best, on which problems, by how much, and how sure are we?",
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback(invoke_without_command=True)
+    def optarena(
+        version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    ) -> None:
+        if version:
+            print(f"optarena {__version__}")
+            raise typer.Exit
+
+    for name, text in COMMANDS.items():
+        command: Callable[..., Any]
+        if name == chosen:
+            command = importlib.import_module(f"optarena.cli.{name}_command").command
+        else:
+            command = lambda: None  # noqa: E731 (stands for a command that this call does not use)
+        app.command(name, help=text)(command)
+    return app

@@ -1,0 +1,115 @@
+"""Progress of a run: bars on a terminal, a plain line now and then elsewhere. It only shows what it is told."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+from optarena.cli._text import clean, counted, duration
+from optarena.experiment import Plan, Study
+from optarena.runner.loop import Outcome
+
+PLAIN_SECONDS = 5.0
+
+
+class RunProgress:
+    """Counts what ends and shows it; use as a context manager round the run."""
+
+    def __init__(self, store: str) -> None:
+        self.store = store
+        self.began = time.monotonic()
+        self.plan: Plan | None = None
+        self.total = 0
+        self.skipped = 0
+        self.outcomes: Counter[str] = Counter()
+        self.failed: list[tuple[Study, Outcome]] = []
+        self.evaluations = 0
+        self._live = 0
+        self._bars: Any = None
+        self._tasks: dict[str, Any] = {}
+        self._failed_by: Counter[str] = Counter()
+        self._next_line = time.monotonic() + PLAIN_SECONDS
+
+    def __enter__(self) -> RunProgress:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def begin(self, plan: Plan, todo: list[Study], finished: int) -> None:
+        self.plan, self.total, self.skipped = plan, len(todo), finished
+        optimizers, problems = plan.experiment.optimizers, plan.problems
+        trials = plan.experiment.trials
+        print(
+            f"{counted(len(optimizers), 'optimizer')} × {counted(len(problems), 'problem')} ×"
+            f" {counted(trials, 'trial')}: {counted(len(plan.studies), 'study')}"
+            + (f", {finished:,} of them finished before" if finished else "")
+        )
+        print(f"root {plan.root}  store {self.store}  (same root, same result; Ctrl-C is safe, run again to go on)")
+        for refusal in plan.refused:
+            print(f"refused: {clean(refusal.optimizer)} on {clean(refusal.problem)}: {clean(refusal.reason)}")
+        sys.stdout.flush()
+        if sys.stdout.isatty() and todo:
+            self._start_bars(todo)
+
+    def _start_bars(self, todo: list[Study]) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        self._bars = Progress(
+            TextColumn("  {task.description}", markup=False),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            refresh_per_second=5,
+        )
+        per_optimizer = Counter(clean(study.optimizer.label) for study in todo)
+        for label, count in per_optimizer.items():
+            self._tasks[label] = self._bars.add_task(label, total=count, note="")
+        self._tasks[""] = self._bars.add_task("all", total=len(todo), note="")
+        self._bars.start()
+
+    def tick(self, study: Study, evaluations: int) -> None:  # noqa: ARG002 (part of the protocol)
+        self._live = evaluations
+        self._show()
+
+    def ended(self, study: Study, outcome: Outcome) -> None:
+        self._live = 0
+        self.evaluations += outcome.evaluations
+        self.outcomes[outcome.status] += 1
+        if outcome.status == "failed":
+            self.failed.append((study, outcome))
+            self._failed_by[clean(study.optimizer.label)] += 1
+        if self._bars is not None:
+            label = clean(study.optimizer.label)
+            failed = self._failed_by[label]
+            self._bars.update(self._tasks[label], advance=1, note=f"{failed} failed" if failed else "")
+            self._bars.update(self._tasks[""], advance=1)
+        self._show()
+
+    def _show(self) -> None:
+        spent = time.monotonic() - self.began
+        made = self.evaluations + self._live
+        done = sum(self.outcomes.values())
+        left = f" · {duration(spent / done * (self.total - done))} left" if done and done < self.total else ""
+        note = f"{made:,} evaluations · {made / max(spent, 1e-9):,.0f}/s{left}"
+        if self._bars is not None:
+            self._bars.update(self._tasks[""], note=note)
+        elif time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + PLAIN_SECONDS
+            print(f"{done:,}/{self.total:,} studies · {note}", flush=True)
+
+    def summary(self) -> str:
+        """One line: how long it took and how the studies ended, with the first failure in words."""
+        parts = [f"{count:,} {status}" for status, count in self.outcomes.items()]
+        text = (
+            f"finished in {duration(time.monotonic() - self.began)} · {' · '.join(parts) or 'nothing was left to do'}"
+        )
+        if self.failed:
+            study, outcome = self.failed[0]
+            more = f"; and {len(self.failed) - 1:,} more" if len(self.failed) > 1 else ""
+            where = f"{clean(study.problem)}, {clean(study.optimizer.label)}, trial {study.trial}"
+            text += f" ({where}: {clean(outcome.reason)}{more})"
+        return text

@@ -1,0 +1,99 @@
+"""`optarena run`: make an experiment of a file and flags, run what its store lacks, say how to go on."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from optarena.cli._progress import RunProgress
+from optarena.errors import OptarenaError
+from optarena.experiment import Experiment
+from optarena.runner.local import run
+
+
+def command(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[EXPERIMENT.toml]", help="The experiment; flags replace its fields."),
+    ] = None,
+    optimizer: Annotated[
+        list[str] | None,
+        typer.Option("-o", "--optimizer", help="A name, or my.py:MyOptimizer; repeat for more."),
+    ] = None,
+    problem: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-p",
+            "--problem",
+            help="An id or pattern, as 'bbob/f{1..24}/d5/*', or my.py:problem; repeat for more.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "-n",
+            "--budget",
+            metavar="EVALUATIONS",
+            help="Evaluations a study: a number, or in the dimension, as '100*D'.",
+        ),
+    ] = None,
+    trials: Annotated[int | None, typer.Option("-r", "--trials", help="Repetitions of each pairing [1].")] = None,
+    batch: Annotated[int | None, typer.Option("--batch", help="Points suggested at a time [1].")] = None,
+    seconds: Annotated[float | None, typer.Option("--seconds", help="Seconds a study may spend.")] = None,
+    target: Annotated[
+        float | None, typer.Option("--target", help="Stop a study when f - optimum reaches this.")
+    ] = None,
+    record: Annotated[
+        str | None, typer.Option("--record", help="'all' evaluations or 'improvements' only [all].")
+    ] = None,
+    store: Annotated[Path, typer.Option("--store", help="Directory for the results.")] = Path("results"),
+    seed: Annotated[
+        str | None,
+        typer.Option("--seed", metavar="UUID", help="The root that a run printed, to reproduce it."),
+    ] = None,
+    new: Annotated[bool, typer.Option("--new", help="Begin afresh under a new root; old studies stay.")] = False,
+) -> None:
+    """Make the experiment and run it."""
+    flags: dict[str, Any] = {
+        "optimizers": optimizer,
+        "problems": problem,
+        "budget": int(budget) if budget is not None and budget.isdecimal() else budget,
+        "trials": trials,
+        "batch": batch,
+        "seconds": seconds,
+        "target": target,
+        "record": record,
+        "seed": seed,
+    }
+    given = {key: value for key, value in flags.items() if value}
+    if new and seed:
+        raise OptarenaError("--new and --seed both choose the root: give one of them")
+    if file is None:
+        for key, flag in (("optimizers", "-o OPTIMIZER"), ("problems", "-p PROBLEM")):
+            if key not in given:
+                raise OptarenaError(f"nothing to run: give an EXPERIMENT.toml, or {flag} (optarena run --help)")
+        if "budget" not in given and "seconds" not in given:
+            raise OptarenaError("no budget: give evaluations with -n (a number, or '100*D'), or --seconds")
+        experiment = Experiment.from_data(given)
+    else:
+        experiment = Experiment.load(file, **given)
+    with RunProgress(str(store)) as progress:
+        try:
+            run(experiment, store, new=new, progress=progress)
+        except KeyboardInterrupt:
+            progress.__exit__()
+            again = shlex.join(["optarena", *[word for word in sys.argv[1:] if word != "--new"]])
+            print(f"interrupted; what was evaluated is kept. Go on: {again}", file=sys.stderr)
+            raise typer.Exit(130) from None
+    if progress.plan is not None and not progress.plan.studies:
+        raise OptarenaError(
+            "no pairing of these optimizers and problems can work (each is named above with its reason)"
+        )
+    print(progress.summary())
+    print(f"look: optarena status {store}   ·   optarena best {store}")
+    if progress.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,102 @@
+"""`optarena status`: the truth about a store, by optimizer, with every failure's reason."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+
+from optarena.cli._text import clean, counted, print_json, table
+from optarena.store.results import Results, open_store
+
+ORDER = ("done", "stopped early", "failed", "timed out", "interrupted", "running", "missing")
+SHOWN = 10
+
+
+class Format(StrEnum):
+    table = "table"
+    json = "json"
+
+
+def command(
+    store: Annotated[Path, typer.Argument(help="The store's directory.")],
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Every failed study and evaluation, with its reason.")
+    ] = False,
+    format: Annotated[Format, typer.Option("--format", help="table or json.")] = Format.table,
+) -> None:
+    """Count, name and explain."""
+    results = open_store(store)
+    if format is Format.json:
+        print_json(as_data(results))
+        return
+    frame = results.studies
+    print(f"store {store} · {counted(frame.height, 'study')} · {frame['evaluations'].sum():,} evaluations")
+    if not frame.height:
+        print("nothing has been run here yet")
+        return
+    statuses = [status for status in ORDER if (frame["status"] == status).any()]
+    optimizers = list(dict.fromkeys(frame["optimizer"]))
+    rows = []
+    for name in optimizers:
+        part = frame.filter(pl.col("optimizer") == name)
+        counts = [int((part["status"] == status).sum()) for status in statuses]
+        rows.append([name, *counts, f"{part['evaluations'].sum():,}", f"{part['failures'].sum():,}"])
+    headers = ["optimizer", *statuses, "evaluations", "of them failed"]
+    print(table(headers, rows, right=headers[1:]))
+    _studies(frame.filter(pl.col("status") == "failed"), "failed", everything=failed)
+    _studies(frame.filter(pl.col("status") == "timed out"), "timed out", everything=failed)
+    _studies(frame.filter(pl.col("status") == "interrupted"), "interrupted", everything=failed)
+    _studies(frame.filter(pl.col("status") == "missing"), "missing", everything=failed)
+    _studies(frame.filter(pl.col("conflicts") > 0), "with rows that contradict each other", everything=failed)
+    if failed:
+        rows = [
+            list(row)
+            for row in results.failures()
+            .select("problem", "optimizer", "trial", "evaluation", "status", "message")
+            .iter_rows()
+        ]
+        if rows:
+            print(f"\n{counted(len(rows), 'evaluation')} failed")
+            print(
+                table(
+                    ["problem", "optimizer", "trial", "evaluation", "status", "message"],
+                    rows,
+                    right=("trial", "evaluation"),
+                )
+            )
+    for text in _refused(results):
+        print(text)
+
+
+def _studies(part: pl.DataFrame, what: str, *, everything: bool) -> None:
+    if not part.height:
+        return
+    print(f"\n{counted(part.height, 'study')} {what}")
+    rows = part.select("problem", "optimizer", "trial", "evaluations", "reason").rows()
+    shown = rows if everything else rows[:SHOWN]
+    print(table(["problem", "optimizer", "trial", "evaluations", "reason"], shown, right=("trial", "evaluations")))
+    if len(rows) > len(shown):
+        print(f"  … and {len(rows) - len(shown):,} more (--failed shows all)")
+
+
+def _refused(results: Results) -> list[str]:
+    lines = dict.fromkeys(tuple(item) for run in results.runs for item in run.refused)
+    out = [f"  {clean(o)} on {clean(p)}: {clean(reason)}" for o, p, reason in lines]
+    return [f"\n{counted(len(out), 'pairing')} refused when planning", *out] if out else []
+
+
+def as_data(results: Results) -> dict[str, Any]:
+    """The same as plain data."""
+    frame = results.studies
+    counts = {status: int((frame["status"] == status).sum()) for status in ORDER}
+    return {
+        "store": str(results.path),
+        "counts": counts,
+        "studies": frame.to_dicts(),
+        "failures": results.failures().to_dicts(),
+        "refused": [list(item) for run in results.runs for item in run.refused],
+    }
