@@ -10,6 +10,7 @@ A finding says what was expected, what happened, and how to mend it.
 from __future__ import annotations
 
 import copy
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -159,18 +160,23 @@ def _the_same_seed_gives_the_same_points(bench: _OptimizerBench) -> tuple[str, s
 
 
 def _global_random_state_is_left_alone(bench: _OptimizerBench) -> tuple[str, str] | None:
-    import random
-
-    before, python = np.random.get_state(), random.getstate()  # noqa: NPY002 (it is what is watched)
+    kept = _global_state()
+    random.seed(20231)
+    np.random.seed(20231)  # noqa: NPY002 (the global state is what is watched)
+    before = _global_state()
     bench.play(bench.make())
-    after = np.random.get_state()  # noqa: NPY002
-    same = all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)) and python == random.getstate()
-    if not same:
-        return (
-            "the global random state changed",
-            "Use the `rng` of __init__; if a library needs the global state, restore it.",
-        )
+    after = _global_state()
+    random.setstate(kept[0])
+    np.random.set_state(kept[1])  # noqa: NPY002
+    if repr(before) != repr(after):
+        mend = "Use the `rng` of __init__; if a library needs the global state, restore it."
+        return "the state of `random` or `numpy.random` changed", mend
     return None
+
+
+def _global_state() -> tuple[Any, Any]:
+    name, keys, *rest = np.random.get_state()  # noqa: NPY002
+    return random.getstate(), (name, keys.tolist(), *rest)
 
 
 def _failed_evaluations_are_survived(bench: _OptimizerBench) -> tuple[str, str] | None:

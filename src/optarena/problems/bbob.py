@@ -22,7 +22,7 @@ from optarena.space import Array, Point, Space
 FUNCTIONS = range(1, 25)
 DIMENSIONS = (2, 3, 5, 10, 20, 40)
 INSTANCES = range(1, 16)
-_ID = re.compile(r"bbob/f([1-9]\d?)/d([1-9]\d{0,2})/i([1-9]\d{0,5})\Z")
+_ID = re.compile(r"bbob/f([1-9][0-9]?)/d([1-9][0-9]{0,2})/i([1-9][0-9]{0,5})\Z")
 
 
 class BbobProblem(Problem):

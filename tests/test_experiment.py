@@ -1,0 +1,209 @@
+"""Plans: fields, budgets, ids, streams and refusals."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import optarena as oa
+from optarena.errors import OptarenaError
+from optarena.experiment import evaluations, noise_rng, optimizer_rng, problem_rng
+
+ROOT = uuid.UUID(int=7)
+
+
+def plan(**changes):
+    fields = {"optimizers": ["RandomSearch"], "problems": "functions/sphere/d{2,5}", "budget": 10} | changes
+    return oa.Experiment(**fields).plan(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("budget", "dimension", "expected"),
+    [
+        (30, 5, 30),
+        ("30", 5, 30),
+        ("100*D", 5, 500),
+        ("2*(D+1)**2", 3, 32),
+        ("D/2", 5, 2),
+        ("10 * D - 5", 2, 15),
+        ("1e3", 1, 1000),
+    ],
+)
+def test_budgets(budget, dimension, expected):
+    assert evaluations(budget, dimension) == expected
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        "",
+        "D*",
+        "__import__('os')",
+        "d*100",
+        "D.real",
+        "9**9**9",
+        "(-1)**0.5*D",
+        "1/0",
+        "0",
+        "-D",
+        "D<3",
+        "10*E",
+        "1e99",
+        True,
+        2.5,
+        "(" * 500,
+        "'a'*9",
+    ],
+)
+def test_a_budget_that_is_none_says_so_and_executes_nothing(budget):
+    with pytest.raises(OptarenaError, match="budget"):
+        evaluations(budget, 5)
+
+
+def test_ids_do_not_depend_on_budget_order_or_company():
+    small, large = plan(), plan(budget="100*D", trials=3, optimizers=["QuasiRandom", "RandomSearch"])
+    ids = {study.id for study in large.studies}
+    assert {study.id for study in small.studies} <= ids
+    assert len(ids) == len(large.studies) == 2 * 2 * 3
+
+
+def test_ids_depend_on_root_settings_batch_and_trial():
+    base = plan().studies[0].id
+    assert oa.Experiment(["RandomSearch"], "functions/sphere/d2", 10).plan(uuid.UUID(int=8)).studies[0].id != base
+    assert plan(batch=2).studies[0].id != base
+    plain = plan(optimizers=["QuasiRandom"]).studies[0]
+    halton = plan(optimizers=[oa.use("QuasiRandom", sequence="halton")]).studies[0]
+    named = plan(optimizers=[oa.use("QuasiRandom", sequence="halton", name="H")]).studies[0]
+    assert plain.id != halton.id == named.id  # a name is for tables, the settings are what runs
+    assert (halton.optimizer.label, named.optimizer.label) == ("QuasiRandom(sequence=halton)", "H")
+
+
+def test_an_id_is_fixed_for_ever():
+    """A change here would orphan every store: it must be meant."""
+    assert plan().studies[0].id == "54114447-a0e7-573a-ae07-960bf3f1ad2d"
+
+
+def test_all_optimizers_meet_the_same_problem_stream():
+    one, two = plan(optimizers=["RandomSearch", "QuasiRandom"]).studies[:2]
+    assert one.problem == two.problem
+    assert problem_rng(one).random() == problem_rng(two).random()
+    assert optimizer_rng(one).random() != optimizer_rng(two).random()
+    assert problem_rng(one).random() != optimizer_rng(one).random()
+
+
+def test_noise_streams_do_not_overlap_and_need_no_state():
+    draws = np.array([noise_rng(5, k).random(100) for k in (1, 2, 3, 2**40)])
+    assert len(np.unique(draws)) == draws.size
+    assert noise_rng(5, 2).random() == draws[1, 0]
+    assert noise_rng(6, 2).random() != draws[1, 0]
+
+
+def test_random_search_is_always_recorded_in_full():
+    studies = plan(record="improvements", optimizers=["RandomSearch", "QuasiRandom"]).studies
+    assert {study.optimizer.label: study.record for study in studies} == {
+        "RandomSearch": "all",
+        "QuasiRandom": "improvements",
+    }
+
+
+class OneReal(oa.Optimizer):
+    capabilities = oa.Capabilities(mixed=False, batch=False)
+
+
+def test_pairings_that_cannot_work_are_refused_and_listed(monkeypatch):
+    import optarena.optimizer as registry
+
+    monkeypatch.setitem(registry.BUILT_IN, "OneReal", registry.Entry("OneReal", f"{__name__}:OneReal"))
+    made = plan(
+        optimizers=["OneReal", "RandomSearch"],
+        problems=["functions/sphere/d2", "functions/mixed-tuning/d9", "functions/g06/d2"],
+    )
+    assert len(made.studies) == 4
+    assert [(r.problem, r.reason) for r in made.refused] == [
+        ("functions/mixed-tuning/d9", "takes real parameters only, the problem has bool, cat, int, ordinal, real"),
+        ("functions/g06/d2", "takes no constraints, the problem has 2"),
+    ]
+    batch = plan(optimizers=["OneReal"], batch=4)
+    assert not batch.studies
+    assert batch.refused[0].reason == "gives one point at a time, the batch is 4"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"optimizers": ["RandomSerch"]}, "no optimizer named 'RandomSerch'. Did you mean 'RandomSearch'?"),
+        ({"optimizers": []}, "optimizers: the list is empty"),
+        ({"optimizers": ["RandomSearch", "RandomSearch"]}, "'RandomSearch' is there twice"),
+        ({"optimizers": [{"name": "x"}]}, "optimizers[0].use: missing"),
+        (
+            {"optimizers": [{"use": "QuasiRandom", "setings": {}}]},
+            "optimizers[0].setings: no such field. Did you mean 'settings'?",
+        ),
+        (
+            {"optimizers": [oa.use("QuasiRandom", sequnce="halton")]},
+            "has no setting 'sequnce'. Did you mean 'sequence'?",
+        ),
+        ({"optimizers": [3]}, "optimizers[0]: expected a name"),
+        ({"optimizers": [oa.use("QuasiRandom", sequence=object())]}, "plain data"),
+        ({"problems": "functions/spere/d2"}, "Did you mean 'functions/sphere/d2'?"),
+        ({"problems": [3]}, "problems[0]"),
+        ({"budget": None}, "budget: give evaluations"),
+        ({"trials": 0}, "trials: expected a whole number of at least 1, got 0"),
+        ({"batch": "2"}, "batch: expected"),
+        ({"seconds": -1}, "seconds: expected a number above 0"),
+        ({"target": float("nan")}, "target: expected a number"),
+        ({"record": "al"}, "record: expected 'all' or 'improvements', got 'al'. Did you mean 'all'?"),
+        ({"seed": "xyz"}, "seed: 'xyz' is not a UUID"),
+    ],
+)
+def test_a_wrong_field_is_named(fields, said):
+    with pytest.raises(OptarenaError) as error:
+        plan(**fields)
+    assert said in str(error.value)
+
+
+def test_toml(tmp_path):
+    file = tmp_path / "e.toml"
+    file.write_text(
+        'problems = ["functions/sphere/d2"]\nbudget = "10*D"\ntrials = 2\n'
+        '[[optimizers]]\nuse = "QuasiRandom"\nname = "H"\nsettings = {sequence = "halton"}\n'
+    )
+    experiment = oa.Experiment.load(file)
+    assert [study.optimizer.label for study in experiment.plan(ROOT).studies] == ["H", "H"]
+    assert oa.Experiment.load(file, trials=5).trials == 5
+    assert oa.Experiment.from_data(experiment.to_data()).to_data() == experiment.to_data()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("problems = [\n", "e.toml: not valid TOML: "),
+        ('optimizers = ["RandomSearch"]\nbudget = 3\n', "e.toml: problems: missing"),
+        (
+            'optimizers = ["RandomSearch"]\nproblems = ["functions/sphere/d2"]\nbugdet = 3\n',
+            "e.toml line 3: bugdet: no such field. Did you mean 'budget'?",
+        ),
+        (
+            'optimizers = ["RandomSearch"]\nproblems = ["functions/sphere/d2"]\nbudget = "x"\n',
+            "e.toml line 3: budget: 'x' is not an expression",
+        ),
+        (
+            'problems = "functions/sphere/d2"\nbudget = 3\n[[optimizers]]\nname = "a"\n',
+            "e.toml line 3: optimizers[0].use: missing",
+        ),
+    ],
+)
+def test_a_wrong_file_is_named_with_line_and_field(tmp_path, text, said):
+    file = tmp_path / "e.toml"
+    file.write_text(text)
+    with pytest.raises(OptarenaError) as error:
+        oa.Experiment.load(file)
+    assert said in str(error.value)
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(OptarenaError, match="No such file"):
+        oa.Experiment.load(Path("none.toml"))

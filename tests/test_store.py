@@ -1,0 +1,223 @@
+"""Stores: what survives, what is refused, and that reading executes nothing and imports no problem."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import optarena as oa
+from optarena.errors import OptarenaError, WorkError
+
+ROOT = uuid.UUID(int=7)
+
+
+@pytest.fixture
+def store():
+    oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/sphere/d{2,3}", 40, batch=4, trials=2, seed=ROOT).run("s")
+    return Path("s")
+
+
+def journal(store):
+    (path,) = (store / "journal").glob("*.jsonl")
+    return path
+
+
+def test_the_first_line_has_format_version_and_environment(store):
+    head = json.loads(journal(store).read_text().splitlines()[0])
+    assert (head["t"], head["version"]) == ("journal", 1)
+    assert {"python", "numpy", "blas", "cpu", "platform"} <= set(head["environment"])
+
+
+def test_a_card_has_all_that_scoring_needs(store):
+    lines = [json.loads(line) for line in journal(store).read_text().splitlines()]
+    cards = {line["id"]: line for line in lines if line["t"] == "problem"}
+    assert sorted(cards) == ["functions/sphere/d2", "functions/sphere/d3"]  # once a journal, not once a study
+    card = cards["functions/sphere/d2"]
+    assert card["known"] == {"optimum": [0.0]}
+    assert (card["dimension"], card["suite"], card["function"]) == (2, "functions", "sphere")
+    assert list(card["space"]) == ["x1", "x2"]
+
+
+def test_reading_imports_neither_problems_nor_optimizers(store):
+    code = (
+        "import sys, optarena; r = optarena.open('s'); r.studies; r.traces(); r.best();"
+        "heavy = ('optarena.problems.', 'optarena.optimizers.', 'cocoex', 'scipy');"
+        "bad = [m for m in sys.modules if m.startswith(heavy)];"
+        "assert not bad, bad"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    heavy = {"numpy", "polars", "scipy", "msgspec", "rich", "altair"}
+    code = f"import sys, optarena; bad = {heavy} & set(sys.modules); assert not bad, bad"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_journal_cut_at_any_byte_opens_and_tells_the_truth(store):
+    path = journal(store)
+    data = path.read_bytes()
+    whole = oa.open(store)
+    rows = {row["study"]: row for row in whole.studies.iter_rows(named=True)}
+    values = dict(
+        zip(whole.studies["study"], np.split(whole.traces().values[:, 0], whole.traces().offsets[1:-1]), strict=True)
+    )
+    rng = np.random.default_rng(0)
+    for cut in [0, 1, len(data) - 1, *rng.integers(0, len(data), 60).tolist()]:
+        path.write_bytes(data[:cut])
+        results = oa.open(store)
+        assert results.studies.height == 8  # the run file still says what was meant
+        traces = results.traces()
+        begun = results.studies.filter(results.studies["status"] != "missing")
+        for i, row in enumerate(begun.iter_rows(named=True)):
+            part = traces.values[traces.offsets[i] : traces.offsets[i + 1], 0]
+            np.testing.assert_array_equal(part, values[row["study"]][: len(part)])
+            assert row["evaluations"] == len(part)
+            if row["status"] == "done":
+                assert row["evaluations"] == rows[row["study"]]["evaluations"]
+            else:
+                # this process wrote the journal and is alive, so what has no end counts as running
+                assert row["status"] == "running"
+
+
+def test_copying_the_files_of_two_stores_together_merges_them(store):
+    other = oa.Experiment("RandomSearch", "functions/ackley/d2", 10, seed=ROOT).run("other")
+    for part in ("journal", "runs"):
+        shutil.copytree(Path("other") / part, store / part, dirs_exist_ok=True)
+    assert oa.open(store).studies.height == 8 + other.studies.height
+
+
+def test_equal_duplicates_collapse_and_different_ones_are_named(store):
+    before = oa.open(store)
+    path = journal(store)
+    copy = path.with_name("zz-1-00000000.jsonl")
+    shutil.copy(path, copy)
+    twice = oa.open(store)
+    assert twice.studies.drop("suggest_seconds", "evaluate_seconds", "observe_seconds", "cpu_seconds").equals(
+        before.studies.drop("suggest_seconds", "evaluate_seconds", "observe_seconds", "cpu_seconds")
+    )
+    np.testing.assert_array_equal(twice.traces().values, before.traces().values)
+    lines = copy.read_text().splitlines()
+    at = next(i for i, line in enumerate(lines) if json.loads(line)["t"] == "e")
+    row = json.loads(lines[at])
+    row["y"][2][0] += 1.0
+    lines[at] = json.dumps(row)
+    copy.write_text("\n".join(lines) + "\n")
+    changed = oa.open(store)
+    assert changed.studies["conflicts"].to_list() == [1] + [0] * 7
+    np.testing.assert_array_equal(changed.traces().values, before.traces().values)
+
+
+def test_a_newer_format_is_refused_clearly(store):
+    path = journal(store)
+    lines = path.read_text().splitlines()
+    head = json.loads(lines[0]) | {"version": 99, "brand_new": True}
+    path.write_text("\n".join([json.dumps(head), '{"t":"unheard"}']) + "\n")
+    with pytest.raises(OptarenaError, match=r"has format 99, this optarena reads up to 1: pip install --upgrade"):
+        oa.open(store)
+    path.unlink()
+    (run,) = (store / "runs").glob("*.json")
+    run.write_text('{"version": 99}')
+    with pytest.raises(OptarenaError, match="has format 99"):
+        oa.open(store)
+
+
+def test_a_line_that_is_none_is_named(store):
+    path = journal(store)
+    lines = path.read_text().splitlines()
+    lines[3] = "garbage"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(OptarenaError, match=r"\.jsonl line 4: not a line of a journal"):
+        oa.open(store)
+
+
+def test_a_directory_that_is_no_store_is_refused(tmp_path):
+    with pytest.raises(OptarenaError, match="does not exist"):
+        oa.open("nowhere")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("x")
+    with pytest.raises(OptarenaError, match="is not a store"):
+        oa.open("full")
+    with pytest.raises(OptarenaError, match="is not a store and is not empty"):
+        oa.Experiment("RandomSearch", "functions/sphere/d2", 5).run("full")
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OptarenaError, match="cannot write to"):
+        oa.Experiment("RandomSearch", "functions/sphere/d2", 5).run("file/store")
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged():
+    experiment = oa.Experiment("RandomSearch", "functions/sphere/d5", 3000, seed=ROOT)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))  # the kernel refuses to let a file grow beyond
+    try:
+        with pytest.raises(WorkError, match="What was evaluated before is safe"):
+            experiment.run("s")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    (path,) = Path("s/journal").glob("*.jsonl")
+    assert path.read_bytes().endswith(b"\n")
+    kept = oa.open("s")
+    some = kept.traces().values
+    assert 0 < len(some) < 3000
+    again = experiment.run("s")
+    assert again.studies.select("status", "evaluations", "conflicts").rows() == [("done", 3000, 0)]
+    np.testing.assert_array_equal(again.traces().values[: len(some)], some)
+
+
+def test_results_can_be_read_while_the_journal_grows():
+    seen = []
+
+    @oa.as_problem({"x": {"type": "real", "space": "linear", "range": [0.0, 1.0]}})
+    def watched(x):
+        results = oa.open("s")
+        seen.append(results.studies.select("status", "evaluations").rows()[0])
+        return x["x"]
+
+    oa.Experiment("RandomSearch", watched, 5, seed=ROOT).run("s")
+    assert seen == [("running", k) for k in range(5)]
+
+
+def test_filters(store):
+    results = oa.open(store)
+    assert results.filter(optimizer="Quasi*").studies.height == 4
+    assert results.filter(problem="functions/*/d3", optimizer=["RandomSearch"]).studies.height == 2
+    assert results.filter(dimension=2).studies.height == 4
+    assert results.filter(suite="bbob").studies.height == 0
+    part = results.filter(dimension=3)
+    assert len(part.traces()) == part.studies.height
+    assert part.traces().lengths.tolist() == [40] * 4
+
+
+def test_best_names_who_found_what_with_which_parameters(store):
+    results = oa.open(store)
+    for row in results.best():
+        value = sum(1 for _ in row["parameters"])
+        assert value == int(row["problem"][-1])
+        points = results.points(row["study"])
+        found = points[row["best_evaluation"] - 1]
+        assert found["parameters"] == row["parameters"]
+        assert found["values"] == {"value": row["best"]}
+        assert row["best"] == results.filter(problem=row["problem"]).studies["best"].min()
+
+
+def test_seconds_add_up(store):
+    results = oa.open(store)
+    traces = results.traces()
+    frame = results.studies
+    spent = (frame["suggest_seconds"] + frame["evaluate_seconds"] + frame["observe_seconds"]).to_numpy()
+    ends = traces.seconds[traces.offsets[1:] - 1]
+    assert (ends <= spent + 1e-12).all()
+    assert (ends > 0).all()
+    inner = np.diff(traces.seconds)[np.setdiff1d(np.arange(len(traces.seconds) - 1), traces.offsets[1:-1] - 1)]
+    assert (inner >= 0).all()
