@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -175,7 +175,7 @@ def _global_random_state_is_left_alone(bench: _OptimizerBench) -> tuple[str, str
 
 
 def _global_state() -> tuple[Any, Any]:
-    name, keys, *rest = np.random.get_state()  # noqa: NPY002
+    name, keys, *rest = cast("tuple[Any, ...]", np.random.get_state())  # noqa: NPY002
     return random.getstate(), (name, keys.tolist(), *rest)
 
 

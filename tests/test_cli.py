@@ -1,0 +1,249 @@
+"""The command line as a person meets it: what it prints, its exit codes, and its sentences for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import optarena as oa
+from optarena.cli import main
+
+PROGRAM = [sys.executable, "-c", "from optarena.cli import main; raise SystemExit(main())"]
+
+
+def call(capsys, *arguments):
+    code = main(list(arguments))
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_help_names_every_command_and_loads_nothing_heavy():
+    code = (
+        "import sys\nfrom optarena.cli import main\nmain(['--help'])\n"
+        "bad = {'numpy', 'polars', 'rich', 'msgspec', 'scipy'} & set(sys.modules)\nassert not bad, bad"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert all(f"\n  {name} " in out for name in ("run", "status", "best", "list", "demo"))
+
+
+def test_run_from_flags_alone_then_status_and_best(capsys):
+    code, out, _ = call(
+        capsys, "run", "-o", "RandomSearch", "-o", "QuasiRandom", "-p", "functions/sphere/d{2,3}", "-n", "10*D"
+    )
+    assert code == 0
+    root = oa.open("results").studies["root"][0]
+    assert f"root {root}" in out
+    assert "2 optimizers × 2 problems × 1 trial: 4 studies" in out
+    assert "4 done" in out
+    code, out, _ = call(capsys, "status", "results")
+    assert code == 0
+    assert "4 studies · 100 evaluations" in out
+    code, out, _ = call(capsys, "best", "results")
+    assert code == 0
+    assert "functions/sphere/d3" in out
+    assert "x3=" in out
+
+
+def test_the_printed_root_reproduces_the_run(capsys):
+    flags = ["run", "-o", "RandomSearch", "-p", "functions/ackley/d2", "-n", "20"]
+    call(capsys, *flags, "--store", "one")
+    root = oa.open("one").studies["root"][0]
+    call(capsys, *flags, "--store", "two", "--seed", root)
+    call(capsys, *flags, "--store", "three")
+    best = [oa.open(name).studies["best"][0] for name in ("one", "two", "three")]
+    assert best[0] == best[1] != best[2]
+
+
+def test_the_same_command_again_has_nothing_to_do_and_new_begins_afresh(capsys):
+    flags = ["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5"]
+    call(capsys, *flags)
+    _, out, _ = call(capsys, *flags)
+    assert "1 of them finished before" in out
+    assert "nothing was left to do" in out
+    _, out, _ = call(capsys, *flags, "--new")
+    assert "1 done" in out
+    assert oa.open("results").studies.height == 2
+
+
+def test_a_file_and_flags_that_replace_its_fields(capsys, tmp_path):
+    (tmp_path / "plan").mkdir()
+    (tmp_path / "plan" / "mine.py").write_text(
+        "import optarena as oa\n"
+        "@oa.as_problem({'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}}, optimum=0.0)\n"
+        "def square(x):\n    return x['x'] ** 2\n"
+        "class Fixed(oa.Optimizer):\n    def suggest(self, n):\n        return [{'x': 0.5}] * n\n"
+    )
+    (tmp_path / "plan" / "e.toml").write_text(
+        'optimizers = ["RandomSearch", "mine.py:Fixed"]\nproblems = ["mine.py:square"]\nbudget = 5\n'
+    )
+    code, out, _ = call(capsys, "run", "plan/e.toml", "-r", "3", "--store", "s")  # named beside the file, not beside us
+    assert code == 0
+    frame = oa.open("s").studies
+    assert frame.height == 6
+    assert set(frame["problem"]) == {"mine.py:square"}
+    assert set(frame["optimizer"]) == {"RandomSearch", "Fixed"}
+    assert frame.filter(frame["optimizer"] == "Fixed")["best"].to_list() == [0.25] * 3
+    code, out, err = call(
+        capsys, "run", "-o", "plan/mine.py:Fixed", "-p", "plan/mine.py:square", "-n", "5", "--store", "s"
+    )
+    assert code == 0
+    assert "nothing was left to do" in out
+    (tmp_path / "plan" / "mine.py").write_text((tmp_path / "plan" / "mine.py").read_text() + "\n# changed\n")
+    code, out, err = call(
+        capsys, "run", "-o", "plan/mine.py:Fixed", "-p", "plan/mine.py:square", "-n", "9", "--store", "s"
+    )
+    assert code == 2
+    assert "mine.py:square: its source is not what it was" in err
+
+
+def test_failures_are_told_and_the_rest_completes(capsys, tmp_path):
+    (tmp_path / "bad.py").write_text(
+        "import optarena as oa\nclass Bad(oa.Optimizer):\n    def suggest(self, n):\n        raise RuntimeError('no\\x1b[31m idea')\n"
+    )
+    code, out, _ = call(
+        capsys, "run", "-o", "bad.py:Bad", "-o", "RandomSearch", "-p", "functions/failing/d2", "-n", "50"
+    )
+    assert code == 1
+    assert "1 failed · 1 done (functions/failing/d2, Bad, trial 0: suggest: RuntimeError: no?[31m idea)" in out
+    _, out, _ = call(capsys, "status", "results")
+    assert "1 study failed" in out
+    assert "\x1b" not in out
+    _, out, _ = call(capsys, "status", "results", "--failed")
+    assert "ValueError: outside the domain" in out
+    _, out, _ = call(capsys, "status", "results", "--format", "json")
+    data = json.loads(out)
+    assert data["counts"]["failed"] == data["counts"]["done"] == 1
+
+
+def test_json_on_the_command_line_is_strict(capsys, tmp_path):
+    (tmp_path / "inf.py").write_text(
+        "import optarena as oa\n"
+        "@oa.as_problem({'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}}, sense='max')\n"
+        "def up(x):\n    return float('inf')\n"
+    )
+    call(capsys, "run", "-o", "RandomSearch", "-p", "inf.py:up", "-n", "3")
+    _, out, _ = call(capsys, "best", "results", "--format", "json")
+    (row,) = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert row["best"] == "inf"
+    assert row["optimum"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["rum"], "no command 'rum'. Did you mean 'run'?"),
+        (["run"], "nothing to run: give an EXPERIMENT.toml, or -o OPTIMIZER"),
+        (["run", "-o", "RandomSearch"], "or -p PROBLEM"),
+        (["run", "-o", "RandomSearch", "-p", "functions/sphere/d2"], "no budget: give evaluations with -n"),
+        (["run", "-o", "RandomSerch", "-p", "functions/sphere/d2", "-n", "5"], "Did you mean 'RandomSearch'?"),
+        (["run", "-o", "RandomSearch", "-p", "functions/sfere/d2", "-n", "5"], "Did you mean 'functions/sphere/d2'?"),
+        (["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5*X"], "is not an expression"),
+        (["run", "-o", "none.py:X", "-p", "functions/sphere/d2", "-n", "5"], "there is no file"),
+        (["run", "none.toml"], "none.toml: No such file"),
+        (["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "--seed", "7"], "'7' is not a UUID"),
+        (
+            ["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "--seed", "7", "--new"],
+            "give one of them",
+        ),
+        (["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "--record", "some"], "record: expected"),
+        (["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "-r", "0"], "trials: expected"),
+        (["status", "nowhere"], "store nowhere does not exist"),
+        (["best", "nowhere"], "store nowhere does not exist"),
+        (["list", "problems", "bob/*"], "Did you mean 'bbob'?"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_2(capsys, arguments, said):
+    code, _, err = call(capsys, *arguments)
+    assert code == 2
+    assert err.startswith("optarena: ")
+    assert said in err
+    assert err.count("\n") == 1
+    assert not Path("results").exists() or not list(Path("results").rglob("*.jsonl"))
+
+
+def test_no_pairing_that_works_is_said(capsys, tmp_path):
+    (tmp_path / "o.py").write_text(
+        "import optarena as oa\nclass Reals(oa.Optimizer):\n    capabilities = oa.Capabilities(mixed=False)\n"
+    )
+    code, out, err = call(capsys, "run", "-o", "o.py:Reals", "-p", "functions/mixed-tuning/d9", "-n", "5")
+    assert code == 2
+    assert "refused: Reals on functions/mixed-tuning/d9: takes real parameters only" in out
+    assert "no pairing" in err
+
+
+def test_ctrl_c_loses_nothing_and_says_how_to_go_on(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import time, optarena as oa\n"
+        "@oa.as_problem({'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}})\n"
+        "def slow(x):\n    time.sleep(0.02)\n    return x['x']\n"
+    )
+    flags = ["run", "-o", "RandomSearch", "-p", "slow.py:slow", "-n", "100"]
+    process = subprocess.Popen([*PROGRAM, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if Path("results").exists() and (oa.open("results").studies["evaluations"].sum() or 0) > 3:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Go on: optarena run -o RandomSearch -p slow.py:slow -n 100" in err
+    (row,) = oa.open("results").studies.iter_rows(named=True)
+    assert row["status"] == "interrupted"
+    assert 3 < row["evaluations"] < 100
+    subprocess.run([*PROGRAM, *flags], check=True, capture_output=True)
+    assert oa.open("results").studies.select("status", "evaluations", "conflicts").rows() == [("done", 100, 0)]
+
+
+def test_on_a_terminal_there_are_bars():
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        [
+            *PROGRAM,
+            "run",
+            "-o",
+            "RandomSearch",
+            "-o",
+            "QuasiRandom",
+            "-p",
+            "functions/sphere/d2",
+            "-n",
+            "2000",
+            "-r",
+            "20",
+        ],
+        stdout=child,
+        stderr=child,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(child)
+    seen = b""
+    while True:
+        try:
+            block = os.read(parent, 65536)
+        except OSError:
+            break
+        if not block:
+            break
+        seen += block
+    assert process.wait(timeout=60) == 0
+    text = seen.decode()
+    assert "20/20" in text
+    assert "evaluations" in text
+
+
+def test_the_demo_ends_with_a_table(capsys):
+    code, out, _ = call(capsys, "demo")
+    assert code == 0
+    assert "120 done" in out
+    assert "functions/mixed-tuning/d9" in out
+    assert "RandomSearch" in out
+    assert "optimum" in out
