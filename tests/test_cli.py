@@ -106,7 +106,8 @@ def test_a_file_and_flags_that_replace_its_fields(capsys, tmp_path):
 
 def test_failures_are_told_and_the_rest_completes(capsys, tmp_path):
     (tmp_path / "bad.py").write_text(
-        "import optarena as oa\nclass Bad(oa.Optimizer):\n    def suggest(self, n):\n        raise RuntimeError('no\\x1b[31m idea')\n"
+        "import optarena as oa\n"
+        "class Bad(oa.Optimizer):\n    def suggest(self, n):\n        raise RuntimeError('no\\x1b[31m idea')\n"
     )
     code, out, _ = call(
         capsys, "run", "-o", "bad.py:Bad", "-o", "RandomSearch", "-p", "functions/failing/d2", "-n", "50"

@@ -69,7 +69,7 @@ def command(
         "record": record,
         "seed": seed,
     }
-    given = {key: value for key, value in flags.items() if value}
+    given = {key: value for key, value in flags.items() if value is not None and value != []}
     if new and seed:
         raise OptarenaError("--new and --seed both choose the root: give one of them")
     if file is None:
@@ -89,10 +89,6 @@ def command(
             again = shlex.join(["optarena", *[word for word in sys.argv[1:] if word != "--new"]])
             print(f"interrupted; what was evaluated is kept. Go on: {again}", file=sys.stderr)
             raise typer.Exit(130) from None
-    if progress.plan is not None and not progress.plan.studies:
-        raise OptarenaError(
-            "no pairing of these optimizers and problems can work (each is named above with its reason)"
-        )
     print(progress.summary())
     print(f"look: optarena status {store}   ·   optarena best {store}")
     if progress.failed:

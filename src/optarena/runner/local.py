@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -45,14 +44,18 @@ def run(
 ) -> Results:
     """Run what the store lacks under its root (`new`: under a fresh one) and return what it then has."""
     place = Store(store)
-    place.create()
     root = experiment.seed or (None if new else place.root()) or uuid.uuid4()
     plan = experiment.plan(root)
+    progress = progress or Silent()
+    if not plan.studies:
+        progress.begin(plan, [], 0)
+        reasons = "; ".join(f"{r.optimizer} on {r.problem} {r.reason}" for r in plan.refused[:3])
+        raise OptarenaError(f"no pairing of these optimizers and problems can work ({reasons})")
+    place.create()
     before = open_store(place.path)
     _refuse_drift(plan, before)
     todo = list(_todo(plan, before))
     place.write_run(plan)
-    progress = progress or Silent()
     progress.begin(plan, todo, len(plan.studies) - len(todo))
     if todo:
         with contextlib.closing(Journal(place.journals, environment())) as journal:
@@ -118,8 +121,3 @@ def _refuse_drift(plan: Plan, results: Results) -> None:
                     f"{label}: its file is not what it was when store {results.path} ran it; use --new to begin afresh"
                     " beside the old studies, or another --store"
                 )
-
-
-def eta(done: int, total: int, began: float) -> float | None:
-    """Seconds left at the pace so far."""
-    return (time.monotonic() - began) / done * (total - done) if done else None
