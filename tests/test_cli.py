@@ -101,7 +101,7 @@ def test_a_file_and_flags_that_replace_its_fields(capsys, tmp_path):
         capsys, "run", "-o", "plan/mine.py:Fixed", "-p", "plan/mine.py:square", "-n", "9", "--store", "s"
     )
     assert code == 2
-    assert "mine.py:square: its source is not what it was" in err
+    assert "mine.py:Fixed: its file is not what it was" in err
 
 
 def test_failures_are_told_and_the_rest_completes(capsys, tmp_path):
@@ -151,8 +151,8 @@ def test_json_on_the_command_line_is_strict(capsys, tmp_path):
         (["run", "none.toml"], "none.toml: No such file"),
         (["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "--seed", "7"], "'7' is not a UUID"),
         (
-            ["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "--seed", "7", "--new"],
-            "give one of them",
+            ["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "--seed", "7" * 32, "--new"],
+            "new and seed both choose the root",
         ),
         (["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "--record", "some"], "record: expected"),
         (["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "-r", "0"], "trials: expected"),

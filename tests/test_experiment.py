@@ -207,3 +207,37 @@ def test_a_wrong_file_is_named_with_line_and_field(tmp_path, text, said):
 def test_a_file_that_is_not_there():
     with pytest.raises(OptarenaError, match="No such file"):
         oa.Experiment.load(Path("none.toml"))
+
+
+def test_a_budget_need_not_make_sense_in_every_dimension():
+    assert plan(budget="100*(D-1)").studies[0].budget.evaluations == 100
+    with pytest.raises(OptarenaError, match="gives 0 evaluations for D = 2"):
+        plan(budget="D-2")
+    with pytest.raises(OptarenaError, match="has no value for D = 2"):
+        plan(budget="1/(D-2)")
+
+
+@pytest.mark.parametrize("budget", [10**400, "1" + "0" * 400, "1" + "0" * 5000])
+def test_a_huge_budget_is_one_sentence(budget):
+    with pytest.raises(OptarenaError, match="budget"):
+        plan(budget=budget)
+
+
+def test_settings_that_differ_only_in_infinities_differ():
+    ids = {
+        plan(optimizers=[oa.use("QuasiRandom", sequence=value)]).studies[0].id
+        for value in (float("inf"), float("nan"), None)
+    }
+    assert len(ids) == 3
+
+
+def test_limits_are_checked():
+    assert plan(limits={"evaluation": 2, "memory": 1000}).experiment.limits.evaluation == 2.0
+    for bad, said in [
+        ({"evaluate": 3}, "limits.evaluate: no such field"),
+        ({"study": 0}, "limits.study"),
+        ({"memory": 5}, "needs 500 MB"),
+        (3, "limits: expected a table"),
+    ]:
+        with pytest.raises(OptarenaError, match=said):
+            plan(limits=bad)

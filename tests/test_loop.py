@@ -21,7 +21,7 @@ LINE = {"x": {"type": "real", "space": "linear", "range": [-1.0, 1.0]}}
 
 def run(optimizers, problems, budget=10, **fields):
     fields.setdefault("seed", ROOT)
-    return oa.Experiment(optimizers, problems, budget, **fields).run("store")
+    return oa.Experiment(optimizers, problems, budget, **fields).run("store", workers=0)
 
 
 def lines(kind=None):
@@ -90,7 +90,7 @@ def test_the_same_experiment_twice_gives_the_same_traces_bit_for_bit():
         batch=3,
         seed=ROOT,
     )
-    one, two = experiment.run("one"), experiment.run("two")
+    one, two = experiment.run("one", workers=0), experiment.run("two", workers=0)
     assert one.studies["study"].to_list() == two.studies["study"].to_list()
     assert one.studies["best"].to_list() == two.studies["best"].to_list()
     np.testing.assert_array_equal(one.traces().values, two.traces().values)
@@ -104,9 +104,9 @@ def test_drawing_ahead_changes_nothing(problem, optimizer, monkeypatch):
     import optarena.runner.loop as loop
 
     experiment = oa.Experiment(optimizer, problem, 50, seed=ROOT)
-    ahead = experiment.run("ahead")
+    ahead = experiment.run("ahead", workers=0)
     monkeypatch.setattr(loop, "LOOKAHEAD", 1)
-    singly = experiment.run("singly")
+    singly = experiment.run("singly", workers=0)
     study = ahead.studies["study"][0]
     assert ahead.points(study) == singly.points(study)
 
@@ -203,8 +203,8 @@ def test_hidden_metrics_are_kept_and_not_shown(watching):
     "problem", ["functions/rastrigin/d3", "functions/mixed-tuning/d9", "functions/nan/d2", "functions/failing/d2"]
 )
 def test_improvements_only_keeps_the_same_best_so_far(problem):
-    full = oa.Experiment("QuasiRandom", problem, 300, seed=ROOT).run("full")
-    thin = oa.Experiment("QuasiRandom", problem, 300, seed=ROOT, record="improvements").run("thin")
+    full = oa.Experiment("QuasiRandom", problem, 300, seed=ROOT).run("full", workers=0)
+    thin = oa.Experiment("QuasiRandom", problem, 300, seed=ROOT, record="improvements").run("thin", workers=0)
     assert (
         thin.studies.select("best", "best_evaluation", "evaluations", "failures").rows()
         == full.studies.select("best", "best_evaluation", "evaluations", "failures").rows()
@@ -219,7 +219,7 @@ def test_several_objectives_keep_what_enters_the_archive():
     def two(x):
         return [x["x"], x["y"]]
 
-    full = oa.Experiment("RandomSearch", two, 200, seed=ROOT).run("full").traces()
+    full = oa.Experiment("RandomSearch", two, 200, seed=ROOT).run("full", workers=0).traces()
 
     class Same(registry.get_optimizer("RandomSearch")):
         pass
@@ -227,8 +227,8 @@ def test_several_objectives_keep_what_enters_the_archive():
     registry.BUILT_IN["Same"] = registry.Entry("Same", f"{__name__}:Same")
     sys.modules[__name__].Same = Same
     try:
-        thin = oa.Experiment("Same", two, 200, seed=ROOT, record="improvements").run("thin").traces()
-        every = oa.Experiment("Same", two, 200, seed=ROOT).run("every").traces()
+        thin = oa.Experiment("Same", two, 200, seed=ROOT, record="improvements").run("thin", workers=0).traces()
+        every = oa.Experiment("Same", two, 200, seed=ROOT).run("every", workers=0).traces()
     finally:
         del registry.BUILT_IN["Same"]
     seen = []
@@ -241,7 +241,9 @@ def test_several_objectives_keep_what_enters_the_archive():
 
 
 def test_a_target_and_seconds_end_a_study():
-    results = oa.Experiment("RandomSearch", "functions/sphere/d2", 100_000, target=0.5, seed=ROOT).run("store")
+    results = oa.Experiment("RandomSearch", "functions/sphere/d2", 100_000, target=0.5, seed=ROOT).run(
+        "store", workers=0
+    )
     row = results.studies.row(0, named=True)
     assert (row["status"], row["reason"]) == ("done", "target reached")
     assert row["best"] <= 0.5
@@ -254,7 +256,9 @@ def test_a_target_and_seconds_end_a_study():
         time.sleep(0.01)
         return x["x"]
 
-    timed = oa.Experiment("RandomSearch", slow, seconds=0.1, seed=ROOT).run("timed").studies.row(0, named=True)
+    timed = (
+        oa.Experiment("RandomSearch", slow, seconds=0.1, seed=ROOT).run("timed", workers=0).studies.row(0, named=True)
+    )
     assert timed["status"] == "done"
     assert 3 <= timed["evaluations"] <= 11
 
@@ -367,11 +371,11 @@ def test_a_finished_study_is_not_run_again_and_a_larger_budget_extends_it(watchi
 
 def test_the_store_keeps_its_root_until_told_otherwise():
     experiment = oa.Experiment("RandomSearch", "functions/sphere/d2", 5)
-    one = experiment.run("store")
-    two = oa.Experiment("RandomSearch", "functions/sphere/d2", 5, trials=2).run("store")
+    one = experiment.run("store", workers=0)
+    two = oa.Experiment("RandomSearch", "functions/sphere/d2", 5, trials=2).run("store", workers=0)
     assert set(two.studies["root"]) == set(one.studies["root"])
     assert two.studies.height == 2
-    three = experiment.run("store", new=True)
+    three = experiment.run("store", new=True, workers=0)
     assert three.studies.height == 3
     assert three.studies["root"].n_unique() == 2
 
@@ -393,7 +397,7 @@ def test_an_interrupt_is_recorded_and_going_on_gives_the_uninterrupted_result(wa
     assert status == [("interrupted", 6)]
     results = run([watching], interrupted, 20)
     assert results.studies.select("status", "evaluations", "conflicts").rows() == [("done", 20, 0)]
-    whole = oa.Experiment([watching], interrupted, 20, seed=ROOT).run("whole")
+    whole = oa.Experiment([watching], interrupted, 20, seed=ROOT).run("whole", workers=0)
     np.testing.assert_array_equal(results.traces().values, whole.traces().values)
 
 
@@ -406,3 +410,282 @@ def test_a_changed_problem_is_refused_not_continued():
     with pytest.raises(OptarenaError, match=r"p: its space is not what it was .* --new"):
         run("RandomSearch", make(2.0), 5)
     assert run("RandomSearch", make(2.0, version="2"), 5).studies.height == 2
+
+
+# ---- what others' code may do ---------------------------------------------------------------------------------------
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class OwnBase(BaseException):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [
+        (10**400, "OverflowError"),
+        (oa.Evaluation([1.0], metrics=["g"]), "metrics of an Evaluation must be a dict"),
+        (oa.Evaluation(1.0), "values of an Evaluation must be a list"),
+        (oa.Evaluation(["1.5"]), "'1.5' (str), not a number"),
+        (oa.Evaluation([True]), "'True' (bool), not a number"),
+        (oa.Evaluation([1.0], violations=[1.0]), "1 violations, the problem has 0 constraints"),
+        (True, "(bool), not a number"),
+        (1 + 2j, "(complex), not a number"),
+        (np.array([[1.0]]), "(ndarray), not a number"),
+        (ValueError("\udcff"), "ValueError: \\udcff"),
+        (Unspeakable(), "Unspeakable: (its text raised RuntimeError)"),
+        (OwnBase("b"), "OwnBase: b"),
+        (ValueError("x" * 10**6), "…"),
+    ],
+)
+def test_whatever_a_problem_returns_or_raises_is_a_row(outcome, said):
+    @oa.as_problem(LINE)
+    def odd(x):
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    results = run("RandomSearch", odd, 2)
+    assert results.studies.select("status", "evaluations", "failures").rows() == [("done", 2, 2)]
+    message = results.points(results.studies["study"][0])[1]["message"]
+    assert said in message
+    assert len(message) <= 500
+
+
+@pytest.mark.parametrize("value", [np.float32(0.25), np.array(0.25), np.int64(1), [0.25], (0.25,), np.array([0.25])])
+def test_numbers_in_any_dress_are_numbers(value):
+    results = run("RandomSearch", oa.as_problem(LINE, id="p")(lambda x: value), 2)
+    assert results.studies["best"][0] == float(np.ravel(value)[0])
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError
+
+
+class Suggests(oa.Optimizer):
+    what: ClassVar[object] = None
+
+    def suggest(self, n):
+        return [{"x": self.what}] * n
+
+
+class SuggestsArray(oa.Optimizer):
+    what: ClassVar[object] = None
+    capabilities = oa.Capabilities(array_native=True)
+
+    def suggest(self, n):
+        return self.what
+
+
+@pytest.mark.parametrize("what", [10**400, Unprintable(), 1j, float("nan"), [0.5], None, "\udcff"])
+@pytest.mark.parametrize("cls", [Suggests, SuggestsArray])
+def test_whatever_an_optimizer_suggests_is_its_own_failure(cls, what, register, monkeypatch):
+    monkeypatch.setattr(cls, "what", what)
+    results = run([register(cls), "RandomSearch"], parabola, 5)
+    assert results.studies["status"].to_list() == ["failed", "done"]
+    assert results.studies["reason"][0].startswith("suggest(1)")
+
+
+class Mutates(Watching):
+    def __init__(self, space, *, objectives, rng, grid):
+        super().__init__(space, objectives=objectives, rng=rng)
+        grid.append(1)
+
+
+def test_an_optimizer_cannot_change_its_settings_for_others(register):
+    name = register(Mutates)
+    results = run([oa.use(name, grid=[1]), "RandomSearch"], parabola, 5, trials=2)
+    assert results.studies["status"].to_list() == ["done"] * 4
+    assert set(results.studies["optimizer"]) == {"Mutates(grid=[1])", "RandomSearch"}
+
+
+def test_built_in_optimizers_run_on_every_function():
+    results = oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/*/d{2,4,5,6,9}", 5, batch=2, seed=ROOT).run(
+        "store", workers=0
+    )
+    assert set(results.studies["status"]) == {"done"}
+
+
+class NeedsViolations(Watching):
+    """As written from the docs."""
+
+    capabilities = oa.Capabilities(constraints=True)
+
+    def observe(self, X, y, violations):
+        type(self).seen.append((X, y, violations))
+
+
+def test_an_optimizer_that_takes_constraints_always_gets_them(register):
+    NeedsViolations.seen = []
+    run(
+        [register(NeedsViolations)],
+        [parabola, oa.as_problem(LINE, id="c", constraints=2)(lambda x: oa.Evaluation([1.0], [0, 1]))],
+        3,
+    )
+    assert [v.shape for _, _, v in NeedsViolations.seen] == [(1, 0)] * 3 + [(1, 2)] * 3
+
+
+class Finite(oa.Optimizer):
+    capabilities = oa.Capabilities(array_native=True, several_objectives=True)
+
+    def suggest(self, n):
+        if getattr(self, "count", 0) + n > 7:
+            raise oa.Exhausted
+        self.count = getattr(self, "count", 0) + n
+        return self.space.sample(n, self.rng)
+
+
+def test_only_who_declares_it_is_asked_ahead(register):
+    results = run([register(Finite)], ["functions/sphere/d2"], 50)
+    assert results.studies.select("status", "evaluations").rows() == [("stopped early", 7)]
+
+
+class Matrices(oa.Problem):
+    """An array-native problem that returns what it is told to."""
+
+    array_native = True
+    id = "matrices"
+
+    def __init__(self, answer, **facts):
+        self.space = oa.Space(LINE)
+        self.answer = answer
+        vars(self).update(facts)
+
+    def evaluate_matrix(self, X):
+        return self.answer(X)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda X: X * 1j, "complex"),
+        (lambda X: X[:1, :1] if len(X) > 1 else X[:0], "shape"),
+        (lambda X: 1 / 0, "ZeroDivisionError"),
+        (lambda X: X > 0, "bool"),
+    ],
+)
+def test_a_matrix_that_is_none_is_said_and_not_bent(answer, said):
+    results = run("RandomSearch", Matrices(answer), 3)
+    rows = results.points(results.studies["study"][0])
+    assert [row["status"] for row in rows] == ["error"] * 3
+    assert said in rows[0]["message"]
+
+
+def test_objectives_are_not_scrambled():
+    problem = Matrices(lambda X: np.array([X[:, 0], X[:, 0] + 100]), objectives=(oa.Objective("a"), oa.Objective("b")))
+    results = run("RandomSearch", problem, 4)
+    assert {row["status"] for row in results.points(results.studies["study"][0])} == {"error"}
+
+
+def test_an_array_native_problem_with_noise_or_constraints_goes_point_by_point():
+    class Noisy(Matrices):
+        def evaluate(self, x, rng):
+            return rng.normal()
+
+    results = run("RandomSearch", Noisy(lambda X: X, noisy=True), 5)
+    assert len(np.unique(results.traces().values)) == 5
+
+    class Bound(Matrices):
+        def evaluate(self, x):
+            return oa.Evaluation([x["x"]], [-x["x"]])
+
+    results = oa.Experiment("RandomSearch", Bound(lambda X: X, constraints=1), 50, seed=ROOT).run("bound", workers=0)
+    assert results.studies["best"][0] > 0
+
+
+def test_the_optimizer_is_closed_however_a_study_ends(register):
+    closed = []
+
+    class Closing(Watching):
+        def close(self):
+            closed.append(1)
+
+    def interrupt(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run([register(Closing)], oa.as_problem(LINE, id="i")(interrupt), 5)
+    assert closed == [1]
+
+
+def test_what_is_known_must_be_finite_and_of_the_right_length():
+    for facts in (
+        {"optimum": float("nan")},
+        {"optimum": [1.0, 2.0]},
+        {"constraints": -1},
+        {"constraints": "2"},
+        {"metrics": "g"},
+    ):
+        with pytest.raises(OptarenaError):
+            oa.as_problem(LINE, **facts)(lambda x: 0.0)
+
+
+# ---- what is finished, and what is not ------------------------------------------------------------------------------
+
+
+def test_a_harder_target_goes_on_and_an_easier_one_does_not():
+    def reach(target):
+        experiment = oa.Experiment("RandomSearch", "functions/sphere/d3", 3000, target=target, seed=ROOT)
+        return experiment.run("store", workers=0).studies.row(0, named=True)
+
+    easy = reach(20.0)
+    hard = reach(0.5)
+    assert hard["evaluations"] > easy["evaluations"]
+    assert hard["best"] <= 0.5
+    assert reach(2.0)["evaluations"] == hard["evaluations"]
+
+
+def test_asking_for_everything_after_improvements_makes_the_rest():
+    thin = oa.Experiment("QuasiRandom", "functions/sphere/d2", 50, record="improvements", seed=ROOT)
+    full = oa.Experiment("QuasiRandom", "functions/sphere/d2", 50, seed=ROOT)
+    thin.run("store", workers=0)
+    results = full.run("store", workers=0)
+    assert results.studies["conflicts"][0] == 0
+    np.testing.assert_array_equal(results.traces().values, full.run("other", workers=0).traces().values)
+
+
+def test_seconds_extend_and_never_alternate():
+    @oa.as_problem(LINE)
+    def slow(x):
+        import time
+
+        time.sleep(0.005)
+        return x["x"]
+
+    def made(seconds, budget):
+        results = oa.Experiment("RandomSearch", slow, budget, seconds=seconds, seed=ROOT).run("store", workers=0)
+        return results.studies["evaluations"][0]
+
+    first = made(0.05, 10**6)
+    assert made(0.03, 10**7) == first
+    assert made(0.05, 10**6) == first
+    assert made(0.1, 10**6) > first
+
+
+def test_two_that_would_be_one_are_refused(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(
+            "import optarena as oa\n"
+            "@oa.as_problem({'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}})\n"
+            "def loss(x):\n    return x['x']\n"
+        )
+    with pytest.raises(OptarenaError, match=r"both called 'mine.py:loss'"):
+        run("RandomSearch", ["a/mine.py:loss", "b/mine.py:loss"], 3)
+    with pytest.raises(OptarenaError, match="'A' and 'B' are the same optimizer"):
+        run([oa.use("RandomSearch", name="A"), oa.use("RandomSearch", name="B")], parabola, 3)
+
+
+def test_each_plan_on_a_store_keeps_its_own_root():
+    one = oa.Experiment("RandomSearch", "functions/sphere/d2", 5)
+    two = oa.Experiment("RandomSearch", "functions/ackley/d2", 5)
+    first = one.run("store", workers=0).studies["root"][0]
+    two.run("store", workers=0, new=True)
+    again = one.run("store", workers=0)
+    assert again.studies.height == 2
+    assert again.studies.filter(again.studies["problem"] == "functions/sphere/d2")["root"].to_list() == [first]

@@ -176,3 +176,32 @@ def test_check_names_the_point_and_the_parameter():
         space.check("abc")
     with pytest.raises(SuggestionError, match="not an index"):
         MIXED.check([[0, 1, 7, 0, 0, 1, 1, 0, 0.5, 3]])
+
+
+def test_rounding_is_forgiven_and_nothing_more():
+    """On a parameter's own scale: nothing for integers, and no number that the scale does not have."""
+    space = Space(
+        {
+            "i": {"type": "int", "space": "linear", "range": [0, 10**9]},
+            "l": {"type": "real", "space": "log", "range": [1e-12, 1.0]},
+            "g": {"type": "real", "space": "logit", "range": [1e-9, 0.5]},
+        }
+    )
+    good = {"i": 5, "l": 1e-12 * (1 - 1e-9), "g": 0.5 + 1e-12}
+    space.to_matrix([good])
+    space.check(np.array([[5, 1e-12 * (1 - 1e-9), 0.5 + 1e-12]]))
+    for name, value in (("i", 10**9 + 7), ("l", -5e-9), ("l", 0.0), ("g", 0.0), ("g", -1e-12)):
+        bad = good | {name: value}
+        with pytest.raises(SuggestionError, match=f"{name} = "):
+            space.to_matrix([bad])
+        for n in (1, 3):
+            with pytest.raises(SuggestionError, match=f"{name} = "):
+                space.check(np.array([[float(v) for v in bad.values()]] * n))
+
+
+def test_ranges_beyond_floats_are_refused():
+    for ends in ([0, 10**400], [-1.7e308, 1.7e308]):
+        with pytest.raises(OptarenaError, match="parameter 'p'"):
+            Space({"p": {"type": "real", "space": "linear", "range": ends}})
+    with pytest.raises(OptarenaError, match="must be texts"):
+        Space({"p": {"type": "cat", "values": ["a", "\udcff"]}})

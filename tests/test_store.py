@@ -21,7 +21,9 @@ ROOT = uuid.UUID(int=7)
 
 @pytest.fixture
 def store():
-    oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/sphere/d{2,3}", 40, batch=4, trials=2, seed=ROOT).run("s")
+    oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/sphere/d{2,3}", 40, batch=4, trials=2, seed=ROOT).run(
+        "s", workers=0
+    )
     return Path("s")
 
 
@@ -89,7 +91,7 @@ def test_a_journal_cut_at_any_byte_opens_and_tells_the_truth(store):
 
 
 def test_copying_the_files_of_two_stores_together_merges_them(store):
-    other = oa.Experiment("RandomSearch", "functions/ackley/d2", 10, seed=ROOT).run("other")
+    other = oa.Experiment("RandomSearch", "functions/ackley/d2", 10, seed=ROOT).run("other", workers=0)
     for part in ("journal", "runs"):
         shutil.copytree(Path("other") / part, store / part, dirs_exist_ok=True)
     assert oa.open(store).studies.height == 8 + other.studies.height
@@ -147,13 +149,13 @@ def test_a_directory_that_is_no_store_is_refused(tmp_path):
     with pytest.raises(OptarenaError, match="is not a store"):
         oa.open("full")
     with pytest.raises(OptarenaError, match="is not a store and is not empty"):
-        oa.Experiment("RandomSearch", "functions/sphere/d2", 5).run("full")
+        oa.Experiment("RandomSearch", "functions/sphere/d2", 5).run("full", workers=0)
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(OptarenaError, match="cannot write to"):
-        oa.Experiment("RandomSearch", "functions/sphere/d2", 5).run("file/store")
+        oa.Experiment("RandomSearch", "functions/sphere/d2", 5).run("file/store", workers=0)
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged():
@@ -162,7 +164,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged():
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))  # the kernel refuses to let a file grow beyond
     try:
         with pytest.raises(WorkError, match="What was evaluated before is safe"):
-            experiment.run("s")
+            experiment.run("s", workers=0)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     (path,) = Path("s/journal").glob("*.jsonl")
@@ -170,7 +172,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged():
     kept = oa.open("s")
     some = kept.traces().values
     assert 0 < len(some) < 3000
-    again = experiment.run("s")
+    again = experiment.run("s", workers=0)
     assert again.studies.select("status", "evaluations", "conflicts").rows() == [("done", 3000, 0)]
     np.testing.assert_array_equal(again.traces().values[: len(some)], some)
 

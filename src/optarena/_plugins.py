@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, describe, nearest
 
 
 @functools.cache
@@ -42,14 +42,17 @@ def load_object(reference: str, base: Path | None = None) -> tuple[Any, Path]:
         sys.path.insert(0, str(path.parent))  # a file may import its neighbours, as it may when run by itself
         try:
             spec.loader.exec_module(module)
-        except Exception as error:
+        except KeyboardInterrupt:
             del sys.modules[name]
-            raise OptarenaError(f"{path}: could not be loaded: {type(error).__name__}: {error}") from error
+            raise
+        except BaseException as error:  # a file may call sys.exit(), too
+            del sys.modules[name]
+            raise OptarenaError(f"{path}: could not be loaded: {describe(error)}") from error
         finally:
             sys.path.remove(str(path.parent))
     module = sys.modules[name]
     if not hasattr(module, attribute):
-        public = [key for key in vars(module) if not key.startswith("_")]
+        public = [key for key, value in vars(module).items() if getattr(value, "__module__", None) == name]
         raise OptarenaError(f"{path.name} has no {attribute!r}.{nearest(attribute, public)}")
     return getattr(module, attribute), path
 
@@ -61,10 +64,12 @@ def source_hash(path: Path) -> str:
 
 def versions_of(packages: Sequence[str]) -> dict[str, str]:
     """Installed versions of distributions, for the card."""
-    out = {}
-    for package in packages:
-        try:
-            out[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            out[package] = "not installed"
-    return out
+    return {package: _version(package) for package in packages}
+
+
+@functools.cache
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

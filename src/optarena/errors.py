@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from optarena._json import printable
+
 
 class OptarenaError(Exception):
     """Bad input or a bad call. The command line prints the sentence and exits with 2."""
@@ -20,6 +22,18 @@ class SuggestionError(Exception):
 
 class Exhausted(Exception):
     """Raised by an optimizer that has nothing more to suggest; its study ends as `stopped early`."""
+
+
+def describe(error: BaseException, *, named: bool = True, length: int = 500) -> str:
+    """'ValueError: what it said', whatever the exception does when asked for its text; never longer than `length`."""
+    try:
+        text = str(error)
+    except BaseException as trouble:
+        text = f"(its text raised {type(trouble).__name__})"
+    whole = printable(
+        text if text and not named else f"{type(error).__name__}: {text}" if text else type(error).__name__
+    )
+    return whole if len(whole) <= length else whole[: length - 1] + "…"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

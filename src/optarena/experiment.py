@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from optarena import problem as problems_
+from optarena._json import printable, strict
 from optarena._plugins import file_of, source_hash
 from optarena.errors import OptarenaError, nearest
 from optarena.optimizer import Optimizer, check_settings, get_optimizer
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 RECORD = ("all", "improvements")
 MAX_STUDIES = 10_000_000
+LEAST_MEMORY = 500.0
 
 
 class Use(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -69,6 +71,19 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True):
     target: float | None = None
 
 
+class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Hard limits that a supervisor keeps by killing; no part of a study's identity."""
+
+    evaluation: float | None = None
+    """Seconds for one evaluation; beyond, it is recorded as timed out and the study goes on."""
+    study: float | None = None
+    """Seconds for a study, in this life of it; beyond, it ends as timed out."""
+    memory: float | None = None
+    """Megabytes for a worker; beyond, allocations fail, or the evaluation is recorded as crashed."""
+    deaths: int = 3
+    """How often a worker may be killed from outside at the same evaluation before that counts as its crash."""
+
+
 class Study(msgspec.Struct, frozen=True, omit_defaults=True):
     """One optimizer on one problem, one trial: plain data that can be printed, hashed and sent to another machine."""
 
@@ -102,6 +117,8 @@ class Plan:
         self.problems: dict[str, Problem] = {}
         self.classes: dict[str, type[Optimizer]] = {}
         self.sources: dict[str, str] = {}
+        self.references: dict[str, str] = {}
+        """Problem id -> how another process builds it; a problem that is only an object here has none."""
 
 
 class Experiment:
@@ -109,7 +126,8 @@ class Experiment:
 
     budget: evaluations a study, a number or an expression in the dimension such as "100*D"; None with `seconds`.
     seconds: time for suggesting, evaluating and observing, all together. target: stop when f - optimum <= target
-    (with no known optimum: when f itself reaches it). record: "all", or "improvements" only.
+    (with no known optimum: when f itself reaches it). record: "all", or "improvements" only. limits: hard ones, on time
+    and memory (see `Limits`).
     """
 
     def __init__(
@@ -123,6 +141,7 @@ class Experiment:
         trials: int = 1,
         batch: int = 1,
         record: str = "all",
+        limits: Mapping[str, Any] | Limits | None = None,
         seed: str | uuid.UUID | None = None,
         base: Path | None = None,
     ) -> None:
@@ -137,9 +156,11 @@ class Experiment:
                 raise OptarenaError(f"problems[{i}]: expected an id, a pattern or a Problem, got {item!r}")
         if budget is None and seconds is None:
             raise OptarenaError("budget: give evaluations (a number or an expression such as '100*D'), or seconds")
+        if isinstance(budget, str) and budget.isdecimal() and len(budget) < 16:
+            budget = int(budget)
         self.budget = budget
         if budget is not None:
-            evaluations(budget, 1)
+            _parse(budget)
         self.seconds = None if seconds is None else _positive(seconds, "seconds")
         self.target = None if target is None else _finite(target, "target")
         self.trials = _count(trials, "trials")
@@ -149,6 +170,7 @@ class Experiment:
                 f"record: expected {' or '.join(map(repr, RECORD))}, got {record!r}.{nearest(str(record), RECORD)}"
             )
         self.record = record
+        self.limits = _as_limits(limits)
         self.seed = as_root(seed) if seed is not None else None
         self.base = base
 
@@ -171,6 +193,8 @@ class Experiment:
         try:
             return cls.from_data({**data, **replaced}, base=path.resolve().parent)
         except OptarenaError as error:
+            if _field_of(str(error)) in replaced:
+                raise
             raise OptarenaError(f"{path}{_line_of(text, str(error))}: {error}") from error
 
     @classmethod
@@ -196,6 +220,8 @@ class Experiment:
         for key in ("budget", "seconds", "target"):
             if getattr(self, key) is not None:
                 out[key] = getattr(self, key)
+        if self.limits != Limits():
+            out["limits"] = msgspec.to_builtins(self.limits)
         return out
 
     def plan(self, root: uuid.UUID | None = None) -> Plan:
@@ -209,6 +235,8 @@ class Experiment:
                 plan.sources[item.label] = source_hash(file_of(item.use, self.base))
         for given in self.problems:
             if isinstance(given, Problem):
+                if not given.id or given.id != printable(given.id):
+                    raise OptarenaError(f"problems: {given!r} needs an id")
                 if plan.problems.get(given.id, given) is not given:
                     raise OptarenaError(
                         f"problems: two different problems are called {given.id!r}; give one another id"
@@ -216,9 +244,15 @@ class Experiment:
                 plan.problems[given.id] = given
                 continue
             for id in problems_.select(given):
-                if id not in plan.problems:
-                    built = problems_.build(id, self.base)
-                    plan.problems[built.id] = built
+                if id in plan.references.values():
+                    continue
+                built = problems_.build(id, self.base)
+                if built.id in plan.problems:
+                    raise OptarenaError(
+                        f"problems: {given!r} and another one are both called {built.id!r}; rename a file"
+                    )
+                plan.problems[built.id] = built
+                plan.references[built.id] = id
         if len(plan.problems) * len(self.optimizers) * self.trials > MAX_STUDIES:
             raise OptarenaError(f"the experiment has more than {MAX_STUDIES:,} studies: narrow it")
         pairs = []
@@ -231,6 +265,12 @@ class Experiment:
                     pairs.append((problem, item))
         for trial in range(self.trials):
             plan.studies.extend(self._study(plan, problem, item, trial) for problem, item in pairs)
+        seen: dict[str, Study] = {}
+        for study in plan.studies[: len(pairs)]:
+            other = seen.setdefault(study.id, study)
+            if other is not study:
+                one, two = other.optimizer.label, study.optimizer.label
+                raise OptarenaError(f"optimizers: {one!r} and {two!r} are the same optimizer with the same settings")
         return plan
 
     def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
@@ -258,7 +298,7 @@ class Experiment:
         return run(self, store, **options)
 
 
-_FIELDS = ("optimizers", "problems", "budget", "seconds", "target", "trials", "batch", "record", "seed")
+_FIELDS = ("optimizers", "problems", "budget", "seconds", "target", "trials", "batch", "record", "limits", "seed")
 
 
 # ---- what may be paired -------------------------------------------------------------------------------------------
@@ -286,9 +326,9 @@ def misfit(cls: type[Optimizer], problem: Problem, experiment: Experiment) -> st
 
 
 def canonical(value: Any) -> str:
-    """Equal data, equal text: sorted keys, no spaces."""
+    """Equal data, equal text: sorted keys, no spaces, non-finite numbers as texts."""
     try:
-        return msgspec.json.encode(value, order="sorted").decode()
+        return msgspec.json.encode(strict(value), order="sorted").decode()
     except TypeError as error:
         raise OptarenaError(f"settings must be plain data (numbers, texts, lists, tables): {error}") from error
 
@@ -336,29 +376,52 @@ _LARGEST = 10**12
 
 def evaluations(budget: int | str, dimension: int) -> int:
     """A budget in evaluations: a number, or an expression of numbers, D and + - * / // ** ( )."""
-    if isinstance(budget, bool) or not isinstance(budget, (int, str)):
-        raise OptarenaError(f"budget: expected a whole number or an expression such as '100*D', got {budget!r}")
-    if isinstance(budget, int):
-        value: float = budget
-    else:
-        try:
-            value = _compute(ast.parse(budget.strip(), mode="eval").body, dimension)
-        except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError, MemoryError):
-            raise OptarenaError(
-                f"budget: {budget!r} is not an expression of numbers, D and + - * / // ** ( ), such as '100*D'"
-            ) from None
+    try:
+        value = _compute(_parse(budget), dimension)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise OptarenaError(f"budget: {_short(budget)} has no value for D = {dimension}") from None
     if not 1 <= value <= _LARGEST:
-        raise OptarenaError(f"budget: {budget!r} gives {value:g} evaluations; it must be from 1 to {_LARGEST:g}")
+        raise OptarenaError(
+            f"budget: {_short(budget)} gives {_short(value)} evaluations for D = {dimension};"
+            f" it must be from 1 to {_LARGEST:g}"
+        )
     return int(value)
 
 
+def _parse(budget: Any) -> ast.expr:
+    """The syntax tree of a budget, every node of it one that a budget may have: nothing is executed."""
+    if isinstance(budget, bool) or not isinstance(budget, (int, str)):
+        raise OptarenaError(f"budget: expected a whole number or an expression such as '100*D', got {_short(budget)}")
+    if isinstance(budget, int):
+        return ast.Constant(budget)
+    allowed = (ast.BinOp, ast.UnaryOp, ast.USub, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Pow, ast.Load)
+    try:
+        if len(budget) > 200:
+            raise ValueError
+        tree = ast.parse(budget.strip(), mode="eval").body
+        for node in ast.walk(tree):
+            number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+            dimension = isinstance(node, ast.Name) and node.id == "D"
+            if not (number or dimension or isinstance(node, allowed)):
+                raise ValueError
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise OptarenaError(
+            f"budget: {_short(budget)} is not an expression of numbers, D and + - * / // ** ( ), such as '100*D'"
+        ) from None
+    return tree
+
+
+def _short(value: Any) -> str:
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**30 else "a huge number"
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
 def _compute(node: ast.expr, dimension: int) -> float:
-    """Walk the few kinds of node that a budget may have: nothing is executed."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    if isinstance(node, ast.Constant):
         return node.value  # type: ignore[return-value]
-    if isinstance(node, ast.Name) and node.id == "D":
+    if isinstance(node, ast.Name):
         return dimension
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+    if isinstance(node, ast.UnaryOp):
         return -_compute(node.operand, dimension)
     if isinstance(node, ast.BinOp):
         left, right = _compute(node.left, dimension), _compute(node.right, dimension)
@@ -415,6 +478,23 @@ def _as_use(item: Any, index: int) -> Use:
     return Use(item["use"], dict(item.get("settings", {})), item.get("name", ""))
 
 
+def _as_limits(given: Mapping[str, Any] | Limits | None) -> Limits:
+    if isinstance(given, Limits):
+        given = msgspec.to_builtins(given)
+    if given is None:
+        return Limits()
+    if not isinstance(given, Mapping):
+        raise OptarenaError(f"limits: expected a table {{evaluation = …, study = …, memory = …}}, got {given!r}")
+    known = ("evaluation", "study", "memory", "deaths")
+    for key in given:
+        if key not in known:
+            raise OptarenaError(f"limits.{key}: no such field.{nearest(str(key), known)} (known: {', '.join(known)})")
+    values = {key: _positive(given[key], f"limits.{key}") for key in known[:3] if given.get(key) is not None}
+    if values.get("memory", LEAST_MEMORY) < LEAST_MEMORY:
+        raise OptarenaError(f"limits.memory: a worker itself needs {LEAST_MEMORY:g} MB, got {given['memory']!r}")
+    return Limits(**values, deaths=_count(given.get("deaths", 3), "limits.deaths"))
+
+
 def _count(value: Any, field: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**9:
         raise OptarenaError(f"{field}: expected a whole number of at least 1, got {value!r}")
@@ -434,9 +514,13 @@ def _positive(value: Any, field: str) -> float:
     return number
 
 
+def _field_of(message: str) -> str:
+    return message.split(":")[0].split("[")[0].split(".")[0]
+
+
 def _line_of(text: str, message: str) -> str:
     """' line 7' of the field that a message begins with, where the text shows it."""
-    field = message.split(":")[0].split("[")[0].split(".")[0]
+    field = _field_of(message)
     for number, line in enumerate(text.splitlines(), start=1):
         head = line.strip().strip("[]").split("=")[0].strip().strip('"').split(".")[0]
         if field and head == field:

@@ -9,7 +9,7 @@ class Halving(optarena.Optimizer):
 
 from __future__ import annotations
 
-import importlib
+import importlib.metadata
 import importlib.util
 import inspect
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 
 from optarena._plugins import load_object, plugins
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, describe, nearest
 from optarena.space import Array, Point, Space
 
 
@@ -35,13 +35,13 @@ class Capabilities(msgspec.Struct, frozen=True):
     """Takes integers, bools, categories and ordinals as well as reals."""
     several_objectives: bool = False
     constraints: bool = False
-    """Takes constraint violations, as a third argument of `observe`: (n, k), feasible where <= 0."""
+    """Takes constraint violations, as a third argument of `observe`: (n, k), feasible where <= 0; k may be 0."""
     array_native: bool = False
     """Speaks the matrix form of a space (see `optarena.space`) instead of dicts."""
     uses_budget: bool = False
     """Takes `budget`, the number of evaluations to come, as a keyword; its studies cannot be extended."""
-    adaptive: bool = True
-    """Its suggestions depend on what it observed. Where they do not, suggestions may be drawn ahead."""
+    ahead: bool = False
+    """Does not learn, never ends, and n points at once are the same as n times one: may be asked ahead of its batch."""
     own_process: bool = False
     """Leaves something behind (threads, global state), so each study gets a process of its own."""
     failures: Literal["native", "skipped", "worst"] = "native"
@@ -63,8 +63,8 @@ class Optimizer:
     def suggest(self, n: int) -> Sequence[Point] | Array:
         raise NotImplementedError(f"{type(self).__name__} does not define suggest(n)")
 
-    def observe(self, X: Any, y: Array) -> None:
-        """Learn; the default learns nothing."""
+    def observe(self, X: Any, y: Array, violations: Array | None = None) -> None:
+        """Learn; the default learns nothing. `violations` is given to those whose capabilities say `constraints`."""
 
     def close(self) -> None:
         """Called once at the end of a study, however it ended."""
@@ -119,8 +119,10 @@ def get_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
             )
         if not entry.installed:
             raise OptarenaError(f"{name} needs the extra {entry.extra!r}: pip install 'optarena[{entry.extra}]'")
-        module, _, attribute = entry.target.partition(":")
-        found = getattr(importlib.import_module(module), attribute)
+        try:
+            found = importlib.metadata.EntryPoint(name, entry.target, "optarena.optimizers").load()
+        except Exception as error:
+            raise OptarenaError(f"{where} of {entry.library} does not load: {describe(error)}") from error
     if not (isinstance(found, type) and issubclass(found, Optimizer)):
         raise OptarenaError(f"{where}: {found!r} is not a subclass of optarena.Optimizer")
     return found

@@ -21,7 +21,7 @@ import numpy as np
 
 from optarena import _patterns
 from optarena._plugins import load_object, plugins
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, describe, nearest
 from optarena.space import Array, Point, Space
 
 Sense: TypeAlias = Literal["min", "max"]
@@ -42,6 +42,11 @@ class Known(msgspec.Struct, frozen=True, omit_defaults=True):
     front: tuple[tuple[float, ...], ...] | None = None
     ideal: tuple[float, ...] | None = None
     nadir: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("optimum", "best_known", "ideal", "nadir", "front"):
+            if getattr(self, name) is not None and not np.isfinite(np.array(getattr(self, name), dtype=float)).all():
+                raise OptarenaError(f"known {name}: what is known must be finite, got {getattr(self, name)}")
 
 
 class Evaluation(msgspec.Struct):
@@ -83,11 +88,18 @@ class Problem:
     def dimension(self) -> int:
         return self.space.dimension
 
+    @property
+    def takes_matrix(self) -> bool:
+        """Whether a batch may go to `evaluate_matrix`, which has no place for constraints, metrics or noise."""
+        return self.array_native and not (self.constraints or self.metrics or self.noisy)
+
     def evaluate(self, x: Point) -> Any:
-        raise NotImplementedError
+        if not self.array_native:
+            raise NotImplementedError(f"{type(self).__name__} does not define evaluate(x)")
+        return self.evaluate_matrix(self.space.to_matrix([x]))[0]
 
     def evaluate_matrix(self, X: Array) -> Array:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not define evaluate_matrix(X)")
 
     def reset(self, rng: np.random.Generator) -> None:
         """Called before a study; the stream depends on root, problem and trial: all optimizers meet the same draw."""
@@ -131,6 +143,12 @@ class FunctionProblem(Problem):
         self.objectives = tuple(Objective(name, cast(Sense, each)) for name, each in zip(names, senses, strict=True))
         if optimum is not None:
             self.known = Known(optimum=tuple(float(value) for value in np.atleast_1d(optimum)))
+            if len(self.known.optimum or ()) != len(self.objectives):
+                raise OptarenaError(f"problem {self.id}: optimum needs a number for each objective")
+        if isinstance(constraints, bool) or not isinstance(constraints, int) or constraints < 0:
+            raise OptarenaError(f"problem {self.id}: constraints must say how many there are, got {constraints!r}")
+        if isinstance(metrics, str) or not all(isinstance(name, str) and name for name in metrics):
+            raise OptarenaError(f"problem {self.id}: metrics must be a list of names, got {metrics!r}")
         self.constraints, self.metrics = constraints, tuple(metrics)
         self.noisy, self.stateless, self.own_process, self.version = noisy, stateless, own_process, str(version)
 
@@ -152,34 +170,40 @@ def as_problem(space: Mapping[str, Any] | Space, **facts: Any) -> Callable[[Call
 
 
 def as_evaluation(result: Any, problem: Problem) -> Evaluation:
-    """What `evaluate` returned, in one form; TypeError or ValueError says what was wrong with it."""
+    """What `evaluate` returned, in one form and plain floats; TypeError or ValueError says what is wrong with it."""
     if isinstance(result, Evaluation):
-        evaluation = result
-    elif isinstance(result, (float, int, np.floating, np.integer)) and not isinstance(result, bool):
-        evaluation = Evaluation((float(result),))
+        given = result
+        if not isinstance(given.values, (list, tuple, np.ndarray)):
+            raise TypeError(f"the values of an Evaluation must be a list, got {str(given.values)[:60]!r}")
+        if not isinstance(given.metrics, Mapping):
+            raise TypeError(f"the metrics of an Evaluation must be a dict, got {str(given.metrics)[:60]!r}")
+    elif isinstance(result, (list, tuple)) or (isinstance(result, np.ndarray) and result.ndim == 1):
+        given = Evaluation(list(result))
     else:
-        array = np.asarray(result)
-        if array.dtype.kind not in "fiu" or array.ndim > 1:
-            raise TypeError(f"evaluate returned {str(result)[:60]!r} ({type(result).__name__}), not a number")
-        evaluation = Evaluation(np.atleast_1d(array).tolist())
+        given = Evaluation([result])
+    values = [_as_float(value) for value in given.values]
+    violations = [_as_float(value) for value in given.violations]
+    metrics = {name: _as_float(value) for name, value in given.metrics.items()}
     wanted = len(problem.objectives)
-    if len(evaluation.values) != wanted:
-        raise ValueError(f"evaluate returned {len(evaluation.values)} values, the problem has {wanted} objectives")
-    if len(evaluation.violations) != problem.constraints:
-        found, declared = len(evaluation.violations), problem.constraints
-        raise ValueError(f"evaluate returned {found} violations, the problem has {declared} constraints")
-    if problem.metrics or evaluation.metrics:
-        unknown = set(evaluation.metrics) ^ set(problem.metrics)
-        if unknown:
-            raise ValueError(
-                f"evaluate returned metrics {sorted(evaluation.metrics)}, declared are {sorted(problem.metrics)}"
-            )
-    evaluation.values = [float(value) for value in evaluation.values]
-    evaluation.violations = [float(value) for value in evaluation.violations]
-    evaluation.metrics = {name: float(value) for name, value in evaluation.metrics.items()}
-    if any(math.isnan(value) for value in evaluation.violations):
+    if len(values) != wanted:
+        raise ValueError(f"evaluate returned {len(values)} values, the problem has {wanted} objectives")
+    if len(violations) != problem.constraints:
+        declared = problem.constraints
+        raise ValueError(f"evaluate returned {len(violations)} violations, the problem has {declared} constraints")
+    if set(metrics) != set(problem.metrics):
+        raise ValueError(f"evaluate returned metrics {sorted(metrics)}, declared are {sorted(problem.metrics)}")
+    if any(math.isnan(value) for value in violations):
         raise ValueError("evaluate returned a violation that is nan")
-    return evaluation
+    return Evaluation(values, violations, metrics)
+
+
+def _as_float(value: Any) -> float:
+    """A real number as a float; nothing else passes for one."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"evaluate returned {str(value)[:60]!r} ({type(value).__name__}), not a number")
+    return float(value)
 
 
 # ---- suites ---------------------------------------------------------------------------------------------------------
@@ -196,7 +220,9 @@ class Suite:
         raise NotImplementedError
 
     def contains(self, id: str) -> bool:
-        return id in set(self.ids())
+        if not hasattr(self, "_ids"):
+            self._ids = frozenset(self.ids())
+        return id in self._ids
 
     def build(self, id: str) -> Problem:
         raise NotImplementedError
@@ -223,7 +249,10 @@ def get_suite(name: str) -> Suite:
         if name not in entries:
             known = suite_names()
             raise OptarenaError(f"no suite named {name!r}.{nearest(name, known)} (optarena list problems shows all)")
-        found = entries[name].load()
+        try:
+            found = entries[name].load()
+        except Exception as error:
+            raise OptarenaError(f"suite {name!r} does not load: {describe(error)}") from error
     suite: Suite = found() if isinstance(found, type) else found
     return suite
 

@@ -27,13 +27,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optarena._json import printable
 from optarena.errors import OptarenaError, SuggestionError, nearest
 
 Array = npt.NDArray[np.float64]
 Point = dict[str, Any]
 
 TYPES = ("real", "int", "bool", "cat", "ordinal")
-TOLERANCE = 1e-8  # of the width of a range: what rounding in a warp and back may cost, and no more
+TOLERANCE = 1e-9  # of a real range's width on its own scale: what rounding in a warp and back may cost, and no more
 
 
 def _logit(x: Array) -> Array:
@@ -73,7 +74,7 @@ DOMAINS = {
 class Parameter:
     """One validated line of the grammar. `values` is None for a range; lists of numbers are kept sorted."""
 
-    __slots__ = ("high", "low", "name", "type", "values", "warp")
+    __slots__ = ("high", "least", "low", "most", "name", "type", "values", "warp")
 
     def __init__(self, name: str, config: Any) -> None:
         self.name = name
@@ -94,6 +95,7 @@ class Parameter:
             self._read_number(config)
         else:
             self._read_list(config)
+        self.least, self.most = self._limits()
 
     def _error(self, text: str) -> OptarenaError:
         return OptarenaError(f"space, parameter {self.name!r}: {text}")
@@ -129,11 +131,16 @@ class Parameter:
             where = numbers[0] if not math.isfinite(ends[0]) else numbers[-1]
             raise self._error(f"space {warp!r} has no finite value at {where!r} ({DOMAINS[warp]})")
         self.low, self.high = float(numbers[0]), float(numbers[-1])
+        if not math.isfinite(self.high - self.low):
+            raise self._error(f"the width of {given[0]} must be finite, got {list(raw)!r}")
 
     def _number(self, key: str, value: Any) -> float:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise self._error(f"{key} must hold numbers, got {value!r}")
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            raise self._error(f"{key} must hold numbers that a float can hold, got {_short(value)}") from None
         if math.isnan(number):
             raise self._error(f"{key} must hold numbers, got nan")
         if self.type == "real":
@@ -157,7 +164,7 @@ class Parameter:
         if values is None or isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)):
             raise self._error(f"a {self.type} needs values, a list of texts")
         for value in values:
-            if not isinstance(value, str):
+            if not isinstance(value, str) or value != printable(value):
                 raise self._error(f"values of a {self.type} must be texts, got {value!r}")
         if len(values) < 2:
             raise self._error(f"values needs at least 2 members, got {len(values)}")
@@ -189,22 +196,34 @@ class Parameter:
                     return float(self.values.index(value))  # type: ignore[union-attr]
                 except ValueError:
                     pass
-            raise SuggestionError(f"{self.name} = {value!r} is not one of {self.values}")
+            raise SuggestionError(f"{self.name} = {_short(value)} is not one of {self.values}")
         if kind == "bool":
             if isinstance(value, (bool, np.bool_)):
                 return float(value)
-            raise SuggestionError(f"{self.name} = {value!r} is not a bool")
+            raise SuggestionError(f"{self.name} = {_short(value)} is not a bool")
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-            raise SuggestionError(f"{self.name} = {value!r} is not a number")
-        number = float(value)
-        slack = TOLERANCE * (self.high - self.low)
-        if not self.low - slack <= number <= self.high + slack:
-            raise SuggestionError(f"{self.name} = {value!r} is outside [{self.low:g}, {self.high:g}]")
+            raise SuggestionError(f"{self.name} = {_short(value)} is not a number")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not self.least <= number <= self.most:
+            raise SuggestionError(f"{self.name} = {_short(value)} is outside [{self.low:g}, {self.high:g}]")
         if kind == "int" and number != round(number):
             raise SuggestionError(f"{self.name} = {value!r} is not a whole number")
         if self.values is not None and number not in self.values:
             raise SuggestionError(f"{self.name} = {value!r} is not one of {self.values}")
         return number
+
+    def _limits(self) -> tuple[float, float]:
+        """The range with what rounding may add to it, on the parameter's own scale; integers and lists get nothing."""
+        if self.type != "real" or self.values is not None:
+            return self.low, self.high
+        forward, back = WARPS[self.warp or "linear"]
+        ends = forward(np.array([self.low, self.high]))
+        slack = TOLERANCE * (ends[1] - ends[0])
+        low, high = back(ends + np.array([-slack, slack]))
+        return min(self.low, float(low)), max(self.high, float(high))
 
     def decode(self, column: Array) -> list[Any]:
         """A column of the matrix form as plain Python values."""
@@ -226,7 +245,7 @@ class Space:
         if not isinstance(config, Mapping) or not config:
             raise OptarenaError("space: expected a table with at least one parameter, {name: {type: …}, …}")
         for name in config:
-            if not isinstance(name, str) or not name:
+            if not isinstance(name, str) or not name or name != printable(name):
                 raise OptarenaError(f"space: a parameter's name must be a text, got {name!r}")
         self.parameters = [Parameter(name, line) for name, line in config.items()]
         self.names = [parameter.name for parameter in self.parameters]
@@ -266,8 +285,10 @@ class Space:
         for i, p in enumerate(self.parameters):
             if p.type in ("bool", "cat", "ordinal"):
                 self.low[i], self.high[i] = 0.0, len(p.values or ()) - 1.0
-        self._slack = TOLERANCE * (self.high - self.low)
-        self._check_low, self._check_high = self.low - self._slack, self.high + self._slack
+        self._check_low, self._check_high = self.low.copy(), self.high.copy()
+        for i, p in enumerate(self.parameters):
+            if p.type in ("real", "int"):
+                self._check_low[i], self._check_high[i] = p.least, p.most
         # (SCORES.md has no say here) an integer owns [k - 1/2, k + 1/2] of its range before warping
         half = np.array([0.5 if p.type == "int" and p.values is None else 0.0 for p in self.parameters])
         self._warp_low, self._warp_high = np.zeros(self.dimension), np.ones(self.dimension)
@@ -375,11 +396,20 @@ class Space:
                 raise SuggestionError(f"point {number}: {error}") from None
         return np.array(rows, dtype=float).reshape(len(rows), self.dimension)
 
+    def encode_rows(self, rows: Sequence[Sequence[Any]]) -> Array:
+        """What `to_rows` gave, as a matrix again."""
+        if self.continuous:
+            return np.array(rows, dtype=float)
+        return np.array([[p.encode(value) for p, value in zip(self.parameters, row, strict=True)] for row in rows])
+
     def check(self, matrix: Any) -> tuple[Array, list[list[Any]]]:
         """A copy of the matrix, and its rows in plain values; SuggestionError names the first point outside."""
         try:
-            checked = np.array(matrix, dtype=float)
-        except (TypeError, ValueError):
+            given = np.asarray(matrix)
+            if given.dtype.kind not in "fiu":
+                raise TypeError
+            checked = np.array(given, dtype=float)
+        except (TypeError, ValueError, OverflowError):
             raise SuggestionError(f"expected an (n, {self.dimension}) array of numbers, got {_short(matrix)}") from None
         if checked.ndim != 2 or checked.shape[1] != self.dimension:
             raise SuggestionError(f"expected an (n, {self.dimension}) array, got shape {checked.shape}")
@@ -498,5 +528,9 @@ class Space:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    """A value in an error message: never long, and whatever its repr does."""
+    try:
+        text = printable(repr(value))
+    except Exception:
+        text = f"a {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "…"

@@ -131,12 +131,19 @@ class _OptimizerBench:
                 if len(X) != self.batch:
                     raise SuggestionError(f"suggest({self.batch}) returned {len(X)} points")
                 seen.append(X)
-                optimizer.observe(suggested, (value or self.value)(X))
+                self.tell(optimizer, suggested, (value or self.value)(X))
         except Exhausted:
             pass
         finally:
             optimizer.close()
         return np.concatenate(seen) if seen else np.empty((0, self.space.dimension))
+
+    def tell(self, optimizer: Optimizer, X: Any, y: Array, constraints: int = 0) -> None:
+        """Observe as the loop does: with violations if the capabilities say so."""
+        if self.cls.capabilities.constraints:
+            optimizer.observe(X, y, np.full((len(y), constraints), -1.0))
+        else:
+            optimizer.observe(X, y)
 
     def value(self, X: Array) -> Array:
         return ((self.space.to_unit(X) - 0.3) ** 2).sum(axis=1, keepdims=True)
@@ -204,7 +211,7 @@ def _points_it_never_suggested_are_taken(bench: _OptimizerBench) -> tuple[str, s
     X = bench.space.sample(bench.batch, np.random.default_rng(7))
     given: Any = X if bench.cls.capabilities.array_native else bench.space.to_dicts(X)
     try:
-        optimizer.observe(given, bench.value(X))
+        bench.tell(optimizer, given, bench.value(X))
         bench.play(optimizer, steps=2)
     except (Exception, SystemExit) as error:
         return f"raised {type(error).__name__}: {error}", "Take them, or declare capabilities with unsuggested=False."
@@ -216,11 +223,22 @@ def _what_is_observed_is_not_changed(bench: _OptimizerBench) -> tuple[str, str] 
     suggested = optimizer.suggest(bench.batch)
     kept, y = copy.deepcopy(suggested), bench.value(bench.matrix(suggested))
     values = y.copy()
-    optimizer.observe(suggested, y)
+    bench.tell(optimizer, suggested, y)
     optimizer.close()
     same = np.array_equal(bench.matrix(kept), bench.matrix(suggested)) and np.array_equal(values, y)
     if not same:
         return "observe changed the points or the values that it was given", "Copy what you want to change."
+    return None
+
+
+def _constraint_violations_are_taken(bench: _OptimizerBench) -> tuple[str, str] | None:
+    if not bench.cls.capabilities.constraints:
+        return None
+    optimizer = bench.make()
+    for _ in range(3):
+        suggested = optimizer.suggest(bench.batch)
+        bench.tell(optimizer, suggested, bench.value(bench.matrix(suggested)), constraints=2)
+    optimizer.close()
     return None
 
 
@@ -232,6 +250,7 @@ _OPTIMIZER_CHECKS: Sequence[Callable[[_OptimizerBench], tuple[str, str] | None]]
     _constant_values_are_survived,
     _points_it_never_suggested_are_taken,
     _what_is_observed_is_not_changed,
+    _constraint_violations_are_taken,
 )
 
 

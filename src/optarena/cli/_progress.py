@@ -22,11 +22,11 @@ class RunProgress:
         self.began = time.monotonic()
         self.plan: Plan | None = None
         self.total = 0
-        self.skipped = 0
+        self.workers = 0
         self.outcomes: Counter[str] = Counter()
         self.failed: list[tuple[Study, Outcome]] = []
         self.evaluations = 0
-        self._live = 0
+        self._live: dict[str, int] = {}
         self._bars: Any = None
         self._tasks: dict[str, Any] = {}
         self._failed_by: Counter[str] = Counter()
@@ -39,8 +39,8 @@ class RunProgress:
         if self._bars is not None:
             self._bars.stop()
 
-    def begin(self, plan: Plan, todo: list[Study], finished: int) -> None:
-        self.plan, self.total, self.skipped = plan, len(todo), finished
+    def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None:
+        self.plan, self.total, self.workers = plan, len(todo), workers
         optimizers, problems = plan.experiment.optimizers, plan.problems
         trials = plan.experiment.trials
         print(
@@ -71,12 +71,12 @@ class RunProgress:
         self._tasks[""] = self._bars.add_task("all", total=len(todo), note="")
         self._bars.start()
 
-    def tick(self, study: Study, evaluations: int) -> None:  # noqa: ARG002 (part of the protocol)
-        self._live = evaluations
+    def tick(self, study: Study, evaluations: int) -> None:
+        self._live[study.id] = evaluations
         self._show()
 
     def ended(self, study: Study, outcome: Outcome) -> None:
-        self._live = 0
+        self._live.pop(study.id, None)
         self.evaluations += outcome.evaluations
         self.outcomes[outcome.status] += 1
         if outcome.status == "failed":
@@ -91,10 +91,11 @@ class RunProgress:
 
     def _show(self) -> None:
         spent = time.monotonic() - self.began
-        made = self.evaluations + self._live
+        made = self.evaluations + sum(self._live.values())
         done = sum(self.outcomes.values())
         left = f" · {duration(spent / done * (self.total - done))} left" if done and done < self.total else ""
-        note = f"{made:,} evaluations · {made / max(spent, 1e-9):,.0f}/s{left}"
+        crew = counted(self.workers, "worker") if self.workers else "in this process"
+        note = f"{made:,} evaluations · {crew} · {made / max(spent, 1e-9):,.0f}/s{left}"
         if self._bars is not None:
             self._bars.update(self._tasks[""], note=note)
         elif time.monotonic() >= self._next_line:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from optarena.store.records import number
+from optarena._json import printable, strict
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[str] = ()) -> str:
@@ -28,6 +28,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Seque
 def clean(value: Any) -> str:
     """A value as one line of printable text, whatever a name or an error message contains."""
     text = "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = printable(text)
     return "".join(sign if sign.isprintable() else " " if sign in "\n\t\r" else "?" for sign in text)
 
 
@@ -43,17 +44,6 @@ def duration(seconds: float) -> str:
 def counted(n: int, noun: str) -> str:
     plural = {"study": "studies"}.get(noun, noun + "s")
     return f"{n:,} {noun if n == 1 else plural}"
-
-
-def strict(value: Any) -> Any:
-    """Any nesting of dicts and lists with its non-finite floats as the texts "inf", "-inf", "nan"."""
-    if isinstance(value, float):
-        return number(value)
-    if isinstance(value, dict):
-        return {key: strict(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [strict(item) for item in value]
-    return value
 
 
 def print_json(value: Any) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -55,13 +57,26 @@ def command(
         str | None,
         typer.Option("--seed", metavar="UUID", help="The root that a run printed, to reproduce it."),
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Processes; 0 runs in this one, without hard limits [all cores].")
+    ] = None,
+    evaluation_limit: Annotated[
+        float | None, typer.Option("--evaluation-limit", metavar="SECONDS", help="Hard limit on one evaluation.")
+    ] = None,
+    study_limit: Annotated[
+        float | None, typer.Option("--study-limit", metavar="SECONDS", help="Hard limit on one study.")
+    ] = None,
+    memory_limit: Annotated[
+        float | None, typer.Option("--memory-limit", metavar="MB", help="Hard limit on a worker's memory.")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Run failed and timed-out studies again.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Begin afresh under a new root; old studies stay.")] = False,
 ) -> None:
     """Make the experiment and run it."""
     flags: dict[str, Any] = {
-        "optimizers": optimizer,
-        "problems": problem,
-        "budget": int(budget) if budget is not None and budget.isdecimal() else budget,
+        "optimizers": [_here(name) for name in optimizer or ()],
+        "problems": [_here(name) for name in problem or ()],
+        "budget": budget,
         "trials": trials,
         "batch": batch,
         "seconds": seconds,
@@ -69,9 +84,9 @@ def command(
         "record": record,
         "seed": seed,
     }
+    limits = {"evaluation": evaluation_limit, "study": study_limit, "memory": memory_limit}
+    flags["limits"] = {key: value for key, value in limits.items() if value is not None} or None
     given = {key: value for key, value in flags.items() if value is not None and value != []}
-    if new and seed:
-        raise OptarenaError("--new and --seed both choose the root: give one of them")
     if file is None:
         for key, flag in (("optimizers", "-o OPTIMIZER"), ("problems", "-p PROBLEM")):
             if key not in given:
@@ -81,9 +96,10 @@ def command(
         experiment = Experiment.from_data(given)
     else:
         experiment = Experiment.load(file, **given)
+    signal.signal(signal.SIGTERM, _interrupt)
     with RunProgress(str(store)) as progress:
         try:
-            run(experiment, store, new=new, progress=progress)
+            run(experiment, store, workers=workers, retry=retry, new=new, progress=progress)
         except KeyboardInterrupt:
             progress.__exit__()
             again = shlex.join(["optarena", *[word for word in sys.argv[1:] if word != "--new"]])
@@ -93,3 +109,12 @@ def command(
     print(f"look: optarena status {store}   ·   optarena best {store}")
     if progress.failed:
         raise typer.Exit(1)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _here(name: str) -> str:
+    """A file that a flag names is looked up in the current directory, whatever the experiment's file says."""
+    return str(Path.cwd() / name) if ".py:" in name else name

@@ -16,7 +16,7 @@ SEQUENCES = ("sobol", "halton")
 class QuasiRandom(Optimizer):
     """Sobol' (default) or Halton points, scrambled by the study's seed: they fill the space evenly and do not learn."""
 
-    capabilities = Capabilities(several_objectives=True, constraints=True, array_native=True, adaptive=False)
+    capabilities = Capabilities(several_objectives=True, constraints=True, array_native=True, ahead=True)
     packages = ("scipy",)
 
     def __init__(

@@ -9,7 +9,7 @@ from optarena.space import Array
 class RandomSearch(Optimizer):
     """Suggests at random and learns nothing: any space, any number of objectives, any constraint."""
 
-    capabilities = Capabilities(several_objectives=True, constraints=True, array_native=True, adaptive=False)
+    capabilities = Capabilities(several_objectives=True, constraints=True, array_native=True, ahead=True)
 
     def suggest(self, n: int) -> Array:
         return self.space.sample(n, self.rng)

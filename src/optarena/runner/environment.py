@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from optarena._json import strict
 from optarena._version import __version__
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONHASHSEED")
@@ -29,7 +30,7 @@ def environment() -> dict[str, Any]:
         "scipy": importlib.metadata.version("scipy"),
         "blas": _blas(),
         "variables": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
-        "argv": [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else [],
+        "argv": strict([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else [],
     }
 
 

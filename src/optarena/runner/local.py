@@ -1,28 +1,35 @@
-"""A whole plan, in this process: what the store does not have yet is run, study by study."""
+"""A whole plan on this machine: what the store does not have yet is run, in worker processes or in this one."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import polars as pl
 
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.runner.environment import environment
 from optarena.runner.loop import Outcome, run_study
+from optarena.runner.past import Past, from_columns
+from optarena.runner.supervisor import Supervisor
 from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
 from optarena.store.results import Results, open_store
 
 FINISHED = ("done", "stopped early", "failed", "timed out")
+HEARTBEAT_SECONDS = 2.0
 
 
 class Progress(Protocol):
     """What is told of a run while it goes on."""
 
-    def begin(self, plan: Plan, todo: list[Study], finished: int) -> None: ...
+    def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None: ...
     def tick(self, study: Study, evaluations: int) -> None: ...
     def ended(self, study: Study, outcome: Outcome) -> None: ...
 
@@ -30,7 +37,7 @@ class Progress(Protocol):
 class Silent:
     """Tells nothing."""
 
-    def begin(self, plan: Plan, todo: list[Study], finished: int) -> None: ...
+    def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None: ...
     def tick(self, study: Study, evaluations: int) -> None: ...
     def ended(self, study: Study, outcome: Outcome) -> None: ...
 
@@ -39,85 +46,147 @@ def run(
     experiment: Experiment,
     store: str | Path,
     *,
+    workers: int | None = None,
+    retry: bool = False,
     new: bool = False,
     progress: Progress | None = None,
 ) -> Results:
-    """Run what the store lacks under its root (`new`: under a fresh one) and return what it then has."""
+    """Run what the store lacks under its root (`new`: under a fresh one) and return what it then has.
+
+    workers: processes, by default one a core. 0 runs in this process, without hard limits: needed for a problem that is
+    an object of this process (a closure in a notebook), and chosen for it by default. retry: failed studies too.
+    """
     place = Store(store)
-    root = experiment.seed or (None if new else place.root()) or uuid.uuid4()
+    if new and experiment.seed is not None:
+        raise OptarenaError("new and seed both choose the root: give one of them")
+    root = experiment.seed or (None if new else place.root(experiment)) or uuid.uuid4()
     plan = experiment.plan(root)
+    workers = _workers(plan, workers)
     progress = progress or Silent()
     if not plan.studies:
-        progress.begin(plan, [], 0)
+        progress.begin(plan, [], 0, workers)
         reasons = "; ".join(f"{r.optimizer} on {r.problem} {r.reason}" for r in plan.refused[:3])
         raise OptarenaError(f"no pairing of these optimizers and problems can work ({reasons})")
     place.create()
     before = open_store(place.path)
     _refuse_drift(plan, before)
-    todo = list(_todo(plan, before))
-    place.write_run(plan)
-    progress.begin(plan, todo, len(plan.studies) - len(todo))
-    if todo:
-        with contextlib.closing(Journal(place.journals, environment())) as journal:
-            for study in todo:
-                outcome = run_study(
-                    study,
-                    plan.problems[study.problem],
-                    plan.classes[study.optimizer.label],
-                    journal,
-                    source=plan.sources.get(study.optimizer.label),
-                    tick=_ticker(progress, study),
-                )
-                progress.ended(study, outcome)
+    todo = list(_todo(plan, before, retry))
+    this = place.begin_run(plan, [study.id for study in todo])
+    try:
+        progress.begin(plan, todo, len(plan.studies) - len(todo), workers)
+        if workers:
+            heart = _Heart(place, this)
+            Supervisor(place, plan, experiment, progress, heart).run(todo, before._columns, workers)
+        else:
+            _here(place, plan, todo, before, progress)
+    finally:
+        place.end_run(this)
     return open_store(place.path)
 
 
-def _ticker(progress: Progress, study: Study) -> Callable[[int], None]:
-    return lambda evaluations: progress.tick(study, evaluations)
+class _Heart:
+    """Beats now and then while a run goes on."""
+
+    def __init__(self, store: Store, run: object) -> None:
+        self.store, self.run = store, run
+        self.next = 0.0
+
+    def __call__(self) -> None:
+        if time.monotonic() >= self.next:
+            self.next = time.monotonic() + HEARTBEAT_SECONDS
+            self.store.heartbeat(self.run)  # type: ignore[arg-type]
 
 
-def _todo(plan: Plan, results: Results) -> Iterator[Study]:
-    """The studies that are not finished, or finished under a smaller budget than this plan gives."""
+def _workers(plan: Plan, wanted: int | None) -> int:
+    here = sorted(set(plan.problems) - set(plan.references))
+    if wanted is None:
+        return 0 if here else max(1, min(os.cpu_count() or 1, len(plan.studies)))
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
+        raise OptarenaError(f"workers: expected a whole number of at least 0, got {wanted!r}")
+    if wanted and here:
+        raise OptarenaError(
+            f"problem {here[0]!r} is an object of this process and cannot go to a worker: use workers=0, or put it in a"
+            " file and name it 'file.py:problem'"
+        )
+    return min(wanted, max(1, len(plan.studies)))
+
+
+def _here(place: Store, plan: Plan, todo: list[Study], before: Results, progress: Progress) -> None:
+    """In this process: study by study."""
+    if not todo:
+        return
+    known = set(before.studies.filter(pl.col("status") != "missing")["study"])
+    with contextlib.closing(Journal(place.journals, environment())) as journal:
+        for study in todo:
+            past: Past | None = from_columns(before._columns, study.id) if study.id in known else None
+
+            def tick(evaluations: int, study: Study = study) -> None:
+                progress.tick(study, evaluations)
+
+            outcome = run_study(
+                study,
+                plan.problems[study.problem],
+                plan.classes[study.optimizer.label],
+                journal,
+                source=plan.sources.get(study.optimizer.label),
+                past=past,
+                tick=tick,
+            )
+            progress.ended(study, outcome)
+
+
+def _todo(plan: Plan, results: Results, retry: bool) -> Iterator[Study]:
+    """The studies that are not finished, or that this plan gives more room than they had."""
     known = {row["study"]: row for row in results.studies.iter_rows(named=True)}
     for study in plan.studies:
         row = known.get(study.id)
-        if row is None or row["status"] not in FINISHED or (row["status"] == "done" and _larger(study, row)):
+        if row is None or row["status"] not in FINISHED:
+            yield study
+        elif row["status"] == "done":
+            if _room(study, row):
+                yield study
+        elif retry and row["status"] in ("failed", "timed out"):
             yield study
 
 
-def _larger(study: Study, row: dict[str, object]) -> bool:
-    """Whether a finished study has room left under this plan; one that reached its target has none."""
-    wanted = study.budget
-    if row["reason"] == "target reached" and wanted.target is not None:
+def _room(study: Study, row: dict[str, Any]) -> bool:
+    """Whether a study that is done has something left to do under this plan's budget."""
+    budget = study.budget
+    if study.record == "all" and row["record"] != "all":
+        return True  # what was not kept must be made again
+    if budget.evaluations is not None and row["evaluations"] >= budget.evaluations:
         return False
-    if wanted.evaluations is not None and wanted.evaluations <= int(str(row["evaluations"])):
+    spent = row["suggest_seconds"] + row["evaluate_seconds"] + row["observe_seconds"]
+    if budget.seconds is not None and spent >= budget.seconds:
         return False
-    seconds, had = wanted.seconds, row["budget_seconds"]
-    return seconds is None or had is None or seconds > float(str(had)) or wanted.evaluations != row["budget"]
+    if budget.target is not None and row["best"] is not None:
+        sign = -1.0 if row["sense"] == "max" else 1.0
+        goal = sign * budget.target if row["optimum"] is None else sign * row["optimum"] + budget.target
+        return bool(sign * row["best"] > goal)
+    return True
 
 
 def _refuse_drift(plan: Plan, results: Results) -> None:
     """A problem or a user's file that changed since its studies were run must not silently continue them."""
+    advice = "use --new to begin afresh beside the old studies, or another --store"
+    sources = {item.identity: plan.sources.get(item.label) for item in plan.experiment.optimizers}
     cards = {}
     for attempt in results._columns.attempts:
-        if attempt.start.root == str(plan.root):
-            cards[attempt.card.id, attempt.card.version] = attempt
+        start = attempt.start
+        if start.root == str(plan.root):
+            cards[attempt.card.id, attempt.card.version] = attempt.card
+            source = sources.get(start.use)
+            if source is not None and start.source not in (None, source):
+                raise OptarenaError(
+                    f"{start.use}: its file is not what it was when store {results.path} ran it; {advice}"
+                )
     for problem in plan.problems.values():
         found = cards.get((problem.id, problem.version))
         if found is None:
             continue
         card = problem_card(problem)
-        for what in ("source", "space", "objectives", "constraints"):
-            if getattr(card, what) != getattr(found.card, what):
+        for what in ("source", "space", "objectives", "constraints", "metrics", "noisy", "stateless", "known"):
+            if getattr(card, what) != getattr(found, what):
                 raise OptarenaError(
-                    f"{problem.id}: its {what} is not what it was when store {results.path} ran it; use --new to begin"
-                    " afresh beside the old studies, or another --store"
-                )
-    for attempt in results._columns.attempts:
-        for label, source in plan.sources.items():
-            same = attempt.start.root == str(plan.root) and attempt.start.optimizer == label
-            if same and attempt.start.source not in (None, source):
-                raise OptarenaError(
-                    f"{label}: its file is not what it was when store {results.path} ran it; use --new to begin afresh"
-                    " beside the old studies, or another --store"
+                    f"{problem.id}: its {what} is not what it was when store {results.path} ran it; {advice}"
                 )

@@ -6,19 +6,25 @@ cannot be written leave by an exception. Nothing here knows of pools, plans or p
 
 from __future__ import annotations
 
+import copy
+import functools
 import math
 import time
 import traceback
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+import msgspec
 
+from optarena._json import printable, strict
 from optarena._plugins import versions_of
-from optarena.errors import Exhausted, SuggestionError
-from optarena.experiment import Study, noise_key, noise_rng, optimizer_rng, problem_rng
+from optarena.errors import Exhausted, SuggestionError, describe
+from optarena.experiment import Study, optimizer_rng, problem_rng
 from optarena.optimizer import Optimizer
-from optarena.problem import Problem, as_evaluation
+from optarena.problem import Problem
+from optarena.runner.cell import CLOSE, OBSERVE, SETUP, SUGGEST, Cell, NoCell
+from optarena.runner.evaluator import Evaluator
+from optarena.runner.past import Diverged, Past
 from optarena.runner.recorder import Recorder
 from optarena.space import Array
 from optarena.store.journal import Journal, problem_card
@@ -26,25 +32,23 @@ from optarena.store.records import End, Start
 
 LOOKAHEAD = 256  # points drawn at once from an optimizer that does not learn, for a problem that takes matrices
 TICK_NS = 100_000_000
+DETAIL_LENGTH = 4_000
 
 _wall = time.perf_counter_ns
 _cpu = time.process_time_ns
 
 
-class Outcome:
+class Outcome(msgspec.Struct, omit_defaults=True):
     """How a study ended."""
 
-    __slots__ = ("detail", "evaluations", "reason", "status")
-
-    def __init__(self, status: str, evaluations: int, reason: str = "", detail: str = "") -> None:
-        self.status = status
-        self.evaluations = evaluations
-        self.reason = reason
-        self.detail = detail
+    status: str
+    evaluations: int
+    reason: str = ""
+    detail: str = ""
 
 
 class _Failed(Exception):
-    """The optimizer failed; the text says in which call and how."""
+    """The optimizer or the setting up failed; the text says in which call and how."""
 
 
 def run_study(
@@ -54,13 +58,44 @@ def run_study(
     journal: Journal,
     *,
     source: str | None = None,
+    past: Past | None = None,
+    cell: Cell | NoCell | None = None,
+    singly: bool = False,
     tick: Callable[[int], None] | None = None,
 ) -> Outcome:
-    """Run a study to its end and record it; `tick(evaluations)` is called about ten times a second."""
+    """Run a study to its end and record it, going on from its past where it has one.
+
+    `tick(evaluations)` is called about ten times a second. A past that does not repeat is left behind, and a new
+    attempt begins; if that happens twice, the study has failed.
+    """
+    past = past or Past()
+    try:
+        return _attempt(study, problem, optimizer_class, journal, source, past, cell or NoCell(), singly, tick)
+    except Diverged as difference:
+        extended = past.remainder is not None and difference.evaluation > past.remainder // study.batch * study.batch
+        if past.cause == "diverged" and not extended:
+            outcome = Outcome("failed", 0, f"not repeatable: {difference}")
+            start = begin(study, problem, optimizer_class, journal, source, past)
+            journal.end(End(start.s, outcome.status, 0, time.time(), [0] * 6, outcome.reason))
+            return outcome
+        again = Past(attempt=past.attempt + 1, cause="extended" if extended else "diverged")
+        return _attempt(study, problem, optimizer_class, journal, source, again, cell or NoCell(), singly, tick)
+
+
+def begin(
+    study: Study,
+    problem: Problem,
+    optimizer_class: type[Optimizer],
+    journal: Journal,
+    source: str | None,
+    past: Past,
+) -> Start:
+    """Write the start of an attempt: the card with all that scoring needs."""
+    card = problem_card(problem)
     start = Start(
         s=0,
         study=study.id,
-        problem="",
+        problem=card.hash,
         optimizer=study.optimizer.label,
         use=study.optimizer.identity,
         trial=study.trial,
@@ -68,28 +103,43 @@ def run_study(
         time=time.time(),
         budget=study.budget,
         batch=study.batch,
-        settings=study.optimizer.settings,
+        attempt=past.attempt,
+        settings=strict(study.optimizer.settings),
         record=study.record,
+        cause=past.cause,
         versions=versions_of(optimizer_class.packages),
         source=source,
     )
-    card = problem_card(problem)
-    start.problem = card.hash
-    recorder = Recorder(journal, journal.start(start, card), problem, study.record)
-    run = _Run(study, problem, optimizer_class, recorder, tick)
+    journal.start(start, card)
+    return start
+
+
+def _attempt(
+    study: Study,
+    problem: Problem,
+    optimizer_class: type[Optimizer],
+    journal: Journal,
+    source: str | None,
+    past: Past,
+    cell: Cell | NoCell,
+    singly: bool,
+    tick: Callable[[int], None] | None,
+) -> Outcome:
+    start = begin(study, problem, optimizer_class, journal, source, past)
+    recorder = Recorder(journal, start.s, problem, study.record, past.spent)
+    evaluator = Evaluator(study, problem, recorder, cell, past, singly=singly)
+    loop = _Loop(study, problem, optimizer_class, recorder, evaluator, cell, tick, singly)
     try:
-        outcome = run.to_the_end()
-    except KeyboardInterrupt:
-        _write_end(recorder, Outcome("interrupted", run.done, "interrupted by the user"))
+        outcome = loop.to_the_end()
+    except Diverged:
         raise
-    _write_end(recorder, outcome)
-    return outcome
-
-
-def _write_end(recorder: Recorder, outcome: Outcome) -> None:
-    recorder.journal.end(
+    except BaseException as error:  # an interrupt, or a store that cannot be written: say so if that is possible
+        reason = "by the user" if isinstance(error, KeyboardInterrupt) else describe(error)
+        journal.end(End(start.s, "interrupted", evaluator.done, time.time(), recorder.pending(), reason))
+        raise
+    journal.end(
         End(
-            recorder.handle,
+            start.s,
             outcome.status,
             outcome.evaluations,
             time.time(),
@@ -98,10 +148,11 @@ def _write_end(recorder: Recorder, outcome: Outcome) -> None:
             outcome.detail,
         )
     )
+    return outcome
 
 
-class _Run:
-    """The state of one study's loop."""
+class _Loop:
+    """The state of one attempt."""
 
     def __init__(
         self,
@@ -109,22 +160,24 @@ class _Run:
         problem: Problem,
         optimizer_class: type[Optimizer],
         recorder: Recorder,
+        evaluator: Evaluator,
+        cell: Cell | NoCell,
         tick: Callable[[int], None] | None,
+        singly: bool,
     ) -> None:
         self.study = study
         self.problem = problem
         self.optimizer_class = optimizer_class
         self.recorder = recorder
+        self.evaluate = evaluator
+        self.cell = cell
         self.tick = tick
-        self.optimizer: Any = None
-        self.done = 0
         self.can = optimizer_class.capabilities
-        self.signs = np.array([-1.0 if o.sense == "max" else 1.0 for o in problem.objectives])
+        self.signs = recorder.signs
         self.flip = bool((self.signs < 0).any())
-        self.noise = noise_key(study) if problem.noisy else 0
         self.goal = self._goal()
+        self.size = study.batch if singly else self._batch()
         self.next_tick = 0
-        self._no_violations = np.empty((0, 0))
 
     def _goal(self) -> float | None:
         """The minimised value at which to stop: the optimum plus the target, or the target itself."""
@@ -136,31 +189,47 @@ class _Run:
             return target * float(self.signs[0])
         return optimum[0] * float(self.signs[0]) + target
 
+    def _batch(self) -> int:
+        """How many points to ask for: the batch, or several batches ahead where nothing can depend on it."""
+        ahead = (
+            self.can.ahead
+            and self.can.batch
+            and self.problem.takes_matrix
+            and self.problem.stateless
+            and self.goal is None
+            and self.study.budget.seconds is None
+        )
+        return self.study.batch * max(1, LOOKAHEAD // self.study.batch) if ahead else self.study.batch
+
     def to_the_end(self) -> Outcome:
-        """The whole study; every failure of the optimizer or of setting up is an outcome."""
-        outcome = self._guarded(self._set_up_and_loop)
-        for what, thing in (("optimizer", self.optimizer), ("problem", self.problem)):
-            if thing is not None:
-                closed = self._guarded(self._close, what, thing)
-                outcome = closed if closed is not None and outcome.status == "done" else outcome
+        """The whole attempt; every failure of the optimizer or of setting up is an outcome."""
+        opened: list[tuple[str, Optimizer | Problem]] = [("problem", self.problem)]
+        try:
+            outcome = self._guarded(lambda: self._open(opened))
+        finally:
+            self.cell.enter(CLOSE)
+            closed = [self._guarded(functools.partial(_call, f"closing the {w}", t.close)) for w, t in reversed(opened)]
+        for trouble in closed:
+            if trouble is not None and outcome.status == "done":
+                outcome = trouble
         return outcome
 
-    def _guarded(self, step: Callable[..., Any], *args: Any) -> Any:
+    def _guarded(self, step: Callable[[], Any]) -> Any:
         try:
-            return step(*args)
+            return step()
         except Exhausted as stop:
-            return Outcome("stopped early", self.done, str(stop) or "nothing more to suggest")
+            return Outcome("stopped early", self.evaluate.done, str(stop) or "nothing more to suggest")
         except _Failed as failure:
-            detail = "".join(traceback.format_exception(failure.__cause__)) if failure.__cause__ else ""
-            return Outcome("failed", self.done, str(failure), detail[-4000:])
+            return Outcome("failed", self.evaluate.done, str(failure), _traceback(failure.__cause__))
 
-    def _set_up_and_loop(self) -> Outcome:
-        self._call("resetting the problem", self.problem.reset, problem_rng(self.study))
-        settings = dict(self.study.optimizer.settings)
+    def _open(self, opened: list[tuple[str, Optimizer | Problem]]) -> Outcome:
+        self.cell.enter(SETUP)
+        _call("resetting the problem", self.problem.reset, problem_rng(self.study))
+        settings = copy.deepcopy(self.study.optimizer.settings)
         if self.can.uses_budget:
             settings["budget"] = self.study.budget.evaluations
         w, c = _wall(), _cpu()
-        self.optimizer = self._call(
+        optimizer = _call(
             "creating the optimizer",
             self.optimizer_class,
             self.problem.space,
@@ -168,78 +237,58 @@ class _Run:
             rng=optimizer_rng(self.study),
             **settings,
         )
+        opened.append(("optimizer", optimizer))
         self.recorder.charge(0, _wall() - w, _cpu() - c)
-        return self._loop(self.optimizer)
-
-    def _close(self, what: str, thing: Optimizer | Problem) -> None:
-        self._call(f"closing the {what}", thing.close)
-
-    def _call(self, what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call what others wrote; what it raises is a failure of the study."""
-        try:
-            return function(*args, **kwargs)
-        except Exhausted:
-            raise
-        except (Exception, SystemExit) as error:
-            raise _Failed(f"{what}: {type(error).__name__}: {error}") from error
+        return self._loop(optimizer)
 
     def _loop(self, optimizer: Optimizer) -> Outcome:
+        evaluate, recorder, cell = self.evaluate, self.recorder, self.cell
+        charge = recorder.charge
         limit = self.study.budget.evaluations or math.inf
         seconds = self.study.budget.seconds
         spent_limit = math.inf if seconds is None else seconds * 1e9
-        size = self._batch()
-        charge = self.recorder.charge
-        constrained = self.problem.constraints > 0
-        while self.done < limit:
-            if self.recorder.spent >= spent_limit:
-                return Outcome("done", self.done, f"{seconds:g} s are spent")
-            n = int(min(size, limit - self.done))
+        constrained = self.can.constraints
+        while evaluate.done < limit:
+            if recorder.spent >= spent_limit and not evaluate.replaying:
+                return Outcome("done", evaluate.done, f"{seconds:g} s are spent")
+            n = int(min(self.size, limit - evaluate.done))
+            cell.enter(SUGGEST)
             w, c = _wall(), _cpu()
             try:
                 suggested = optimizer.suggest(n)
             except Exhausted:
                 raise
-            except (Exception, SystemExit) as error:
-                raise _Failed(f"suggest: {type(error).__name__}: {error}") from error
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                raise _Failed(f"suggest: {describe(error)}") from error
             charge(0, _wall() - w, _cpu() - c)
             X, rows = self._checked(suggested, n)
-            values, violations = self._evaluate(X, rows)
+            values, violations = evaluate(X, rows)
             y = values * self.signs if self.flip else values
+            cell.enter(OBSERVE)
             w, c = _wall(), _cpu()
             try:
                 if constrained:
-                    optimizer.observe(suggested, y, violations)  # type: ignore[call-arg]
+                    optimizer.observe(suggested, y, violations)
                 else:
                     optimizer.observe(suggested, y)
             except Exhausted:
                 raise
-            except (Exception, SystemExit) as error:
-                raise _Failed(f"observe: {type(error).__name__}: {error}") from error
-            w = _wall() - w
-            charge(4, w, _cpu() - c)
-            if self.goal is not None and self.recorder.best <= self.goal:
-                return Outcome("done", self.done, "target reached")
-            self._beat()
-        return Outcome("done", self.done)
-
-    def _batch(self) -> int:
-        """How many points to ask for: the batch, or several batches ahead where nothing can depend on it."""
-        ahead = (
-            not self.can.adaptive
-            and self.problem.array_native
-            and self.problem.stateless
-            and self.goal is None
-            and self.study.budget.seconds is None
-        )
-        return self.study.batch * max(1, LOOKAHEAD // self.study.batch) if ahead else self.study.batch
-
-    def _beat(self) -> None:
-        now = _wall()
-        if now >= self.next_tick:
-            self.next_tick = now + TICK_NS
-            self.recorder.beat(self.done)
-            if self.tick is not None:
-                self.tick(self.done)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                raise _Failed(f"observe: {describe(error)}") from error
+            charge(4, _wall() - w, _cpu() - c)
+            if self.goal is not None and recorder.best <= self.goal:
+                return Outcome("done", evaluate.done, "target reached")
+            now = _wall()
+            if now >= self.next_tick:
+                self.next_tick = now + TICK_NS
+                recorder.beat(evaluate.done)
+                if self.tick is not None:
+                    self.tick(evaluate.done)
+        return Outcome("done", evaluate.done)
 
     def _checked(self, suggested: Any, n: int) -> tuple[Array, list[list[Any]]]:
         """What was suggested, as a matrix and as rows; a wrong count or a point outside is the optimizer's failure."""
@@ -253,56 +302,28 @@ class _Run:
                 X = space.to_matrix(suggested)
                 rows = space.to_rows(X)
         except SuggestionError as error:
-            raise _Failed(f"suggest({n}): {error}") from error
+            raise _Failed(f"suggest({n}): {describe(error, named=False)}") from error
+        except Exception as error:  # a point that is not what it seems
+            raise _Failed(f"suggest({n}) gave a point that cannot be read: {describe(error)}") from error
         if len(X) != n:
             raise _Failed(f"suggest({n}) returned {len(X)} point{'s' * (len(X) != 1)}")
         return X, rows
 
-    # ---- evaluating ----------------------------------------------------------------------------------------------
 
-    def _evaluate(self, X: Array, rows: list[list[Any]]) -> tuple[Array, Array]:
-        """Values (n, m) in their own senses and violations (n, k); each row is recorded before this returns."""
-        if self.problem.array_native:
-            w, c = _wall(), _cpu()
-            try:
-                values = np.asarray(self.problem.evaluate_matrix(X), dtype=float)
-                values = values.reshape(len(X), len(self.problem.objectives))
-            except (Exception, SystemExit):
-                return self._one_by_one(rows)  # to learn which row it was
-            self.recorder.charge(2, _wall() - w, _cpu() - c)
-            self.recorder.matrix(self.done + 1, rows, values)
-            self.done += len(X)
-            return values, self._no_violations
-        return self._one_by_one(rows)
+def _traceback(error: BaseException | None) -> str:
+    try:
+        return printable("".join(traceback.format_exception(error)))[-DETAIL_LENGTH:] if error is not None else ""
+    except Exception:
+        return ""
 
-    def _one_by_one(self, rows: list[list[Any]]) -> tuple[Array, Array]:
-        problem, recorder = self.problem, self.recorder
-        names = problem.space.names
-        values = np.full((len(rows), len(problem.objectives)), np.nan)
-        violations = np.full((len(rows), problem.constraints), np.nan)
-        for i, row in enumerate(rows):
-            point = dict(zip(names, row, strict=True))
-            extra = (noise_rng(self.noise, self.done + 1),) if problem.noisy else ()
-            evaluation, status, message = None, "ok", ""
-            w, c = _wall(), _cpu()
-            try:
-                result = problem.evaluate(point, *extra)
-            except (Exception, SystemExit) as error:
-                w, c = _wall() - w, _cpu() - c
-                status, message = "error", f"{type(error).__name__}: {error}"
-            else:
-                w, c = _wall() - w, _cpu() - c
-                try:
-                    evaluation = as_evaluation(result, problem)
-                except (TypeError, ValueError) as error:
-                    status, message = "error", str(error)
-            recorder.charge(2, w, c)
-            if evaluation is not None:
-                if any(map(math.isnan, evaluation.values)):
-                    status, message = "nan", "evaluate returned nan"
-                else:
-                    values[i] = evaluation.values
-                violations[i] = evaluation.violations
-            recorder.single(self.done + 1, row, evaluation, status, message)
-            self.done += 1
-        return values, violations
+
+def _call(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call what others wrote; what it raises is a failure of the study."""
+    try:
+        return function(*args, **kwargs)
+    except Exhausted:
+        raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise _Failed(f"{what}: {describe(error)}") from error

@@ -8,22 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from optarena._json import Number, number, numbers
 from optarena.problem import Evaluation, Problem
 from optarena.space import Array
 from optarena.store.journal import Journal
-from optarena.store.records import Count, Number, Rows, number, numbers
+from optarena.store.records import Count, Rows
 
 COUNT_SECONDS = 1.0
-MESSAGE_LENGTH = 500
 
 
 class Recorder:
     """Writes the rows of one study. `best` is the least feasible value so far, minimised; `spent` counts nanoseconds.
 
     `charge(i, wall, cpu)` adds to the costs that ride on the next line: i = 0 suggesting, 2 evaluating, 4 observing.
+    While `free`, nothing is charged: what is recorded already was paid for.
     """
 
-    def __init__(self, journal: Journal, handle: int, problem: Problem, policy: str) -> None:
+    def __init__(self, journal: Journal, handle: int, problem: Problem, policy: str, spent: int = 0) -> None:
         self.journal = journal
         self.handle = handle
         self.problem = problem
@@ -31,12 +32,15 @@ class Recorder:
         self.signs = np.array([-1.0 if o.sense == "max" else 1.0 for o in problem.objectives])
         self.sign = float(self.signs[0])
         self.best = math.inf
-        self.spent = 0
+        self.spent = spent
+        self.free = False
         self._costs = [0, 0, 0, 0, 0, 0]
         self._archive = np.empty((0, len(problem.objectives)))
         self._next_count = time.monotonic() + COUNT_SECONDS
 
     def charge(self, phase: int, wall: int, cpu: int) -> None:
+        if self.free:
+            return
         costs = self._costs
         costs[phase] += wall
         costs[phase + 1] += cpu
@@ -47,7 +51,7 @@ class Recorder:
         costs, self._costs = self._costs, [0, 0, 0, 0, 0, 0]
         return costs
 
-    # ---- an array-native batch ---------------------------------------------------------------------------------------
+    # ---- an array-native batch -------------------------------------------------------------------------------------
 
     def matrix(self, k: int, rows: list[list[Any]], values: Array) -> None:
         """Record evaluations k, k+1, …: a matrix of values, no constraints and no hidden metrics; NaN is a failure."""
@@ -87,24 +91,27 @@ class Recorder:
         self.best = float(before[-1])
         return np.flatnonzero((y < before[:-1]) | failed).tolist()
 
-    # ---- one evaluation ----------------------------------------------------------------------------------------------
+    # ---- one evaluation --------------------------------------------------------------------------------------------
 
     def single(self, k: int, row: list[Any], evaluation: Evaluation | None, status: str, message: str) -> None:
-        """Record evaluation k, whatever it gave."""
-        problem = self.problem
+        """Record evaluation k, whatever it gave, if the policy keeps it."""
+        improved = self.note(evaluation if status == "ok" else None)
+        if improved or self.everything or status != "ok":
+            self.write_row(k, row, evaluation, status, message)
+
+    def note(self, evaluation: Evaluation | None) -> bool:
+        """Remember what was found, without writing; whether it is an improvement."""
         if evaluation is None:
-            values: list[Number] = [None] * len(problem.objectives)
-            kept = True
-        else:
-            values = numbers(evaluation.values)
-            feasible = all(v <= 0 for v in evaluation.violations)
-            improved = status == "ok" and self._improves(list(evaluation.values), feasible, bool(problem.metrics))
-            kept = improved or status != "ok"
-        if not (kept or self.everything):
-            return
+            return False
+        feasible = all(v <= 0 for v in evaluation.violations)
+        return self._improves(list(evaluation.values), feasible, bool(self.problem.metrics))
+
+    def write_row(self, k: int, row: list[Any], evaluation: Evaluation | None, status: str, message: str) -> None:
+        problem = self.problem
+        values: list[Number] = [None] * len(problem.objectives) if evaluation is None else numbers(evaluation.values)
         record = Rows(self.handle, k, [row], [values], self.pending())
         if status != "ok":
-            record.f = {0: (status, message[:MESSAGE_LENGTH])}
+            record.f = {0: (status, message)}
         if evaluation is not None:
             if problem.constraints:
                 record.v = [numbers(evaluation.violations)]
@@ -135,7 +142,7 @@ class Recorder:
 
     def beat(self, k: int) -> None:
         """Outside timed sections: a counter line each second where only improvements are kept, and fsync when due."""
-        if not self.everything and time.monotonic() >= self._next_count:
+        if not self.everything and not self.free and time.monotonic() >= self._next_count:
             self._next_count = time.monotonic() + COUNT_SECONDS
             self.journal.write(Count(self.handle, k, self.pending()))
         self.journal.sync_if_due()

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from optarena._json import strict
+from optarena._process import alive, born, host
 from optarena.errors import OptarenaError, WorkError
 from optarena.store.records import FORMAT_VERSION, refuse_newer
 
 if TYPE_CHECKING:
-    from optarena.experiment import Plan
+    from optarena.experiment import Experiment, Plan
 
 PARTS = ("journal", "shards", "runs")
+STALE_SECONDS = 60.0  # a heartbeat comes every two seconds
 
 
 class PlannedStudy(msgspec.Struct, array_like=True):
@@ -39,6 +44,12 @@ class RunFile(msgspec.Struct):
     experiment: dict[str, Any]
     studies: list[PlannedStudy]
     refused: list[tuple[str, str, str]]
+    todo: list[str] = []
+    """The studies that it runs; the others of its plan were finished before."""
+    host: str = ""
+    pid: int = 0
+    born: int = 0
+    ended: float | None = None
     version: int = FORMAT_VERSION
 
 
@@ -51,6 +62,10 @@ class Store:
     @property
     def journals(self) -> Path:
         return self.path / "journal"
+
+    @property
+    def shards(self) -> Path:
+        return self.path / "shards"
 
     @property
     def exists(self) -> bool:
@@ -75,7 +90,10 @@ class Store:
         """Every run that this store knows of, oldest first."""
         out = []
         for path in sorted((self.path / "runs").glob("*.json")):
-            data = path.read_bytes()
+            try:
+                data = path.read_bytes()
+            except OSError as error:
+                raise OptarenaError(f"{path}: {error.strerror}") from error
             refuse_newer(path, data)
             try:
                 out.append(msgspec.json.decode(data, type=RunFile))
@@ -83,23 +101,67 @@ class Store:
                 raise OptarenaError(f"{path}: not a run file ({error})") from error
         return sorted(out, key=lambda run: run.time)
 
-    def root(self) -> uuid.UUID | None:
-        """The root of the newest run: the same command on the same store goes on under it."""
+    def root(self, experiment: Experiment) -> uuid.UUID | None:
+        """The root of the newest run of this experiment, else of the newest run: the same command goes on under it."""
         runs = self.runs() if self.exists else []
-        return uuid.UUID(runs[-1].root) if runs else None
+        same = [run for run in runs if run.experiment == strict(experiment.to_data())]
+        return uuid.UUID((same or runs)[-1].root) if runs else None
 
-    def write_run(self, plan: Plan) -> RunFile:
-        """Say what is going to be done, before it is done: written beside and renamed, so never half there."""
+    def begin_run(self, plan: Plan, todo: Sequence[str]) -> RunFile:
+        """Say what is going to be done, before it is done; a live run that does some of the same is not disturbed."""
         run = RunFile(
             id=uuid.uuid4().hex[:12],
             root=str(plan.root),
             time=time.time(),
-            argv=["optarena", *sys.argv[1:]] if Path(sys.argv[0]).name == "optarena" else [],
-            experiment=plan.experiment.to_data(),
+            argv=strict(["optarena", *sys.argv[1:]]) if Path(sys.argv[0]).name == "optarena" else [],
+            experiment=strict(plan.experiment.to_data()),
             studies=[PlannedStudy(s.id, s.optimizer.label, s.problem, s.trial) for s in plan.studies],
             refused=[(r.optimizer, r.problem, r.reason) for r in plan.refused],
+            todo=list(todo),
+            host=host(),
+            pid=os.getpid(),
+            born=born(os.getpid()),
         )
-        path = self.path / "runs" / f"{run.id}.json"
+        self._write_run(run)
+        mine = set(run.todo)
+        for other in self.runs():
+            # both write before they look, so of two that begin together the later one sees the earlier
+            earlier = (other.time, other.id) < (run.time, run.id)
+            if other.id != run.id and earlier and self.is_live(other) and not mine.isdisjoint(other.todo):
+                self._run_path(run).unlink()
+                shared = len(mine.intersection(other.todo))
+                raise OptarenaError(
+                    f"store {self.path} is being run by process {other.pid} on {other.host}, with {shared} of these"
+                    " studies; wait for it, or end it"
+                )
+        return run
+
+    def end_run(self, run: RunFile) -> None:
+        run.ended = time.time()
+        self._write_run(run)
+
+    def heartbeat(self, run: RunFile) -> None:
+        """Show that a run is alive: its file's time of change."""
+        with contextlib.suppress(OSError):
+            os.utime(self._run_path(run))
+
+    def is_live(self, run: RunFile) -> bool:
+        """Whether a run goes on: its process is there, or, on another machine, its heartbeat is."""
+        if run.ended is not None or not run.pid:
+            return False
+        if run.host == host():
+            return alive(run.pid, run.born)
+        try:
+            return time.time() - self._run_path(run).stat().st_mtime < STALE_SECONDS
+        except OSError:
+            return False
+
+    def _run_path(self, run: RunFile) -> Path:
+        return self.path / "runs" / f"{run.id}.json"
+
+    def _write_run(self, run: RunFile) -> None:
+        """Written beside and renamed, so never half there."""
+        path = self._run_path(run)
         try:
             with path.with_suffix(".tmp").open("wb") as file:
                 file.write(msgspec.json.encode(run))
@@ -108,4 +170,3 @@ class Store:
             path.with_suffix(".tmp").rename(path)
         except OSError as error:
             raise WorkError(f"cannot write to {path}: {error.strerror}") from error
-        return run

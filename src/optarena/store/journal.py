@@ -6,11 +6,11 @@ second, from outside timed sections, and at a study's end.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 import secrets
-import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,11 +19,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from optarena._plugins import source_hash, versions_of
+from optarena._process import born, host
 from optarena._version import __version__
 from optarena.errors import OptarenaError, WorkError
 from optarena.problem import Problem
 from optarena.store.records import (
     FORMAT_VERSION,
+    Close,
     End,
     Header,
     ProblemCard,
@@ -33,6 +35,15 @@ from optarena.store.records import (
 )
 
 _encode = msgspec.json.Encoder().encode
+_forked = False
+
+
+def _after_fork() -> None:
+    global _forked
+    _forked = True
+
+
+os.register_at_fork(after_in_child=_after_fork)
 SYNC_SECONDS = 1.0
 
 
@@ -40,8 +51,9 @@ class Journal:
     """Writes one journal. Every method writes whole lines, a `write()` each."""
 
     def __init__(self, directory: Path, environment: dict[str, Any]) -> None:
-        host = re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())[:40] or "host"
-        self.path = directory / f"{host}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        pid = os.getpid()
+        name = re.sub(r"[^A-Za-z0-9.]", "_", host())[:40] or "host"
+        self.path = directory / f"{name}-{pid}-{secrets.token_hex(4)}.jsonl"
         try:
             self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
         except OSError as error:
@@ -52,12 +64,14 @@ class Journal:
         self._cards: set[str] = set()
         self._studies = 0
         self._broken = False
-        self.write(Header(FORMAT_VERSION, __version__, host, os.getpid(), time.time(), environment))
+        self.write(Header(FORMAT_VERSION, __version__, host(), pid, time.time(), environment, born(pid)))
 
     def write(self, record: Record) -> None:
         """Append one line; a full disk leaves no torn line behind and is told as such."""
         if self._broken:  # the error was raised where it happened; what follows it has nowhere to go
             return
+        if _forked:  # a problem forked, and its child came back: the journal is its parent's
+            os._exit(70)
         line = _encode(record) + b"\n"
         try:
             written = os.write(self._fd, line)
@@ -94,12 +108,19 @@ class Journal:
             self._next_sync = now + SYNC_SECONDS
 
     def sync(self) -> None:
+        """Ask the disk to hold what was written."""
         if self._dirty and not self._broken:
-            os.fsync(self._fd)
+            try:
+                os.fsync(self._fd)
+            except OSError as error:
+                raise WorkError(f"cannot write to {self.path}: {error.strerror}") from error
             self._dirty = False
 
     def close(self) -> None:
+        """End the journal in order; one whose process dies has no last line, and is as good."""
         if self._fd >= 0:
+            with contextlib.suppress(WorkError):
+                self.write(Close())
             self.sync()
             os.close(self._fd)
             self._fd = -1
@@ -139,7 +160,12 @@ def read_lines(path: Path, decode: Callable[[bytes], T]) -> list[tuple[int, T]]:
 
     A journal of a newer format is refused; a line that cannot be read is named.
     """
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise OptarenaError(f"{path}: {error.strerror}") from error
     end = data.rfind(b"\n")
     out: list[tuple[int, T]] = []
     position = 0

@@ -1,21 +1,27 @@
-"""All journals of a store as columns: one pass over the lines, then arrays. `results` turns the columns into tables.
+"""A whole store as columns: one pass over the lines of its journals and over its shards, then arrays.
 
-Points (x) are not kept: a row remembers where its line is, and the line is read again when somebody asks.
+`results` turns the columns into tables. Points (x) are not kept: a row remembers where it stands in its source, and is
+read again when somebody asks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
+from optarena._json import Number
+from optarena.errors import OptarenaError
 from optarena.store.journal import read_lines
-from optarena.store.records import Count, End, Header, Number, ProblemCard, Rows, Start
+from optarena.store.records import Close, Count, End, Header, ProblemCard, Rows, Start
 from optarena.traces import Bools, Floats, Ints
 
 ROW_STATUSES = ("ok", "error", "nan", "timed out", "crashed")
+Codes: TypeAlias = npt.NDArray[np.uint8]
 
 
 class RowsWithoutPoints(msgspec.Struct, tag_field="t", tag="e"):
@@ -30,210 +36,241 @@ class RowsWithoutPoints(msgspec.Struct, tag_field="t", tag="e"):
     m: list[list[Number]] = []
 
 
-Line: TypeAlias = Header | ProblemCard | Start | RowsWithoutPoints | Count | End
-_decode = msgspec.json.Decoder(Line).decode
+Line: TypeAlias = Header | ProblemCard | Start | RowsWithoutPoints | Count | End | Close
+decode_line = msgspec.json.Decoder(Line).decode
 _decode_rows = msgspec.json.Decoder(Rows).decode
 
 
 class Attempt:
-    """One attempt at one study, over all journals that speak of it."""
+    """One attempt at one study, over all sources that speak of it."""
 
     def __init__(self, start: Start, card: ProblemCard) -> None:
         self.start = start
         self.card = card
-        self.starts = [start]
-        self.ends: list[tuple[End, Header]] = []
+        self.ends: list[End] = []
         self.open_in: list[Header] = []
         self.counted = 0
         self.conflicts: list[int] = []
 
 
-class Failure(msgspec.Struct):
-    """An evaluation that gave no value."""
+class Source(Protocol):
+    """Where rows come from: a journal or a shard."""
 
-    row: int
-    status: str
-    message: str
+    path: Path
+
+    def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
+        """The parameters of some rows, in the declared order; empty where they were never known."""
 
 
-class Columns:
-    """Every row of a store, sorted by attempt and evaluation, equal duplicates collapsed."""
+class JournalSource:
+    """A journal: a row stands in a line, at a byte of the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:  # noqa: ARG002
+        out: list[list[Any]] = []
+        with self.path.open("rb") as file:
+            at, points = -1, []
+            for position, i in zip(positions.tolist(), inner.tolist(), strict=True):
+                if position != at:
+                    file.seek(position)
+                    at, points = position, _decode_rows(file.readline()).x
+                out.append(points[i] if i < len(points) else [])
+        return out
+
+
+class Block:
+    """Rows of one kind of source, as columns; `Columns` joins them."""
+
+    def __init__(self, n: int, objectives: int = 1, metrics: int = 0, constraints: int = 0) -> None:
+        self.owner: Ints = np.zeros(n, dtype=np.int64)
+        self.evaluation: Ints = np.zeros(n, dtype=np.int64)
+        self.values: Floats = np.full((n, objectives), np.nan)
+        self.metrics: Floats = np.full((n, metrics), np.nan)
+        self.violations: Floats = np.full((n, constraints), np.nan)
+        self.status: Codes = np.zeros(n, dtype=np.uint8)
+        self.costs: Floats = np.zeros((n, 6))
+        self.counts_only: Bools = np.zeros(n, dtype=bool)
+        self.source: Ints = np.zeros(n, dtype=np.int64)
+        self.position: Ints = np.zeros(n, dtype=np.int64)
+        self.inner: Ints = np.zeros(n, dtype=np.int64)
+        self.messages: dict[int, str] = {}
+
+
+_COLUMNS = (
+    "owner evaluation values metrics violations status costs counts_only source position inner".split()  # noqa: SIM905
+)
+
+
+class Columns(Block):
+    """Every row of a store, sorted by attempt and evaluation, equal duplicates collapsed.
+
+    owner: index into attempts. values: (rows, most objectives) in their own senses, NaN where there is none; so for
+    metrics and violations (<= 0 is feasible). costs: seconds, wall and CPU, of suggesting, evaluating and the observe
+    before. counts_only: rows that carry costs and a counter but no evaluation. messages: row -> a failure's text.
+    """
 
     def __init__(self) -> None:
+        super().__init__(0)
         self.attempts: list[Attempt] = []
         self.headers: list[Header] = []
-        self.owner: Ints = np.empty(0, dtype=np.int64)
-        """(rows,): index into attempts."""
-        self.evaluation: Ints = np.empty(0, dtype=np.int64)
-        self.values: Floats = np.empty((0, 1))
-        """(rows, most objectives): in their own senses, NaN where there is none."""
-        self.metrics: Floats = np.empty((0, 0))
-        self.violation: Floats = np.empty(0)
-        """(rows,): the sum of positive violations; 0 is feasible."""
-        self.status: npt_uint8 = np.empty(0, dtype=np.uint8)
-        self.costs: Floats = np.empty((0, 6))
-        """(rows, 6): seconds, wall and CPU, of suggesting, evaluating and the observe before; shared within a line."""
-        self.counts_only: Bools = np.empty(0, dtype=bool)
-        """(rows,): lines that carry costs and a counter but no evaluation."""
-        self.messages: dict[int, str] = {}
-        """row -> the text of its failure."""
-        self.files: list[Path] = []
-        self.file: Ints = np.empty(0, dtype=np.int64)
-        self.position: Ints = np.empty(0, dtype=np.int64)
-        self.inner: Ints = np.empty(0, dtype=np.int64)
+        self.sources: list[Source] = []
 
-    def point(self, row: int) -> list[object]:
-        """The parameters of a row, in the declared order, read from its line."""
-        with self.files[self.file[row]].open("rb") as file:
-            file.seek(int(self.position[row]))
-            line = _decode_rows(file.readline())
-        return line.x[int(self.inner[row])]
+    def points(self, rows: Ints) -> list[list[Any]]:
+        """The parameters of rows that belong to one attempt."""
+        out: list[list[Any]] = [[] for _ in range(len(rows))]
+        card = self.attempts[int(self.owner[rows[0]])].card if len(rows) else None
+        for source in np.unique(self.source[rows]).tolist():
+            assert card is not None
+            chosen = np.flatnonzero(self.source[rows] == source)
+            at = rows[chosen]
+            found = self.sources[source].points(self.position[at], self.inner[at], card)
+            for place, point in zip(chosen.tolist(), found, strict=True):
+                out[place] = point
+        return out
 
 
-npt_uint8: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.uint8]]"
+class Events:
+    """The lines that are not evaluations, put together: who began what, how it ended, in which process."""
 
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self._index: dict[tuple[str, int], int] = {}
 
-def read_columns(directory: Path) -> Columns:
-    """Read every journal below a directory."""
-    out = Columns()
-    lines = _Lines()
-    index: dict[tuple[str, int], int] = {}
-    read = []
-    for path in sorted(directory.glob("*.jsonl")):
-        records = read_lines(path, _decode)
-        if records and isinstance(records[0][1], Header):
-            read.append((records[0][1], path, records))
-    for header, path, records in sorted(read, key=lambda item: (item[0].time, item[1].name)):
-        out.headers.append(header)
-        out.files.append(path)
-        _one_journal(out, lines, index, header, records)
-    _finish(out, lines)
-    return out
-
-
-class _Lines:
-    """What one pass over the lines collects, before it becomes arrays."""
-
-    def __init__(self) -> None:
-        self.owner: list[int] = []
-        self.k: list[int] = []
-        self.n: list[int] = []
-        self.w: list[list[int]] = []
-        self.file: list[int] = []
-        self.position: list[int] = []
-        self.count_only: list[bool] = []
-        self.y: list[list[Number]] = []
-        self.v: dict[int, list[Number]] = {}
-        self.m: dict[int, list[Number]] = {}
-        self.failures: list[Failure] = []
-
-
-def _one_journal(
-    out: Columns,
-    lines: _Lines,
-    index: dict[tuple[str, int], int],
-    header: Header,
-    records: list[tuple[int, Line]],
-) -> None:
-    cards: dict[str, ProblemCard] = {}
-    here: dict[int, int] = {}
-    file = len(out.files) - 1
-    for position, record in records:
-        if isinstance(record, RowsWithoutPoints):
-            owner, at, count_only = here[record.s], len(lines.y), False
-            lines.y.extend(record.y)
-            if record.f:
-                lines.failures.extend(Failure(at + i, status, text) for i, (status, text) in record.f.items())
-            for i, violations in enumerate(record.v):
-                lines.v[at + i] = violations
-            for i, metrics in enumerate(record.m):
-                lines.m[at + i] = metrics
-            lines.n.append(len(record.y))
-        elif isinstance(record, Count):
-            owner, count_only = here[record.s], True
-            out.attempts[owner].counted = max(out.attempts[owner].counted, record.k)
-            lines.y.append([])
-            lines.n.append(1)
-        else:
-            if isinstance(record, ProblemCard):
+    def journal(self, lines: Iterable[Line]) -> dict[int, int]:
+        """Take the lines of one journal, or of several one after the other; s -> owner."""
+        out = self.columns
+        cards: dict[str, ProblemCard] = {}
+        here: dict[int, int] = {}
+        header: Header | None = None
+        for record in lines:
+            if isinstance(record, Header):
+                header = record
+                out.headers.append(record)
+            elif isinstance(record, ProblemCard):
                 cards[record.hash] = record
             elif isinstance(record, Start):
-                here[record.s] = _begin(out, index, record, cards[record.problem])
+                here[record.s] = self._begin(record, cards[record.problem])
+                assert header is not None
                 out.attempts[here[record.s]].open_in.append(header)
             elif isinstance(record, End):
                 attempt = out.attempts[here[record.s]]
-                attempt.ends.append((record, header))
-                attempt.open_in.remove(header)
-            continue
-        lines.owner.append(owner)
-        lines.k.append(record.k)
-        lines.w.append(record.w)
-        lines.file.append(file)
-        lines.position.append(position)
-        lines.count_only.append(count_only)
+                attempt.ends.append(record)
+                if header in attempt.open_in:
+                    attempt.open_in.remove(header)
+            elif isinstance(record, Close):
+                for owner in set(here.values()):
+                    attempt = out.attempts[owner]
+                    attempt.open_in = [other for other in attempt.open_in if other is not header]
+            elif isinstance(record, Count):
+                attempt = out.attempts[here[record.s]]
+                attempt.counted = max(attempt.counted, record.k)
+        return here
 
-
-def _begin(out: Columns, index: dict[tuple[str, int], int], start: Start, card: ProblemCard) -> int:
-    key = (start.study, start.attempt)
-    if key in index:
-        attempt = out.attempts[index[key]]
-        attempt.starts.append(start)
+    def _begin(self, start: Start, card: ProblemCard) -> int:
+        key = (start.study, start.attempt)
+        if key not in self._index:
+            self._index[key] = len(self.columns.attempts)
+            self.columns.attempts.append(Attempt(start, card))
+        attempt = self.columns.attempts[self._index[key]]
         if start.time >= attempt.start.time:
             attempt.start, attempt.card = start, card
-    else:
-        index[key] = len(out.attempts)
-        out.attempts.append(Attempt(start, card))
-    return index[key]
+        return self._index[key]
 
 
-def _finish(out: Columns, lines: _Lines) -> None:
-    """Lines to rows, sorted and without duplicates."""
-    if not lines.owner:
-        return
-    n = np.array(lines.n)
-    line = np.repeat(np.arange(len(n)), n)
-    inner = np.arange(len(line)) - np.repeat(np.cumsum(n) - n, n)
-    owner = np.array(lines.owner)[line]
-    evaluation = np.array(lines.k)[line] + inner
-    counts_only = np.array(lines.count_only)[line]
-    values = _matrix(lines.y, max(len(a.card.objectives) for a in out.attempts))
-    violation = np.zeros(len(line))
-    for row, texts in lines.v.items():
-        violation[row] = np.maximum(np.array(texts, dtype=float), 0.0).sum()
-    width = max((len(m) for m in lines.m.values()), default=0)
-    metrics = np.full((len(line), width), np.nan)
-    for row, texts in lines.m.items():
-        metrics[row, : len(texts)] = np.array(texts, dtype=float)
-    status = np.zeros(len(line), dtype=np.uint8)
-    messages = {}
-    for failure in lines.failures:
-        status[failure.row] = ROW_STATUSES.index(failure.status) if failure.status in ROW_STATUSES else 1
-        messages[failure.row] = failure.message
-    # a line's evaluating is shared by its rows; its suggesting and the observe before it fall to the first
-    costs = np.array(lines.w, dtype=float)[line] * 1e-9
-    costs[:, 2:4] /= n[line][:, None]
-    costs[inner > 0, :2] = 0.0
-    costs[inner > 0, 4:] = 0.0
+def read_columns(journals: Iterable[Path], shards: Callable[[], Iterable[Path]] = tuple) -> Columns:
+    """Read journals and shards as one. Journals are read first: what is compacted meanwhile is then in a shard."""
+    read = []
+    for path in journals:
+        try:
+            records = read_lines(path, decode_line)
+        except FileNotFoundError:
+            continue
+        if not records:
+            continue
+        header = records[0][1]
+        if not isinstance(header, Header):
+            raise OptarenaError(f"{path} line 1: a journal begins with its header")
+        read.append((header.time, path.name, path, records))
+    read.sort(key=lambda item: item[:2])
+    columns = Columns()
+    events = Events(columns)
+    blocks: list[Block] = []
+    for path in sorted(shards()):
+        from optarena.store.shards import read_shard
 
-    order = np.lexsort((counts_only, evaluation, owner))
-    same = (owner[order][1:] == owner[order][:-1]) & (evaluation[order][1:] == evaluation[order][:-1])
-    same &= ~counts_only[order][1:]
-    keep = np.ones(len(order), dtype=bool)
-    keep[1:] = ~same
-    out.owner, out.evaluation = owner[order][keep], evaluation[order][keep]
-    out.values, out.violation, out.metrics = values[order][keep], violation[order][keep], metrics[order][keep]
-    out.status, out.costs, out.counts_only = status[order][keep], costs[order][keep], counts_only[order][keep]
-    out.file, out.position = (
-        np.array(lines.file)[line][order][keep],
-        np.array(lines.position)[line][order][keep],
+        blocks.append(read_shard(path, columns, events))
+    for _, _, path, records in read:
+        columns.sources.append(JournalSource(path))
+        try:
+            here = events.journal(record for _, record in records)
+        except KeyError as error:
+            raise OptarenaError(f"{path}: a line speaks of {error}, which no line before it began") from error
+        blocks.append(_journal_block(columns, here, records))
+    _join(columns, blocks)
+    return columns
+
+
+def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tuple[int, Line]]) -> Block:
+    """The evaluation lines of one journal as rows."""
+    kept: list[tuple[int, RowsWithoutPoints | Count]] = [
+        (position, record) for position, record in records if isinstance(record, (RowsWithoutPoints, Count))
+    ]
+    rows: list[list[Number]] = []
+    failures: list[tuple[int, str, str]] = []
+    violations: dict[int, list[Number]] = {}
+    metrics: dict[int, list[Number]] = {}
+    sizes: list[int] = []
+    for _, record in kept:
+        if isinstance(record, Count):
+            rows.append([])
+            sizes.append(1)
+            continue
+        at = len(rows)
+        rows.extend(record.y)
+        sizes.append(len(record.y))
+        if record.f:
+            failures.extend((at + i, status, text) for i, (status, text) in record.f.items())
+        for i, v in enumerate(record.v):
+            violations[at + i] = v
+        for i, m in enumerate(record.m):
+            metrics[at + i] = m
+    width = max((len(columns.attempts[owner].card.objectives) for owner in here.values()), default=1)
+    block = Block(
+        len(rows),
+        width,
+        max((len(m) for m in metrics.values()), default=0),
+        max((len(v) for v in violations.values()), default=0),
     )
-    out.inner = inner[order][keep]
-    new_row = np.cumsum(keep) - 1
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    out.messages = {int(new_row[place[row]]): text for row, text in messages.items() if keep[place[row]]}
-    if same.any():
-        _find_conflicts(out, order, same, new_row, values, status, line, inner, lines)
+    if not rows:
+        return block
+    n = np.array(sizes)
+    line = np.repeat(np.arange(len(n)), n)
+    block.inner = np.arange(len(line)) - np.repeat(np.cumsum(n) - n, n)
+    try:
+        block.owner = np.array([here[record.s] for _, record in kept])[line]
+    except KeyError as error:
+        path = columns.sources[-1].path
+        raise OptarenaError(f"{path}: a row belongs to study number {error}, which no line began") from error
+    block.evaluation = np.array([record.k for _, record in kept])[line] + block.inner
+    block.counts_only = np.array([isinstance(record, Count) for _, record in kept])[line]
+    block.position = np.array([position for position, _ in kept])[line]
+    block.source[:] = len(columns.sources) - 1
+    block.values = _matrix(rows, width)
+    for row, v in violations.items():
+        block.violations[row, : len(v)] = np.array(v, dtype=float)
+    for row, m in metrics.items():
+        block.metrics[row, : len(m)] = np.array(m, dtype=float)
+    for row, status, text in failures:
+        block.status[row] = ROW_STATUSES.index(status) if status in ROW_STATUSES else 1
+        block.messages[row] = text
+    # a line's evaluating is shared by its rows; its suggesting and the observe before it fall to the first
+    block.costs = np.array([record.w for _, record in kept], dtype=float)[line] * 1e-9
+    block.costs[:, 2:4] /= n[line][:, None]
+    block.costs[block.inner > 0, :2] = 0.0
+    block.costs[block.inner > 0, 4:] = 0.0
+    return block
 
 
 def _matrix(rows: list[list[Number]], width: int) -> Floats:
@@ -245,25 +282,73 @@ def _matrix(rows: list[list[Number]], width: int) -> Floats:
     return out
 
 
-def _find_conflicts(
-    out: Columns,
-    order: Ints,
-    same: Bools,
-    new_row: Ints,
-    values: Floats,
-    status: npt_uint8,
-    line: Ints,
-    inner: Ints,
-    lines: _Lines,
-) -> None:
-    """Duplicates of a row must agree in status, values and point; those that do not are named."""
-    for at in (np.flatnonzero(same) + 1).tolist():
-        kept, other = int(new_row[at]), int(order[at])
-        agree = np.array_equal(out.values[kept], values[other], equal_nan=True) and out.status[kept] == status[other]
-        if agree:
-            file, position = lines.file[line[other]], lines.position[line[other]]
-            with out.files[file].open("rb") as handle:
-                handle.seek(position)
-                agree = _decode_rows(handle.readline()).x[int(inner[other])] == out.point(kept)
-        if not agree:
-            out.attempts[int(out.owner[kept])].conflicts.append(int(out.evaluation[kept]))
+def _join(columns: Columns, blocks: list[Block]) -> None:
+    """All blocks in one, sorted by attempt and evaluation, without duplicates."""
+    blocks = [block for block in blocks if len(block.owner)]
+    if not blocks:
+        return
+    for name in ("values", "metrics", "violations"):
+        width = max(getattr(block, name).shape[1] for block in blocks)
+        for block in blocks:
+            setattr(block, name, _widen(getattr(block, name), width))
+    at = 0
+    messages: dict[int, str] = {}
+    for block in blocks:
+        messages.update({at + row: text for row, text in block.messages.items()})
+        at += len(block.owner)
+    for name in _COLUMNS:
+        parts = [getattr(block, name) for block in blocks]
+        setattr(columns, name, parts[0] if len(parts) == 1 else np.concatenate(parts))
+    columns.messages = messages
+    owner, evaluation = columns.owner, columns.evaluation
+    step = np.diff(owner)
+    if ((step > 0) | ((step == 0) & (np.diff(evaluation) > 0))).all():
+        return
+    order = np.lexsort((columns.counts_only, evaluation, owner))
+    for name in _COLUMNS:
+        setattr(columns, name, getattr(columns, name)[order])
+    owner, evaluation, counts = columns.owner, columns.evaluation, columns.counts_only
+    same = np.zeros(len(order), dtype=bool)
+    same[1:] = (owner[1:] == owner[:-1]) & (evaluation[1:] == evaluation[:-1]) & ~counts[1:]
+    drop = _reconcile(columns, same) if same.any() else same
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    new = np.cumsum(~drop) - 1
+    columns.messages = {int(new[place[row]]): text for row, text in messages.items() if not drop[place[row]]}
+    if drop.any():
+        for name in _COLUMNS:
+            setattr(columns, name, getattr(columns, name)[~drop])
+
+
+def _widen(array: Floats, width: int) -> Floats:
+    if array.shape[1] == width:
+        return array
+    out = np.full((len(array), width), np.nan)
+    out[:, : array.shape[1]] = array
+    return out
+
+
+def _reconcile(columns: Columns, same: Bools) -> Bools:
+    """Which duplicates to drop. They must agree in status, values and point; an attempt names those that do not.
+
+    A row without a point was written for a worker that had been killed; one with a point is preferred to it.
+    """
+    drop = same.copy()
+    group = np.cumsum(~same) - 1
+    first = np.flatnonzero(~same)[group]
+    again = np.flatnonzero(same)
+    for owner in np.unique(columns.owner[again]).tolist():
+        later = again[columns.owner[again] == owner]
+        kept = first[later]
+        values = columns.values
+        equal = (values[kept] == values[later]) | (np.isnan(values[kept]) & np.isnan(values[later]))
+        agree = equal.all(axis=1) & (columns.status[kept] == columns.status[later])
+        for hidden in (columns.metrics, columns.violations):
+            agree &= ((hidden[kept] == hidden[later]) | np.isnan(hidden[kept]) & np.isnan(hidden[later])).all(axis=1)
+        points = columns.points(kept), columns.points(later)
+        for i, (old, new) in enumerate(zip(*points, strict=True)):
+            if not agree[i] or (old and new and old != new):
+                columns.attempts[owner].conflicts.append(int(columns.evaluation[kept[i]]))
+            elif new and not old and not drop[kept[i]]:
+                drop[kept[i]], drop[later[i]] = True, False
+    return drop

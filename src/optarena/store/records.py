@@ -5,20 +5,17 @@ A line is one JSON object; `t` tells its kind. Non-finite numbers are the texts 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
+from optarena._json import Number
 from optarena.errors import OptarenaError
 from optarena.experiment import Budget
 from optarena.problem import Known, Objective
 
 FORMAT_VERSION = 1
-
-Number: TypeAlias = float | str | None
 
 
 class Header(msgspec.Struct, tag_field="t", tag="journal"):
@@ -30,6 +27,8 @@ class Header(msgspec.Struct, tag_field="t", tag="journal"):
     pid: int
     time: float
     environment: dict[str, Any]
+    born: int = 0
+    """When the process began, in the kernel's ticks since boot: tells it from a later one with the same pid."""
 
 
 class ProblemCard(msgspec.Struct, tag_field="t", tag="problem", omit_defaults=True):
@@ -69,6 +68,8 @@ class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
     attempt: int = 0
     settings: dict[str, Any] = {}
     record: str = "all"
+    cause: str = ""
+    """Why an attempt after the first began: diverged, or extended beyond a batch that was a remainder."""
     versions: dict[str, str] = {}
     source: str | None = None
 
@@ -78,6 +79,7 @@ class Rows(msgspec.Struct, tag_field="t", tag="e", omit_defaults=True):
 
     `w`: nanoseconds, wall and CPU, of suggesting, of evaluating, and of the observe before this line.
     `f`: row -> (status, message) of those that failed. `v`: violations. `m`: hidden metrics, in the card's order.
+    A row that a supervisor writes for a worker that it had to kill has an empty point.
     """
 
     s: int
@@ -110,20 +112,13 @@ class End(msgspec.Struct, tag_field="t", tag="end", omit_defaults=True):
     detail: str = ""
 
 
-Record: TypeAlias = Header | ProblemCard | Start | Rows | Count | End
+class Close(msgspec.Struct, tag_field="t", tag="close"):
+    """The last line of a journal whose process ended in order."""
+
+
+Record: TypeAlias = Header | ProblemCard | Start | Rows | Count | End | Close
 
 STATUSES = ("done", "stopped early", "failed", "timed out", "interrupted")
-
-
-def number(value: float) -> Number:
-    """A float as JSON can hold it."""
-    if math.isfinite(value):
-        return value
-    return "nan" if value != value else ("inf" if value > 0 else "-inf")
-
-
-def numbers(row: Iterable[float]) -> list[Number]:
-    return [number(value) for value in row]
 
 
 def refuse_newer(path: Path, text: bytes) -> None:

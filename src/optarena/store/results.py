@@ -8,8 +8,6 @@
 from __future__ import annotations
 
 import fnmatch
-import os
-import socket
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena._process import alive, host
 from optarena.store import RunFile, Store
 from optarena.store.reading import ROW_STATUSES, Attempt, Columns, read_columns
 from optarena.traces import Traces, first_argmin
@@ -59,7 +58,8 @@ def open_store(path: str | Path) -> Results:
     """Read a store as it is now; a run may go on meanwhile."""
     store = Store(path)
     store.must_exist()
-    return Results(store.path, read_columns(store.journals), store.runs())
+    columns = read_columns(store.journals.glob("*.jsonl"), lambda: store.shards.glob("*.parquet"))
+    return Results(store.path, columns, store.runs())
 
 
 class Results:
@@ -126,12 +126,12 @@ class Results:
         seconds = np.zeros((total, 6))
         np.add.at(seconds, columns.owner, columns.costs)
         for i in self._attempts:
-            for end, _ in columns.attempts[i].ends:
+            for end in columns.attempts[i].ends:
                 seconds[i] += np.array(end.w) * 1e-9
         made = np.zeros(total, dtype=np.int64)
         np.maximum.at(made, columns.owner, columns.evaluation)
         for i in self._attempts:
-            ends = [end.evaluations for end, _ in columns.attempts[i].ends]
+            ends = [end.evaluations for end in columns.attempts[i].ends]
             if columns.attempts[i].start.record != "all":
                 made[i] = max([int(made[i]), columns.attempts[i].counted, *ends])
         failures = np.bincount(columns.owner[columns.status > 0], minlength=total)
@@ -196,7 +196,7 @@ class Results:
             offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
             evaluation=columns.evaluation[rows],
             values=values,
-            feasible=columns.violation[rows] <= 0,
+            feasible=np.all(~(columns.violations[rows] > 0), axis=1),
             seconds=spent[rows],
         )
 
@@ -208,20 +208,21 @@ class Results:
             attempt = columns.attempts[i]
             if attempt.start.study != study:
                 continue
-            for row in np.flatnonzero((columns.owner == i) & ~columns.counts_only).tolist():
-                out.append(self._row(attempt, row))
+            rows = np.flatnonzero((columns.owner == i) & ~columns.counts_only)
+            names = [objective.name for objective in attempt.card.objectives]
+            for row, point in zip(rows.tolist(), columns.points(rows), strict=True):
+                out.append(
+                    {
+                        "evaluation": int(columns.evaluation[row]),
+                        "parameters": dict(zip(attempt.card.space, point, strict=False)),
+                        "values": dict(zip(names, columns.values[row].tolist(), strict=False)),
+                        "status": ROW_STATUSES[columns.status[row]],
+                        "message": columns.messages.get(row, ""),
+                        "violations": columns.violations[row, : attempt.card.constraints].tolist(),
+                        "metrics": dict(zip(attempt.card.metrics, columns.metrics[row].tolist(), strict=False)),
+                    }
+                )
         return out
-
-    def _row(self, attempt: Attempt, row: int) -> dict[str, Any]:
-        columns = self._columns
-        names = [objective.name for objective in attempt.card.objectives]
-        return {
-            "evaluation": int(columns.evaluation[row]),
-            "parameters": dict(zip(attempt.card.space, columns.point(row), strict=True)),
-            "values": dict(zip(names, columns.values[row].tolist(), strict=False)),
-            "status": ROW_STATUSES[columns.status[row]],
-            "message": columns.messages.get(row, ""),
-        }
 
     def best(self) -> list[dict[str, Any]]:
         """The best feasible point found on each problem with one objective, by whom, when, and its parameters."""
@@ -243,7 +244,7 @@ class Results:
             at = np.flatnonzero(
                 (columns.owner == i) & (columns.evaluation == row["best_evaluation"]) & ~columns.counts_only
             )
-            parameters = self._row(columns.attempts[i], int(at[0]))["parameters"]
+            parameters = dict(zip(columns.attempts[i].card.space, columns.points(at[:1])[0], strict=True))
             kept = ("problem", "best", "optimum", "sense", "optimizer", "trial", "best_evaluation", "study")
             out.append({**{key: row[key] for key in kept}, "parameters": parameters})
         return out
@@ -332,22 +333,9 @@ def _cumulative(values: np.ndarray[Any, Any], owner: np.ndarray[Any, Any]) -> np
 
 def _status(attempt: Attempt) -> tuple[str, str, float | None]:
     """How a study stands: its last end, unless it was begun again since."""
-    last = max(attempt.ends, key=lambda pair: pair[0].time, default=None)
-    if attempt.open_in and (last is None or attempt.start.time > last[0].time):
-        if any(_alive(header.host, header.pid) for header in attempt.open_in):
+    last = max(attempt.ends, key=lambda end: end.time, default=None)
+    if last is None or (attempt.open_in and attempt.start.time > last.time):
+        if any(header.host == host() and alive(header.pid, header.born) for header in attempt.open_in):
             return "running", "", None
         return "interrupted", "its process ended without a word", None
-    assert last is not None
-    return last[0].status, last[0].reason, last[0].time
-
-
-def _alive(host: str, pid: int) -> bool:
-    if host != socket.gethostname():
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return last.status, last.reason, last.time

@@ -1,0 +1,38 @@
+"""Strict JSON for all that is written: non-finite numbers are the texts "inf", "-inf", "nan"; null means absent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+Number: TypeAlias = float | str | None
+
+
+def number(value: float) -> Number:
+    """A float as JSON can hold it."""
+    if math.isfinite(value):
+        return value
+    return "nan" if value != value else ("inf" if value > 0 else "-inf")
+
+
+def numbers(row: Iterable[float]) -> list[Number]:
+    return [number(value) for value in row]
+
+
+def strict(value: Any) -> Any:
+    """Any nesting of plain data with its non-finite floats as texts, and texts that UTF-8 can hold."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {strict(key): strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(item) for item in value]
+    return value
+
+
+def printable(text: str) -> str:
+    """A text as UTF-8 can hold it: what came from undecodable bytes is written out."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,50 @@
+"""Processes by their id: is this one alive, and is it the one that was meant?"""
+
+from __future__ import annotations
+
+import functools
+import os
+import socket
+from pathlib import Path
+
+
+@functools.cache
+def host() -> str:
+    """This machine's name, as journals and run files carry it."""
+    return socket.gethostname()
+
+
+def born(pid: int) -> int:
+    """When a process began, in the kernel's ticks since boot; 0 where the system does not say."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def state(pid: int) -> str:
+    """The kernel's letter for what a process does (R, S, T stopped, Z dead but not waited for); '' unknown."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory that a process holds; 0 where the system does not say."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def alive(pid: int, birth: int) -> bool:
+    """Whether the process that had this id and birth on this machine still runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    now = born(pid)
+    return (not now or not birth or now == birth) and state(pid) != "Z"

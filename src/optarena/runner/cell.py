@@ -1,0 +1,57 @@
+"""A small piece of memory that a worker shares with its supervisor: where it is, since when, and how far.
+
+A worker writes plain numbers; the supervisor reads them at any moment, even after the worker has died.
+"""
+
+from __future__ import annotations
+
+import mmap
+import time
+from pathlib import Path
+
+SIZE = 64
+
+# places in the cell
+SERIAL, PHASE, EVALUATION, SINCE, DONE, ROWS = range(6)
+
+# phases
+IDLE, SETUP, SUGGEST, EVALUATE, OBSERVE, CLOSE = range(6)
+PHASES = ("idle", "setting up", "suggest", "evaluate", "observe", "closing")
+
+
+class Cell:
+    """Opened by both sides on the same file."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        if create:
+            path.write_bytes(bytes(SIZE))
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), SIZE)
+        self.view = memoryview(self._map).cast("q")
+
+    def enter(self, phase: int) -> None:
+        view = self.view
+        view[SINCE] = time.monotonic_ns()
+        view[PHASE] = phase
+
+    def evaluate(self, k: int, rows: int) -> None:
+        """Evaluation k begins, or k to k + rows - 1 as one matrix."""
+        view = self.view
+        view[EVALUATION] = k
+        view[ROWS] = rows
+        view[SINCE] = time.monotonic_ns()
+        view[PHASE] = EVALUATE
+
+    def close(self) -> None:
+        self.view.release()
+        self._map.close()
+
+
+class NoCell:
+    """Where nobody watches: a study in this very process."""
+
+    def enter(self, phase: int) -> None:
+        pass
+
+    def evaluate(self, k: int, rows: int) -> None:
+        pass

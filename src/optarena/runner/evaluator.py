@@ -1,0 +1,175 @@
+"""Evaluating what was suggested: as a matrix or point by point, afresh or from what is already recorded.
+
+Every evaluation ends as a row: a value, or a failure with its text. Nothing that a problem raises leaves from here.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from optarena.errors import describe
+from optarena.experiment import Study, noise_key, noise_rng
+from optarena.problem import Evaluation, Problem, as_evaluation
+from optarena.runner.cell import Cell, NoCell
+from optarena.runner.past import Diverged, Past, Row
+from optarena.runner.recorder import Recorder
+from optarena.space import Array
+
+_wall = time.perf_counter_ns
+_cpu = time.process_time_ns
+
+KILLED = ("timed out", "crashed")
+
+
+class Evaluator:
+    """Evaluates for one study and counts in `done`; `singly`: row by row, so that each evaluation can be watched."""
+
+    def __init__(
+        self,
+        study: Study,
+        problem: Problem,
+        recorder: Recorder,
+        cell: Cell | NoCell,
+        past: Past | None = None,
+        *,
+        singly: bool = False,
+    ) -> None:
+        self.problem = problem
+        self.recorder = recorder
+        self.cell = cell
+        self.done = 0
+        self._as_matrix = problem.takes_matrix and not singly
+        self._noise = noise_key(study) if problem.noisy else 0
+        self._known = past.by_evaluation() if past is not None else {}
+        self._last = max(self._known, default=0)
+        self._trusted = problem.stateless and study.record == "all"
+        recorder.free = self._last > 0
+
+    @property
+    def replaying(self) -> bool:
+        """Whether what comes next is already recorded."""
+        return self.done < self._last
+
+    def __call__(self, X: Array, rows: list[list[Any]]) -> tuple[Array, Array]:
+        """Values (n, m) in their own senses and violations (n, k); each row is recorded before this returns."""
+        if self.done < self._last:
+            answer = self._again(X, rows)
+            self.recorder.free = self.done < self._last
+            return answer
+        if self._as_matrix:
+            first, n = self.done + 1, len(X)
+            self.cell.evaluate(first, n)
+            w, c = _wall(), _cpu()
+            try:
+                values = _as_matrix(self.problem.evaluate_matrix(X), n, len(self.problem.objectives))
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
+                return self._afresh(X, rows)  # to learn which row it was
+            self.recorder.charge(2, _wall() - w, _cpu() - c)
+            self.recorder.matrix(first, rows, values)
+            self.done += n
+            return values, np.empty((n, 0))
+        return self._afresh(X, rows)
+
+    def _blank(self, n: int) -> tuple[Array, Array]:
+        shape = (n, len(self.problem.objectives)), (n, self.problem.constraints)
+        return np.full(shape[0], np.nan), np.full(shape[1], np.nan)
+
+    def _afresh(self, X: Array, rows: list[list[Any]]) -> tuple[Array, Array]:
+        values, violations = self._blank(len(rows))
+        for i, row in enumerate(rows):
+            evaluation, status, message = self._one(X[i : i + 1], row)
+            self.recorder.single(self.done + 1, row, evaluation, status, message)
+            if evaluation is not None and status == "ok":
+                values[i], violations[i] = evaluation.values, evaluation.violations
+            self.done += 1
+        return values, violations
+
+    def _one(self, x: Array, row: list[Any]) -> tuple[Evaluation | None, str, str]:
+        """One evaluation: what it gave, its status, and the text of a failure."""
+        problem, k = self.problem, self.done + 1
+        self.cell.evaluate(k, 1)
+        try:
+            if problem.takes_matrix:
+                w, c = _wall(), _cpu()
+                result: Any = problem.evaluate_matrix(x)
+            else:
+                point = dict(zip(problem.space.names, row, strict=True))
+                extra = (noise_rng(self._noise, k),) if problem.noisy else ()
+                w, c = _wall(), _cpu()
+                result = problem.evaluate(point, *extra)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self.recorder.charge(2, _wall() - w, _cpu() - c)
+            return None, "error", describe(error)
+        self.recorder.charge(2, _wall() - w, _cpu() - c)
+        try:
+            if problem.takes_matrix:
+                result = Evaluation(_as_matrix(result, 1, len(problem.objectives))[0].tolist())
+            evaluation = as_evaluation(result, problem)
+        except (TypeError, ValueError) as error:
+            return None, "error", describe(error, named=False)
+        except Exception as error:
+            return None, "error", describe(error)
+        if any(map(math.isnan, evaluation.values)):
+            return evaluation, "nan", "evaluate returned nan"
+        return evaluation, "ok", ""
+
+    # ---- what is already recorded ----------------------------------------------------------------------------------
+
+    def _again(self, X: Array, rows: list[list[Any]]) -> tuple[Array, Array]:
+        """A batch of which at least the first rows may be recorded: those are not evaluated, or must agree."""
+        values, violations = self._blank(len(rows))
+        for i, row in enumerate(rows):
+            known = self._known.get(self.done + 1)
+            if self.done >= self._last or (known is None and self._trusted):
+                values[i : i + 1], violations[i : i + 1] = self._afresh(X[i : i + 1], [row])
+                continue
+            y, v = self._recorded(known, X[i : i + 1], row)
+            if y is not None:
+                values[i], violations[i] = y, v
+            self.done += 1
+        return values, violations
+
+    def _recorded(self, known: Row | None, x: Array, row: list[Any]) -> tuple[list[float] | None, list[float]]:
+        """The values that the optimizer is told again; None where the evaluation failed."""
+        k, recorder = self.done + 1, self.recorder
+        if known is not None:
+            known.check_point(k, row)
+        if known is not None and (self._trusted or known.status in KILLED):
+            evaluation = None if known.status != "ok" else Evaluation(known.y, known.violations)
+            recorder.note(evaluation)
+            if not known.x:  # written for us when we were killed: now the point is known too
+                recorder.write_row(k, row, None, known.status, known.message)
+            return (None, []) if evaluation is None else (known.y, known.violations)
+        evaluation, status, _ = self._one(x, row)
+        kept = recorder.note(evaluation if status == "ok" else None) or status != "ok"
+        if known is None:
+            if kept:
+                raise Diverged(k, "an improvement that is not recorded")
+        else:
+            if status != known.status:
+                raise Diverged(k, f"ended as {status}, recorded was {known.status}")
+            if evaluation is not None:
+                known.check_values(k, list(evaluation.values))
+        return (
+            (None, [])
+            if evaluation is None or status != "ok"
+            else (list(evaluation.values), list(evaluation.violations))
+        )
+
+
+def _as_matrix(result: Any, n: int, m: int) -> Array:
+    """What `evaluate_matrix` returned, as (n, m) floats; anything but real numbers in that shape is refused."""
+    array = np.asarray(result)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"evaluate_matrix returned {array.dtype} values, not numbers")
+    if array.shape not in ((n, m), (n,) if m == 1 else (n, m)):
+        raise ValueError(f"evaluate_matrix returned shape {array.shape}, expected {(n, m)}")
+    return array.astype(float).reshape(n, m)

@@ -1,0 +1,335 @@
+"""The supervisor: runs tasks in worker processes, keeps deadlines, and tells one kind of death from another.
+
+Workers record what they do themselves. The supervisor records, in a journal of its own, only what a dead worker cannot:
+an evaluation that timed out or crashed, a study that ran out of time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from optarena._process import resident_bytes, state
+from optarena.errors import WorkError
+from optarena.experiment import Limits
+from optarena.runner import cell as cells
+from optarena.runner.cell import Cell
+from optarena.runner.worker import Answer, Task, environment_for_workers
+
+POLL_SECONDS = 0.05
+WATCH_SECONDS = 0.2
+STOPPED_SECONDS = 2.0
+GRACE_SECONDS = 5.0
+AHEAD = 2
+STILLBORN = 3
+ERROR_TAIL = 4_000
+
+FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGSYS, signal.SIGTRAP}
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Answer).decode
+
+
+class Death(msgspec.Struct):
+    """How a worker died: what it was doing, and why."""
+
+    task: Task
+    phase: int
+    evaluation: int
+    rows: int
+    pid: int
+    ours: str = ""
+    """'timed out', 'memory' or 'study' when we killed it, else empty."""
+    fault: bool = False
+    text: str = ""
+
+
+class _Worker:
+    """One worker process as its supervisor sees it."""
+
+    def __init__(self, number: int, store: Path, directory: Path) -> None:
+        self.number = number
+        path = directory / f"{number}.cell"
+        self.cell = Cell(path, create=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "optarena.runner.worker", str(store), str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment_for_workers(),
+            start_new_session=True,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self.tasks: deque[Task] = deque()
+        self.began: dict[int, float] = {}
+        self.ours = ""
+        self.last = False
+        self.stopped_since: float | None = None
+        self.tail = b""
+        self._partial = b""
+        self.stdin = self.process.stdin.fileno()
+        self.stdout = self.process.stdout.fileno()
+        self.stderr = self.process.stderr.fileno()
+        for fd in (self.stdout, self.stderr):
+            os.set_blocking(fd, False)
+
+    def give(self, task: Task) -> None:
+        self.tasks.append(task)
+        data = _encode(task) + b"\n"
+        with contextlib.suppress(BrokenPipeError):  # its death will be noticed
+            while data:
+                data = data[os.write(self.stdin, data) :]
+
+    def answers(self) -> list[Answer]:
+        data = _read(self.stdout)
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        return [_decode(line) for line in lines]
+
+    def read_errors(self) -> bool:
+        data = _read(self.stderr)
+        self.tail = (self.tail + data)[-ERROR_TAIL:]
+        return bool(data)
+
+    def kill(self, why: str) -> None:
+        """Kill it with its children."""
+        self.ours = self.ours or why
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(OSError):
+                stream.close()  # type: ignore[union-attr]
+        self.cell.close()
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, 1 << 20)
+    except (BlockingIOError, OSError):
+        return b""
+
+
+class Pool:
+    """Runs tasks on some workers; what happens is told to `handler`.
+
+    handler.begun(task), handler.ended(task, answer), handler.progressed(task, evaluations), and
+    handler.died(death) -> a task to run again, or None when the death was the study's end.
+    """
+
+    def __init__(self, store: Path, workers: int, limits: Limits, handler: Any) -> None:
+        self.store = store.resolve()
+        self.limits = limits
+        self.handler = handler
+        self.wanted = workers
+        self._directory = Path(tempfile.mkdtemp(prefix="optarena-"))
+        self._workers: dict[int, _Worker] = {}
+        self._selector = selectors.DefaultSelector()
+        self._number = 0
+        self._memory = (
+            limits.memory * 1e6
+            if limits.memory
+            else int(0.9 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        )
+        self._next_watch = 0.0
+        self._stillborn = 0
+        self.alone: Callable[[Task], bool] = lambda task: False  # noqa: ARG005
+
+    def run(self, tasks: Iterable[Task], beat: Callable[[], None]) -> None:
+        """Run all tasks; `beat` is called between polls. An exception (an interrupt, say) ends every worker first."""
+        todo = deque(tasks)
+        try:
+            while todo or any(worker.tasks for worker in self._workers.values()):
+                self._fill(todo)
+                self._listen(todo)
+                beat()
+            self._dismiss()
+        except BaseException:
+            self._interrupt()
+            raise
+        finally:
+            for worker in list(self._workers.values()):
+                worker.kill("end")
+                worker.process.wait()
+                self._forget(worker)
+            self._selector.close()
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    # ---- giving work -----------------------------------------------------------------------------------------------
+
+    def _fill(self, todo: deque[Task]) -> None:
+        """Give each worker a task and the next ones ahead, so that it never waits for us.
+
+        A task that wants a process of its own goes to a worker that has done nothing, and is its last.
+        """
+        for worker in self._workers.values():
+            if not worker.tasks and not worker.ours and todo and (worker.last or self.alone(todo[0])):
+                self._retire(worker)
+        while todo and sum(not worker.ours for worker in self._workers.values()) < self.wanted:
+            worker = self._start()
+            worker.last = self.alone(todo[0])
+            worker.give(todo.popleft())
+        for depth in range(1, AHEAD + 1):
+            for worker in self._workers.values():
+                ready = not worker.ours and not worker.last and len(worker.tasks) < depth
+                if todo and ready and not self.alone(todo[0]):
+                    worker.give(todo.popleft())
+
+    def _retire(self, worker: _Worker) -> None:
+        """End a worker's input: it closes its journal and goes; a fresh one takes its place."""
+        worker.ours = worker.ours or "retired"
+        worker.process.stdin.close()  # type: ignore[union-attr]
+
+    def _start(self) -> _Worker:
+        self._number += 1
+        worker = _Worker(self._number, self.store, self._directory)
+        self._workers[worker.number] = worker
+        for fd in (worker.stdout, worker.stderr):
+            self._selector.register(fd, selectors.EVENT_READ, worker)
+        return worker
+
+    def _forget(self, worker: _Worker) -> None:
+        for fd in (worker.stdout, worker.stderr):
+            with contextlib.suppress(KeyError, ValueError):
+                self._selector.unregister(fd)
+        worker.close()
+        self._workers.pop(worker.number, None)
+
+    # ---- listening -------------------------------------------------------------------------------------------------
+
+    def _listen(self, todo: deque[Task]) -> None:
+        for key, _ in self._selector.select(POLL_SECONDS):
+            worker: _Worker = key.data
+            if key.fd == worker.stderr:
+                worker.read_errors()
+            else:
+                self._take(worker)
+        for worker in list(self._workers.values()):
+            if worker.process.poll() is not None:
+                while worker.read_errors():
+                    pass
+                self._take(worker)
+                self._bury(worker, todo)
+        if time.monotonic() >= self._next_watch:
+            self._next_watch = time.monotonic() + WATCH_SECONDS
+            for worker in self._workers.values():
+                self._watch(worker)
+
+    def _take(self, worker: _Worker) -> None:
+        for answer in worker.answers():
+            task = worker.tasks[0]
+            if answer.what == "begun":
+                worker.began[task.serial] = time.monotonic()
+                self.handler.begun(task)
+            elif answer.what == "ended":
+                worker.tasks.popleft()
+                worker.began.pop(task.serial, None)
+                self.handler.ended(task, answer)
+            else:
+                raise WorkError(answer.reason)
+
+    def _watch(self, worker: _Worker) -> None:
+        """Deadlines, memory, a worker that was stopped, and how far it is."""
+        if not worker.tasks or worker.ours:
+            return
+        task, view = worker.tasks[0], worker.cell.view
+        if view[cells.SERIAL] != task.serial:
+            return
+        self.handler.progressed(task, view[cells.DONE])
+        phase, elapsed = view[cells.PHASE], (time.monotonic_ns() - view[cells.SINCE]) * 1e-9
+        began = worker.began.get(task.serial)
+        if self.limits.evaluation is not None and phase == cells.EVALUATE and elapsed > self.limits.evaluation:
+            worker.kill("timed out")
+        elif self.limits.study is not None and began is not None and time.monotonic() - began > self.limits.study:
+            worker.kill("study")
+        elif resident_bytes(worker.process.pid) > self._memory:
+            worker.kill("memory")
+        elif state(worker.process.pid) == "T":
+            now = time.monotonic()
+            worker.stopped_since = worker.stopped_since or now
+            if now - worker.stopped_since > STOPPED_SECONDS:
+                worker.kill("stopped")
+        else:
+            worker.stopped_since = None
+
+    def _bury(self, worker: _Worker, todo: deque[Task]) -> None:
+        """A worker has ended: hand on what it was doing, and give the rest of its tasks back."""
+        worker.kill(worker.ours)  # its children, if it left any
+        code = worker.process.returncode
+        tasks = list(worker.tasks)
+        view = worker.cell.view
+        if tasks:
+            current = tasks[0]
+            if view[cells.SERIAL] == current.serial and worker.ours != "retired":
+                again = self.handler.died(
+                    Death(
+                        task=current,
+                        phase=view[cells.PHASE],
+                        evaluation=view[cells.EVALUATION],
+                        rows=max(1, view[cells.ROWS]),
+                        ours=worker.ours,
+                        pid=worker.process.pid,
+                        fault=code >= 0 or -code in FAULTS,
+                        text=_how(code, worker.tail),
+                    )
+                )
+                tasks = tasks[1:] if again is None else [again, *tasks[1:]]
+            elif code != 0 and not worker.ours:
+                self._never_began(worker)
+        todo.extendleft(reversed(tasks))
+        self._forget(worker)
+
+    def _never_began(self, worker: _Worker) -> None:
+        """A worker that dies before its first task is not the task's fault; twice without any success is everyone's."""
+        self._stillborn += 1
+        if self._stillborn > STILLBORN:
+            raise WorkError(f"workers do not start: {worker.tail.decode(errors='replace').strip()[-500:]}")
+
+    # ---- ending ----------------------------------------------------------------------------------------------------
+
+    def _dismiss(self) -> None:
+        """All is done: let workers close their journals."""
+        for worker in self._workers.values():
+            self._retire(worker)
+        self._wait()
+
+    def _interrupt(self) -> None:
+        """Ask workers to end where they are; who does not within the grace is killed (what it wrote is safe)."""
+        for worker in self._workers.values():
+            with contextlib.suppress(ProcessLookupError):
+                worker.process.send_signal(signal.SIGCONT)
+                worker.process.terminate()
+        self._wait()
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + GRACE_SECONDS
+        for worker in self._workers.values():
+            while worker.process.poll() is None and time.monotonic() < deadline:
+                worker.read_errors()
+                _read(worker.stdout)
+                time.sleep(0.005)
+
+
+def _how(code: int, tail: bytes) -> str:
+    """A death in words: the signal or the exit code, and the last line of what the worker said."""
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return signal.Signals(-code).name
+        return f"signal {-code}"
+    last = tail.decode(errors="replace").strip().splitlines()
+    return f"exit code {code}" + (f" ({last[-1][:200]})" if last else "")

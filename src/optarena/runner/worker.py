@@ -1,0 +1,169 @@
+"""The worker program: `python -m optarena.runner.worker STORE CELL`.
+
+It takes JSON lines on its standard input, a task each, and answers with JSON lines on the standard output that it was
+started with. What a problem prints goes nowhere: file descriptor 1 is turned away before anybody's code is loaded. It
+stays warm from one study to the next, and ends with its input or with its supervisor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+import msgspec
+
+from optarena.experiment import Study
+from optarena.runner.past import Past
+
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+class Task(msgspec.Struct, omit_defaults=True):
+    """One study to run."""
+
+    serial: int
+    study: Study
+    problem: str
+    """The id by which the problem is built: a user's file with its directory."""
+    base: str | None = None
+    source: str | None = None
+    past: Past | None = None
+    singly: bool = False
+    memory: int | None = None
+    """Bytes that the process may hold."""
+
+
+class Answer(msgspec.Struct, omit_defaults=True):
+    """What became of a task: `begun`, then `ended` with how it ended, or `broken` when the store cannot be written."""
+
+    serial: int
+    what: str
+    status: str = ""
+    evaluations: int = 0
+    reason: str = ""
+
+
+def environment_for_workers() -> dict[str, str]:
+    """One thread for each numeric library, and hashes that do not depend on the process."""
+    return {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0"}
+
+
+def main() -> None:
+    """Take tasks until the input ends."""
+    answers = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    faulthandler.enable()
+    _die_with_supervisor()
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, _interrupt)
+    with contextlib.suppress(OSError):  # the kernel should take a worker, not its supervisor, when memory runs out
+        Path("/proc/self/oom_score_adj").write_text("500")
+    store, cell = Path(sys.argv[1]), Path(sys.argv[2])
+    encode = msgspec.json.Encoder().encode
+
+    def answer(message: Answer) -> None:
+        os.write(answers, encode(message) + b"\n")
+
+    with contextlib.suppress(KeyboardInterrupt):
+        _work(store, cell, answer)
+
+
+def _work(store: Path, cell_path: Path, answer: Any) -> None:
+    from optarena.errors import WorkError
+    from optarena.optimizer import get_optimizer
+    from optarena.problem import Problem, build
+    from optarena.runner.cell import DONE, IDLE, SERIAL, Cell
+    from optarena.runner.environment import environment
+    from optarena.runner.loop import run_study
+    from optarena.store import Store
+    from optarena.store.journal import Journal
+
+    cell = Cell(cell_path)
+    problems: dict[tuple[str, str | None], Problem] = {}
+    journal: Journal | None = None
+    try:
+        for task in _tasks():
+            cell.view[SERIAL], cell.view[DONE] = task.serial, 0
+            answer(Answer(task.serial, "begun"))
+            _limit_memory(task.memory)
+            if journal is None:
+                journal = Journal(Store(store).journals, environment())
+            base = Path(task.base) if task.base is not None else None
+            key = (task.problem, task.base)
+            if key not in problems:
+                if len(problems) >= 64:
+                    problems.clear()
+                problems[key] = build(task.problem, base)
+
+            def tick(evaluations: int) -> None:
+                cell.view[DONE] = evaluations
+
+            try:
+                outcome = run_study(
+                    task.study,
+                    problems[key],
+                    get_optimizer(task.study.optimizer.use, base),
+                    journal,
+                    source=task.source,
+                    past=task.past,
+                    cell=cell,
+                    singly=task.singly,
+                    tick=tick,
+                )
+            except WorkError as error:
+                answer(Answer(task.serial, "broken", reason=str(error)))
+                return
+            cell.enter(IDLE)
+            answer(Answer(task.serial, "ended", outcome.status, outcome.evaluations, outcome.reason))
+    finally:
+        if journal is not None:
+            journal.close()
+
+
+def _tasks() -> Iterator[Task]:
+    decode = msgspec.json.Decoder(Task).decode
+    for line in sys.stdin.buffer:
+        yield decode(line)
+
+
+def _limit_memory(limit: int | None) -> None:
+    """Let an allocation beyond the limit fail as MemoryError, which is a failed evaluation like any other."""
+    if limit is not None:
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _die_with_supervisor() -> None:
+    """On Linux the kernel kills us when our supervisor dies; elsewhere we end with our input, after a study."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        if os.getppid() == 1:
+            raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

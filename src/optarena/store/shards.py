@@ -1,0 +1,268 @@
+"""Shards: compacted journals, columnar (Parquet), named by their content, never changed.
+
+A shard is one table. Its first rows are events, one journal line each (`event`); the others are traces, an attempt a
+row, with lists for its evaluations: k, y (n x objectives), x (n x dimension, the space's matrix form), v, m, status and
+costs (n x 6 nanoseconds). Only journals that are closed or whose process is dead are compacted; they are removed after.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from optarena._process import alive, host
+from optarena.errors import OptarenaError, WorkError
+from optarena.space import Space
+from optarena.store import Store
+from optarena.store.journal import read_lines
+from optarena.store.reading import (
+    Block,
+    Columns,
+    Events,
+    Line,
+    RowsWithoutPoints,
+    decode_line,
+    read_columns,
+)
+from optarena.store.records import Close, Count, End, Header, ProblemCard, Start
+from optarena.traces import Ints
+
+SCHEMA: dict[str, Any] = {
+    "event": pl.String,
+    "s": pl.Int32,
+    "k": pl.List(pl.Int64),
+    "y": pl.List(pl.Float64),
+    "x": pl.List(pl.Float64),
+    "v": pl.List(pl.Float64),
+    "m": pl.List(pl.Float64),
+    "status": pl.List(pl.UInt8),
+    "w": pl.List(pl.Int64),
+    "failures": pl.String,
+}
+_encode = msgspec.json.Encoder().encode
+
+
+# ---- reading ------------------------------------------------------------------------------------------------------
+
+
+class ShardSource:
+    """A shard: a row stands in the lists of its attempt's row."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
+        space = Space(card.space)
+        out: list[list[Any]] = []
+        for position in np.unique(positions).tolist():
+            lists = pl.scan_parquet(self.path).filter(pl.col("s") == position).select("x").collect()["x"]
+            flat = lists[0].to_numpy() if len(lists) and lists[0] is not None else np.empty(0)
+            matrix = flat.reshape(-1, space.dimension)[inner[positions == position]]
+            known = ~np.isnan(matrix).any(axis=1)
+            rows = iter(space.to_rows(matrix[known]))
+            out.extend(next(rows) if yes else [] for yes in known.tolist())
+        return out
+
+
+def read_shard(path: Path, columns: Columns, events: Events) -> Block:
+    """Add a shard's events to what is known, and give its rows."""
+    names = ["event", "s", "k", "y", "v", "m", "status", "w", "failures"]
+    try:
+        table = pl.read_parquet(path, columns=names)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise OptarenaError(f"{path}: not a shard, or damaged ({str(error).splitlines()[0]})") from error
+    columns.sources.append(ShardSource(path))
+    records = [decode_line(line.encode()) for line in table["event"].drop_nulls()]
+    here = events.journal(records)
+    counts = [(record, here[record.s]) for record in records if isinstance(record, Count)]
+    table = table.filter(pl.col("k").is_not_null())
+    length = table["k"].list.len().to_numpy().astype(np.int64)
+    owners = np.array([here[s] for s in table["s"]], dtype=np.int64)
+    cards = [columns.attempts[owner].card for owner in owners.tolist()]
+    rows = int(length.sum())
+    block = Block(
+        rows + len(counts),
+        max((len(card.objectives) for card in cards), default=1),
+        max((len(card.metrics) for card in cards), default=0),
+        max((card.constraints for card in cards), default=0),
+    )
+    block.owner[:rows] = np.repeat(owners, length)
+    block.position[:rows] = np.repeat(table["s"].to_numpy(), length)
+    block.inner[:rows] = np.arange(rows) - np.repeat(np.cumsum(length) - length, length)
+    block.source[:] = len(columns.sources) - 1
+    if rows:
+        block.evaluation[:rows] = table["k"].explode().to_numpy()
+        block.status[:rows] = table["status"].explode().to_numpy()
+        block.costs[:rows] = table["w"].explode().to_numpy().reshape(rows, 6) * 1e-9
+        _spread(block.values, table["y"], length, [len(card.objectives) for card in cards])
+        _spread(block.metrics, table["m"], length, [len(card.metrics) for card in cards])
+        _spread(block.violations, table["v"], length, [card.constraints for card in cards])
+        for offset, text in zip((np.cumsum(length) - length).tolist(), table["failures"], strict=True):
+            if text is not None:
+                failures = msgspec.json.decode(text, type=dict[int, str])
+                block.messages.update({offset + row: message for row, message in failures.items()})
+    for i, (record, owner) in enumerate(counts, start=rows):
+        block.owner[i], block.evaluation[i], block.counts_only[i] = owner, record.k, True
+        block.costs[i] = np.array(record.w) * 1e-9
+    return block
+
+
+def _spread(out: np.ndarray[Any, Any], lists: pl.Series, length: Ints, widths: list[int]) -> None:
+    """Flat lists of n x width numbers into the first columns of a matrix, attempt by attempt or all at once."""
+    if not out.shape[1]:
+        return
+    if len(set(widths)) == 1 and lists.null_count() == 0:
+        out[: int(length.sum()), : widths[0]] = lists.explode().to_numpy().reshape(-1, widths[0])
+        return
+    at = 0
+    for item, n, width in zip(lists, length.tolist(), widths, strict=True):
+        if item is not None:
+            out[at : at + n, :width] = item.to_numpy().reshape(n, width)
+        at += n
+
+
+# ---- writing ------------------------------------------------------------------------------------------------------
+
+
+class Compaction(msgspec.Struct):
+    """What compacting did."""
+
+    journals: int = 0
+    rows: int = 0
+    shard: str | None = None
+    left: list[tuple[str, str]] = []
+    """Journals that stay as they are, and why."""
+
+
+def compact(store: Store) -> Compaction:
+    """Put every journal that is at rest into one new shard, then remove the journals."""
+    store.must_exist()
+    out = Compaction()
+    resting: list[Path] = []
+    for path in sorted(store.journals.glob("*.jsonl")):
+        reason = _busy(path)
+        if reason is None:
+            resting.append(path)
+        else:
+            out.left.append((path.name, reason))
+    if not resting:
+        return out
+    columns = read_columns(resting)
+    if any(attempt.conflicts for attempt in columns.attempts):
+        out.left.extend((path.name, "rows contradict each other") for path in resting)
+        return out
+    table = _table(resting, columns)
+    buffer = io.BytesIO()
+    table.write_parquet(buffer, compression="zstd", statistics=False)
+    data = buffer.getvalue()
+    name = f"{hashlib.sha256(data).hexdigest()[:24]}.parquet"
+    _write(store.shards / name, data)
+    for path in resting:
+        path.unlink()
+    out.journals, out.rows, out.shard = len(resting), int((~columns.counts_only).sum()), name
+    return out
+
+
+def _busy(path: Path) -> str | None:
+    """Why a journal must not be compacted, or None when it is closed or its process is dead."""
+    records = read_lines(path, decode_line)
+    if not records or not isinstance(records[0][1], Header):
+        return None
+    header = records[0][1]
+    if isinstance(records[-1][1], Close):
+        return None
+    if header.host != host():
+        return f"not closed, and its process is on {header.host}"
+    return "its process is running" if alive(header.pid, header.born) else None
+
+
+def _table(journals: list[Path], columns: Columns) -> pl.DataFrame:
+    lines: list[str] = []
+    handle: dict[tuple[str, int], int] = {}
+    seen: set[str] = set()
+    number = 0
+    for path in journals:
+        here: dict[int, int] = {}
+        for _, record in read_lines(path, decode_line):
+            renamed, number = _renumber(record, here, seen, number)
+            if renamed is None:
+                continue
+            if isinstance(renamed, Start):
+                handle.setdefault((renamed.study, renamed.attempt), renamed.s)
+            lines.append(_encode(renamed).decode())
+    order = [handle[attempt.start.study, attempt.start.attempt] for attempt in columns.attempts]
+    traces = [_trace(columns, owner, order[owner]) for owner in range(len(columns.attempts))]
+    rows: list[dict[str, Any]] = [{"event": line} for line in lines]
+    rows.extend(trace for trace in traces if trace is not None)
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _renumber(record: Line, here: dict[int, int], seen: set[str], number: int) -> tuple[Line | None, int]:
+    """A line as it stands in a shard: studies numbered anew, a problem's card once."""
+    if isinstance(record, (RowsWithoutPoints, Close)):
+        return None, number
+    if isinstance(record, ProblemCard):
+        if record.hash in seen:
+            return None, number
+        seen.add(record.hash)
+    elif isinstance(record, Start):
+        here[record.s] = record.s = number
+        number += 1
+    elif isinstance(record, (Count, End)):
+        record.s = here[record.s]
+    return record, number
+
+
+def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
+    card = columns.attempts[owner].card
+    low, high = np.searchsorted(columns.owner, [owner, owner + 1])
+    rows = np.arange(low, high)[~columns.counts_only[low:high]]
+    if not len(rows):
+        return None
+    space = Space(card.space)
+    matrix = np.full((len(rows), space.dimension), np.nan)
+    points = columns.points(rows)
+    known = [i for i, point in enumerate(points) if point]
+    if known:
+        matrix[known] = space.encode_rows([points[i] for i in known])
+    out: dict[str, Any] = {
+        "s": s,
+        "k": columns.evaluation[rows],
+        "y": columns.values[rows, : len(card.objectives)].ravel(),
+        "x": matrix.ravel(),
+        "status": columns.status[rows],
+        "w": np.rint(columns.costs[rows] * 1e9).astype(np.int64).ravel(),
+    }
+    if card.constraints:
+        out["v"] = columns.violations[rows, : card.constraints].ravel()
+    if card.metrics:
+        out["m"] = columns.metrics[rows, : len(card.metrics)].ravel()
+    messages = {i: columns.messages[row] for i, row in enumerate(rows.tolist()) if row in columns.messages}
+    if messages:
+        out["failures"] = _encode(messages).decode()
+    return out
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Beside, synced, renamed: a shard is there whole or not at all."""
+    beside = path.with_suffix(".tmp")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.rename(path)
+        directory = os.open(path.parent, os.O_RDONLY)
+        os.fsync(directory)
+        os.close(directory)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise WorkError(f"cannot write to {path}: {error.strerror}") from error
