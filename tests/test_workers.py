@@ -25,7 +25,8 @@ import ctypes, os, sys, time
 import numpy as np
 import optarena as oa
 
-S = {"x": {"type": "real", "space": "linear", "range": [-1.0, 1.0]}, "y": {"type": "real", "space": "linear", "range": [-1.0, 1.0]}}
+LINE = {"type": "real", "space": "linear", "range": [-1.0, 1.0]}
+S = {"x": LINE, "y": LINE}
 
 def value(x):
     return x["x"] ** 2 + x["y"] ** 2
@@ -314,7 +315,8 @@ def test_retry_runs_failed_studies_again(tmp_path):
     (tmp_path / "moody.py").write_text(
         "import os, optarena as oa\n"
         "class Moody(oa.Optimizer):\n    def suggest(self, n):\n"
-        "        if not os.path.exists('licence') and getattr(self, 'calls', 0) == 5:\n            raise OSError('no licence')\n"
+        "        if not os.path.exists('licence') and getattr(self, 'calls', 0) == 5:\n"
+        "            raise OSError('no licence')\n"
         "        self.calls = getattr(self, 'calls', 0) + 1\n"
         "        return self.space.to_dicts(self.space.sample(n, self.rng))\n"
     )
@@ -326,7 +328,7 @@ def test_retry_runs_failed_studies_again(tmp_path):
     assert again.studies.select("status", "evaluations", "attempt", "conflicts").rows() == [("done", 30, 0, 0)]
 
 
-# ---- killing ----------------------------------------------------------------------------------------------------------
+# ---- killing --------------------------------------------------------------------------------------------------------
 
 
 def start(*arguments):

@@ -294,8 +294,10 @@ class Experiment:
     def run(self, store: str | Path, **options: Any) -> Results:
         """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
         from optarena.runner.local import run
+        from optarena.store.results import open_store
 
-        return run(self, store, **options)
+        run(self, store, **options)
+        return open_store(store)
 
 
 _FIELDS = ("optimizers", "problems", "budget", "seconds", "target", "trials", "batch", "record", "limits", "seed")

@@ -5,7 +5,9 @@ Study i owns rows offsets[i] to offsets[i+1]. Values are minimised here; a faile
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +29,13 @@ class Traces:
     """(rows, objectives): minimised; NaN where the evaluation failed."""
     feasible: Bools
     """(rows,): whether every constraint holds."""
-    seconds: Floats
-    """(rows,): what the study had spent when the row's evaluation ended (suggesting, evaluating, observing)."""
+    spent: Callable[[], Floats]
+    """Gives `seconds`, which is read from the store only when somebody asks."""
+
+    @cached_property
+    def seconds(self) -> Floats:
+        """(rows,): what the study had spent when the row's evaluation ended: suggesting, evaluating, observing."""
+        return self.spent()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -69,13 +76,14 @@ def cumulative_minimum(values: Floats, offsets: Ints) -> Floats:
 
 def first_argmin(values: Floats, offsets: Ints) -> Ints:
     """(studies,): the row of each study's first least value, or -1 where it has none below inf."""
-    studies = len(offsets) - 1
-    out = np.full(studies, -1, dtype=np.int64)
-    if not len(values):
+    out = np.full(len(offsets) - 1, -1, dtype=np.int64)
+    lengths = np.diff(offsets)
+    some = np.flatnonzero(lengths)
+    if not len(some):
         return out
-    study = np.repeat(np.arange(studies), np.diff(offsets))
-    rows = np.flatnonzero(values < np.inf)
-    order = np.lexsort((rows, values[rows], study[rows]))
-    owners, first = np.unique(study[rows][order], return_index=True)
-    out[owners] = rows[order][first]
+    least = np.minimum.reduceat(values, offsets[:-1][some])
+    found = np.flatnonzero((values == np.repeat(least, lengths[some])) & (values < np.inf))
+    study = np.repeat(some, lengths[some])[found]
+    first = np.flatnonzero(np.append(True, study[1:] != study[:-1]))[: len(study)]
+    out[study[first]] = found[first]
     return out

@@ -21,6 +21,9 @@ COMMANDS = {
     "run": "Run an experiment: a TOML file, or optimizers and problems given by flags.",
     "status": "What is done, running, failed and why, interrupted, missing.",
     "best": "The best found on each problem, with its parameters.",
+    "replay": "Run a study again, and prove that it is the same.",
+    "compact": "Put journals that are at rest into a shard: smaller, and quicker to open.",
+    "merge": "Put several stores together.",
     "list": "List optimizers or problems.",
     "demo": "A small experiment from start to end, in under a minute.",
 }

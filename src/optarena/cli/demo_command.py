@@ -12,7 +12,7 @@ from optarena.cli._progress import RunProgress
 from optarena.cli._text import table
 from optarena.experiment import Experiment
 from optarena.runner.local import run
-from optarena.store.results import Results
+from optarena.store.results import Results, open_store
 
 PROBLEMS = [
     "functions/{sphere,rosenbrock,ackley,rastrigin}/d5",
@@ -27,7 +27,8 @@ def command(
     """Run it, and show who found what."""
     experiment = Experiment(["RandomSearch", "QuasiRandom"], PROBLEMS, budget=200, trials=10)
     with RunProgress(str(store)) as progress:
-        results = run(experiment, store, progress=progress)
+        run(experiment, store, progress=progress)
+    results = open_store(store)
     print(progress.summary())
     print("\nmedian over 10 trials of the best value after 200 evaluations (less is better)")
     print(medians(results))

@@ -10,9 +10,10 @@ import polars as pl
 import typer
 
 from optarena.cli._text import clean, counted, print_json, table
+from optarena.store import Store
 from optarena.store.results import Results, open_store
 
-ORDER = ("done", "stopped early", "failed", "timed out", "interrupted", "running", "missing")
+ORDER = ("done", "stopped early", "failed", "timed out", "interrupted", "stale", "running", "missing")
 SHOWN = 10
 
 
@@ -23,6 +24,7 @@ class Format(StrEnum):
 
 def command(
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
+    studies: Annotated[bool, typer.Option("--studies", help="Every study, with its id.")] = False,
     failed: Annotated[
         bool, typer.Option("--failed", help="Every failed study and evaluation, with its reason.")
     ] = False,
@@ -47,11 +49,16 @@ def command(
         rows.append([name, *counts, f"{part['evaluations'].sum():,}", f"{part['failures'].sum():,}"])
     headers = ["optimizer", *statuses, "evaluations", "of them failed"]
     print(table(headers, rows, right=headers[1:]))
-    _studies(frame.filter(pl.col("status") == "failed"), "failed", everything=failed)
-    _studies(frame.filter(pl.col("status") == "timed out"), "timed out", everything=failed)
-    _studies(frame.filter(pl.col("status") == "interrupted"), "interrupted", everything=failed)
-    _studies(frame.filter(pl.col("status") == "missing"), "missing", everything=failed)
+    if studies:
+        columns = ["study", "problem", "optimizer", "trial", "status", "evaluations", "best"]
+        print(table(columns, frame.select(columns).rows(), right=("trial", "evaluations", "best")))
+    for status in ORDER[2:]:
+        _studies(frame.filter(pl.col("status") == status), status, everything=failed)
     _studies(frame.filter(pl.col("conflicts") > 0), "with rows that contradict each other", everything=failed)
+    _studies(frame.filter(pl.col("attempt") > 0), "begun again, earlier attempts unscored", everything=failed)
+    kinds = results.failures().group_by("status", maintain_order=True).len().rows()
+    if kinds:
+        print(f"\nfailed evaluations: {', '.join(f'{n:,} {kind}' for kind, n in kinds)} (--failed shows each)")
     if failed:
         rows = [
             list(row)
@@ -68,6 +75,11 @@ def command(
                     right=("trial", "evaluation"),
                 )
             )
+    for run in results.runs:
+        if run.ended is None:
+            alive = Store(results.path).is_live(run)
+            text = f"goes on in process {run.pid}" if alive else "ended without a word: its heartbeat is gone"
+            print(f"\nrun {run.id} on {run.host} {text}")
     for text in _refused(results):
         print(text)
 
@@ -98,5 +110,17 @@ def as_data(results: Results) -> dict[str, Any]:
         "counts": counts,
         "studies": frame.to_dicts(),
         "failures": results.failures().to_dicts(),
+        "runs": [
+            {
+                "id": run.id,
+                "root": run.root,
+                "host": run.host,
+                "pid": run.pid,
+                "started": run.time,
+                "ended": run.ended,
+                "state": "ended" if run.ended else "live" if Store(results.path).is_live(run) else "stale",
+            }
+            for run in results.runs
+        ],
         "refused": [list(item) for run in results.runs for item in run.refused],
     }

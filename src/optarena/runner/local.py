@@ -20,6 +20,7 @@ from optarena.runner.past import Past, from_columns
 from optarena.runner.supervisor import Supervisor
 from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
+from optarena.store.merging import differing
 from optarena.store.results import Results, open_store
 
 FINISHED = ("done", "stopped early", "failed", "timed out")
@@ -50,8 +51,8 @@ def run(
     retry: bool = False,
     new: bool = False,
     progress: Progress | None = None,
-) -> Results:
-    """Run what the store lacks under its root (`new`: under a fresh one) and return what it then has.
+) -> None:
+    """Run what the store lacks under its root (`new`: under a fresh one).
 
     workers: processes, by default one a core. 0 runs in this process, without hard limits: needed for a problem that is
     an object of this process (a closure in a notebook), and chosen for it by default. retry: failed studies too.
@@ -81,7 +82,6 @@ def run(
             _here(place, plan, todo, before, progress)
     finally:
         place.end_run(this)
-    return open_store(place.path)
 
 
 class _Heart:
@@ -185,8 +185,8 @@ def _refuse_drift(plan: Plan, results: Results) -> None:
         if found is None:
             continue
         card = problem_card(problem)
-        for what in ("source", "space", "objectives", "constraints", "metrics", "noisy", "stateless", "known"):
-            if getattr(card, what) != getattr(found, what):
-                raise OptarenaError(
-                    f"{problem.id}: its {what} is not what it was when store {results.path} ran it; {advice}"
-                )
+        what = differing(card, found)
+        if what is not None:
+            raise OptarenaError(
+                f"{problem.id}: its {what} is not what it was when store {results.path} ran it; {advice}"
+            )

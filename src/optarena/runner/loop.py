@@ -224,7 +224,8 @@ class _Loop:
 
     def _open(self, opened: list[tuple[str, Optimizer | Problem]]) -> Outcome:
         self.cell.enter(SETUP)
-        _call("resetting the problem", self.problem.reset, problem_rng(self.study))
+        if type(self.problem).reset is not Problem.reset:
+            _call("resetting the problem", self.problem.reset, problem_rng(self.study))
         settings = copy.deepcopy(self.study.optimizer.settings)
         if self.can.uses_budget:
             settings["budget"] = self.study.budget.evaluations

@@ -8,7 +8,7 @@ when it happens at the same evaluation again and again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +43,11 @@ class Supervisor:
         self._starts: dict[tuple[str, int], Start] = {}
         self._columns = Columns()
         self._begun: set[str] = set()
+        self._pasts: Mapping[str, Past] | None = None
 
-    def run(self, todo: list[Study], columns: Columns, workers: int) -> None:
-        self._columns = columns
+    def run(self, todo: list[Study], columns: Columns, workers: int, pasts: Mapping[str, Past] | None = None) -> None:
+        """Run studies from what the columns have of them, or from the pasts that are given instead."""
+        self._columns, self._pasts = columns, pasts
         self._begun = {attempt.start.study for attempt in columns.attempts}
         pool = Pool(self.store.path, workers, self.limits, self)
         pool.alone = self._alone
@@ -57,7 +59,10 @@ class Supervisor:
 
     def _tasks(self, todo: list[Study]) -> Iterator[Task]:
         for serial, study in enumerate(todo, start=1):
-            past = from_columns(self._columns, study.id) if study.id in self._begun else None
+            if self._pasts is not None:
+                past = self._pasts.get(study.id)
+            else:
+                past = from_columns(self._columns, study.id) if study.id in self._begun else None
             yield Task(
                 serial=serial,
                 study=study,

@@ -11,9 +11,10 @@ import contextlib
 import faulthandler
 import os
 import resource
+import select
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -97,8 +98,13 @@ def _work(store: Path, cell_path: Path, answer: Any) -> None:
     cell = Cell(cell_path)
     problems: dict[tuple[str, str | None], Problem] = {}
     journal: Journal | None = None
+
+    def sync() -> None:
+        if journal is not None:
+            journal.sync()
+
     try:
-        for task in _tasks():
+        for task in _tasks(sync):
             cell.view[SERIAL], cell.view[DONE] = task.serial, 0
             answer(Answer(task.serial, "begun"))
             _limit_memory(task.memory)
@@ -136,10 +142,19 @@ def _work(store: Path, cell_path: Path, answer: Any) -> None:
             journal.close()
 
 
-def _tasks() -> Iterator[Task]:
+def _tasks(before_waiting: Callable[[], None]) -> Iterator[Task]:
+    """The tasks as they come."""
     decode = msgspec.json.Decoder(Task).decode
-    for line in sys.stdin.buffer:
-        yield decode(line)
+    pending = b""
+    while True:
+        *lines, pending = pending.split(b"\n")
+        yield from map(decode, lines)
+        if not select.select([0], [], [], 0)[0]:
+            before_waiting()
+        block = os.read(0, 1 << 20)
+        if not block:
+            return
+        pending += block
 
 
 def _limit_memory(limit: int | None) -> None:

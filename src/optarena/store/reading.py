@@ -7,6 +7,7 @@ read again when somebody asks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -48,6 +49,8 @@ class Attempt:
         self.start = start
         self.card = card
         self.ends: list[End] = []
+        self.headers: list[Header] = []
+        """The processes that worked at it; in some of them it may still be open."""
         self.open_in: list[Header] = []
         self.counted = 0
         self.conflicts: list[int] = []
@@ -90,16 +93,28 @@ class Block:
         self.metrics: Floats = np.full((n, metrics), np.nan)
         self.violations: Floats = np.full((n, constraints), np.nan)
         self.status: Codes = np.zeros(n, dtype=np.uint8)
-        self.costs: Floats = np.zeros((n, 6))
         self.counts_only: Bools = np.zeros(n, dtype=bool)
         self.source: Ints = np.zeros(n, dtype=np.int64)
         self.position: Ints = np.zeros(n, dtype=np.int64)
         self.inner: Ints = np.zeros(n, dtype=np.int64)
         self.messages: dict[int, str] = {}
 
+    def load_costs(self) -> Floats:
+        """(rows, 6): seconds, wall and CPU, of suggesting, evaluating and the observe before; read when asked for."""
+        raise NotImplementedError
+
+
+class JournalBlock(Block):
+    """The rows of a journal, whose costs are at hand."""
+
+    costs: Floats
+
+    def load_costs(self) -> Floats:
+        return self.costs
+
 
 _COLUMNS = (
-    "owner evaluation values metrics violations status costs counts_only source position inner".split()  # noqa: SIM905
+    "owner evaluation values metrics violations status counts_only source position inner".split()  # noqa: SIM905
 )
 
 
@@ -107,8 +122,8 @@ class Columns(Block):
     """Every row of a store, sorted by attempt and evaluation, equal duplicates collapsed.
 
     owner: index into attempts. values: (rows, most objectives) in their own senses, NaN where there is none; so for
-    metrics and violations (<= 0 is feasible). costs: seconds, wall and CPU, of suggesting, evaluating and the observe
-    before. counts_only: rows that carry costs and a counter but no evaluation. messages: row -> a failure's text.
+    metrics and violations (<= 0 is feasible). counts_only: rows that carry costs and a counter but no evaluation.
+    messages: row -> the text of its failure.
     """
 
     def __init__(self) -> None:
@@ -116,6 +131,15 @@ class Columns(Block):
         self.attempts: list[Attempt] = []
         self.headers: list[Header] = []
         self.sources: list[Source] = []
+        self._blocks: list[Block] = []
+        self._origin: Ints | None = None
+
+    @cached_property
+    def costs(self) -> Floats:
+        """(rows, 6): seconds, wall and CPU, of suggesting, evaluating and the observe before."""
+        parts = [block.load_costs() for block in self._blocks]
+        whole = np.concatenate(parts) if parts else np.zeros((0, 6))
+        return whole if self._origin is None else whole[self._origin]
 
     def points(self, rows: Ints) -> list[list[Any]]:
         """The parameters of rows that belong to one attempt."""
@@ -153,7 +177,9 @@ class Events:
             elif isinstance(record, Start):
                 here[record.s] = self._begin(record, cards[record.problem])
                 assert header is not None
-                out.attempts[here[record.s]].open_in.append(header)
+                attempt = out.attempts[here[record.s]]
+                attempt.headers.append(header)
+                attempt.open_in.append(header)
             elif isinstance(record, End):
                 attempt = out.attempts[here[record.s]]
                 attempt.ends.append(record)
@@ -237,12 +263,13 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
         for i, m in enumerate(record.m):
             metrics[at + i] = m
     width = max((len(columns.attempts[owner].card.objectives) for owner in here.values()), default=1)
-    block = Block(
+    block = JournalBlock(
         len(rows),
         width,
         max((len(m) for m in metrics.values()), default=0),
         max((len(v) for v in violations.values()), default=0),
     )
+    block.costs = np.zeros((len(rows), 6))
     if not rows:
         return block
     n = np.array(sizes)
@@ -300,6 +327,7 @@ def _join(columns: Columns, blocks: list[Block]) -> None:
         parts = [getattr(block, name) for block in blocks]
         setattr(columns, name, parts[0] if len(parts) == 1 else np.concatenate(parts))
     columns.messages = messages
+    columns._blocks = blocks
     owner, evaluation = columns.owner, columns.evaluation
     step = np.diff(owner)
     if ((step > 0) | ((step == 0) & (np.diff(evaluation) > 0))).all():
@@ -315,6 +343,7 @@ def _join(columns: Columns, blocks: list[Block]) -> None:
     place[order] = np.arange(len(order))
     new = np.cumsum(~drop) - 1
     columns.messages = {int(new[place[row]]): text for row, text in messages.items() if not drop[place[row]]}
+    columns._origin = order[~drop]
     if drop.any():
         for name in _COLUMNS:
             setattr(columns, name, getattr(columns, name)[~drop])

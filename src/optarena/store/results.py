@@ -59,22 +59,29 @@ def open_store(path: str | Path) -> Results:
     store = Store(path)
     store.must_exist()
     columns = read_columns(store.journals.glob("*.jsonl"), lambda: store.shards.glob("*.parquet"))
-    return Results(store.path, columns, store.runs())
+    runs = store.runs()
+    return Results(store.path, columns, runs, {run.host for run in runs if store.is_live(run)})
 
 
 class Results:
     """A snapshot of a store. `.studies` has a row for every study that was begun or planned."""
 
-    def __init__(self, path: Path, columns: Columns, runs: Sequence[RunFile]) -> None:
+    def __init__(self, path: Path, columns: Columns, runs: Sequence[RunFile], live_hosts: set[str]) -> None:
         self.path = path
         self.runs = list(runs)
         self._columns = columns
+        self._live_hosts = live_hosts
         newest: dict[str, int] = {}
         for i, attempt in enumerate(columns.attempts):
             old = newest.get(attempt.start.study)
             if old is None or attempt.start.attempt > columns.attempts[old].start.attempt:
                 newest[attempt.start.study] = i
-        self._attempts = list(newest.values())
+        planned: dict[str, int] = {}
+        for run in self.runs:
+            for study in run.studies:
+                planned.setdefault(study.id, len(planned))
+        # in the order of the plans, whoever ran them: the same experiment gives the same tables
+        self._attempts = sorted(newest.values(), key=lambda i: _rank(columns.attempts[i], planned))
 
     def __repr__(self) -> str:
         return f"<Results {self.path}: {self.studies.height} studies>"
@@ -92,7 +99,7 @@ class Results:
 
     def _facts(self, attempt: Attempt) -> dict[str, Any]:
         start, card = attempt.start, attempt.card
-        status, reason, ended = _status(attempt)
+        status, reason, ended = _status(attempt, self._live_hosts)
         single = len(card.objectives) == 1
         return {
             "study": start.study,
@@ -123,13 +130,16 @@ class Results:
         columns, chosen = self._columns, np.array(self._attempts, dtype=np.int64)
         total = len(columns.attempts)
         traces = self.traces()
-        seconds = np.zeros((total, 6))
-        np.add.at(seconds, columns.owner, columns.costs)
+        seconds = np.column_stack(
+            [np.bincount(columns.owner, weights=columns.costs[:, i], minlength=total) for i in range(6)]
+        ).astype(float)
         for i in self._attempts:
             for end in columns.attempts[i].ends:
                 seconds[i] += np.array(end.w) * 1e-9
         made = np.zeros(total, dtype=np.int64)
-        np.maximum.at(made, columns.owner, columns.evaluation)
+        if len(columns.owner):  # sorted by attempt, then by evaluation: the last is the greatest
+            last = np.flatnonzero(np.append(columns.owner[1:] != columns.owner[:-1], True))
+            made[columns.owner[last]] = columns.evaluation[last]
         for i in self._attempts:
             ends = [end.evaluations for end in columns.attempts[i].ends]
             if columns.attempts[i].start.record != "all":
@@ -184,20 +194,21 @@ class Results:
         order = np.full(len(columns.attempts), -1, dtype=np.int64)
         order[self._attempts] = np.arange(len(self._attempts))
         place = order[columns.owner]
-        spent = _cumulative(columns.costs[:, [0, 2, 4]].sum(axis=1), columns.owner)
         rows = np.flatnonzero((place >= 0) & ~columns.counts_only)
         rows = rows[np.argsort(place[rows], kind="stable")]
         counts = np.bincount(place[rows], minlength=len(self._attempts))
         width = columns.values.shape[1]
         signs = np.array([_signs(attempt, width) for attempt in columns.attempts]).reshape(-1, width)
-        values = columns.values[rows] * signs[columns.owner[rows]]
+        values = columns.values[rows]
+        if (signs < 0).any():
+            values *= signs[columns.owner[rows]]
         values[columns.status[rows] > 0] = np.nan
         return Traces(
             offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
             evaluation=columns.evaluation[rows],
             values=values,
             feasible=np.all(~(columns.violations[rows] > 0), axis=1),
-            seconds=spent[rows],
+            spent=lambda: _cumulative(columns.costs[:, [0, 2, 4]].sum(axis=1), columns.owner)[rows],
         )
 
     def points(self, study: str) -> list[dict[str, Any]]:
@@ -281,7 +292,7 @@ class Results:
         """The studies whose optimizer, problem and suite match one of the globs, and whose dimension is given."""
         tests = [_matcher(optimizer), _matcher(problem), _matcher(suite)]
         wanted = None if dimension is None else set(np.atleast_1d(dimension).tolist())
-        out = Results(self.path, self._columns, self.runs)
+        out = Results(self.path, self._columns, [], self._live_hosts)  # what was not begun has no card to filter by
         out._attempts = [
             i
             for i in self._attempts
@@ -291,7 +302,6 @@ class Results:
             and tests[2](attempt.card.suite)
             and (wanted is None or attempt.card.dimension in wanted)
         ]
-        out.runs = []  # what was planned and not begun has no card to filter by
         return out
 
 
@@ -314,6 +324,11 @@ def _matcher(globs: str | Sequence[str] | None) -> Callable[[str], bool]:
     return lambda text: any(text == glob or fnmatch.fnmatchcase(text, glob) for glob in wanted)
 
 
+def _rank(attempt: Attempt, planned: dict[str, int]) -> tuple[int, str, str, int, str]:
+    start = attempt.start
+    return planned.get(start.study, len(planned)), attempt.card.id, start.optimizer, start.trial, start.study
+
+
 def _sign(attempt: Attempt) -> float:
     return -1.0 if attempt.card.objectives[0].sense == "max" else 1.0
 
@@ -331,11 +346,16 @@ def _cumulative(values: np.ndarray[Any, Any], owner: np.ndarray[Any, Any]) -> np
     return total - np.repeat(before, np.diff(np.append(first, len(owner))))
 
 
-def _status(attempt: Attempt) -> tuple[str, str, float | None]:
+def _status(attempt: Attempt, live_hosts: set[str]) -> tuple[str, str, float | None]:
     """How a study stands: its last end, unless it was begun again since."""
     last = max(attempt.ends, key=lambda end: end.time, default=None)
     if last is None or (attempt.open_in and attempt.start.time > last.time):
+        elsewhere = [header.host for header in attempt.open_in if header.host != host()]
         if any(header.host == host() and alive(header.pid, header.born) for header in attempt.open_in):
             return "running", "", None
+        if elsewhere:
+            if not live_hosts.isdisjoint(elsewhere):
+                return "running", f"on {elsewhere[0]}", None
+            return "stale", f"no heartbeat from {elsewhere[0]}", None
         return "interrupted", "its process ended without a word", None
     return last.status, last.reason, last.time

@@ -1,8 +1,9 @@
 """Shards: compacted journals, columnar (Parquet), named by their content, never changed.
 
 A shard is one table. Its first rows are events, one journal line each (`event`); the others are traces, an attempt a
-row, with lists for its evaluations: k, y (n x objectives), x (n x dimension, the space's matrix form), v, m, status and
-costs (n x 6 nanoseconds). Only journals that are closed or whose process is dead are compacted; they are removed after.
+row, with lists for its n evaluations: k (if not 1 to n), y (n x objectives), x (n x dimension, the space's matrix
+form), v, m, status (if not all is well) and costs (n x 6 nanoseconds). Only journals that are closed or whose process
+is dead are compacted; they are removed after.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ from optarena.store.reading import (
     read_columns,
 )
 from optarena.store.records import Close, Count, End, Header, ProblemCard, Start
-from optarena.traces import Ints
+from optarena.traces import Floats, Ints
 
 SCHEMA: dict[str, Any] = {
     "event": pl.String,
     "s": pl.Int32,
+    "n": pl.Int64,
     "k": pl.List(pl.Int64),
     "y": pl.List(pl.Float64),
     "x": pl.List(pl.Float64),
@@ -71,9 +73,25 @@ class ShardSource:
         return out
 
 
+class ShardBlock(Block):
+    """The rows of a shard; their costs are read when asked for."""
+
+    path: Path
+    counts: list[Count]
+
+    def load_costs(self) -> Floats:
+        lists = pl.scan_parquet(self.path).filter(pl.col("n").is_not_null()).select("w").collect()["w"]
+        out = np.zeros((len(self.owner), 6))
+        if len(lists):
+            out[: len(out) - len(self.counts)] = lists.explode().to_numpy().reshape(-1, 6) * 1e-9
+        for i, count in enumerate(reversed(self.counts), start=1):
+            out[-i] = np.array(count.w) * 1e-9
+        return out
+
+
 def read_shard(path: Path, columns: Columns, events: Events) -> Block:
     """Add a shard's events to what is known, and give its rows."""
-    names = ["event", "s", "k", "y", "v", "m", "status", "w", "failures"]
+    names = ["event", "s", "n", "k", "y", "v", "m", "status", "failures"]
     try:
         table = pl.read_parquet(path, columns=names)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -81,13 +99,13 @@ def read_shard(path: Path, columns: Columns, events: Events) -> Block:
     columns.sources.append(ShardSource(path))
     records = [decode_line(line.encode()) for line in table["event"].drop_nulls()]
     here = events.journal(records)
-    counts = [(record, here[record.s]) for record in records if isinstance(record, Count)]
-    table = table.filter(pl.col("k").is_not_null())
-    length = table["k"].list.len().to_numpy().astype(np.int64)
+    counts = [record for record in records if isinstance(record, Count)]
+    table = table.filter(pl.col("n").is_not_null())
+    length = table["n"].to_numpy()
     owners = np.array([here[s] for s in table["s"]], dtype=np.int64)
     cards = [columns.attempts[owner].card for owner in owners.tolist()]
     rows = int(length.sum())
-    block = Block(
+    block = ShardBlock(
         rows + len(counts),
         max((len(card.objectives) for card in cards), default=1),
         max((len(card.metrics) for card in cards), default=0),
@@ -97,10 +115,11 @@ def read_shard(path: Path, columns: Columns, events: Events) -> Block:
     block.position[:rows] = np.repeat(table["s"].to_numpy(), length)
     block.inner[:rows] = np.arange(rows) - np.repeat(np.cumsum(length) - length, length)
     block.source[:] = len(columns.sources) - 1
+    block.path, block.counts = path, counts
     if rows:
-        block.evaluation[:rows] = table["k"].explode().to_numpy()
-        block.status[:rows] = table["status"].explode().to_numpy()
-        block.costs[:rows] = table["w"].explode().to_numpy().reshape(rows, 6) * 1e-9
+        block.evaluation[:rows] = block.inner[:rows] + 1
+        _spread(block.evaluation[:, None], table["k"], length, [1] * len(cards))
+        _spread(block.status[:, None], table["status"], length, [1] * len(cards))
         _spread(block.values, table["y"], length, [len(card.objectives) for card in cards])
         _spread(block.metrics, table["m"], length, [len(card.metrics) for card in cards])
         _spread(block.violations, table["v"], length, [card.constraints for card in cards])
@@ -108,15 +127,14 @@ def read_shard(path: Path, columns: Columns, events: Events) -> Block:
             if text is not None:
                 failures = msgspec.json.decode(text, type=dict[int, str])
                 block.messages.update({offset + row: message for row, message in failures.items()})
-    for i, (record, owner) in enumerate(counts, start=rows):
-        block.owner[i], block.evaluation[i], block.counts_only[i] = owner, record.k, True
-        block.costs[i] = np.array(record.w) * 1e-9
+    for i, count in enumerate(counts, start=rows):
+        block.owner[i], block.evaluation[i], block.counts_only[i] = here[count.s], count.k, True
     return block
 
 
 def _spread(out: np.ndarray[Any, Any], lists: pl.Series, length: Ints, widths: list[int]) -> None:
     """Flat lists of n x width numbers into the first columns of a matrix, attempt by attempt or all at once."""
-    if not out.shape[1]:
+    if not out.shape[1] or lists.null_count() == len(lists):
         return
     if len(set(widths)) == 1 and lists.null_count() == 0:
         out[: int(length.sum()), : widths[0]] = lists.explode().to_numpy().reshape(-1, widths[0])
@@ -200,7 +218,8 @@ def _table(journals: list[Path], columns: Columns) -> pl.DataFrame:
     order = [handle[attempt.start.study, attempt.start.attempt] for attempt in columns.attempts]
     traces = [_trace(columns, owner, order[owner]) for owner in range(len(columns.attempts))]
     rows: list[dict[str, Any]] = [{"event": line} for line in lines]
-    rows.extend(trace for trace in traces if trace is not None)
+    # in the order of the starts, so that a reader finds its rows sorted
+    rows.extend(sorted((trace for trace in traces if trace is not None), key=lambda trace: trace["s"]))
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
@@ -234,12 +253,15 @@ def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
         matrix[known] = space.encode_rows([points[i] for i in known])
     out: dict[str, Any] = {
         "s": s,
-        "k": columns.evaluation[rows],
+        "n": len(rows),
         "y": columns.values[rows, : len(card.objectives)].ravel(),
         "x": matrix.ravel(),
-        "status": columns.status[rows],
         "w": np.rint(columns.costs[rows] * 1e9).astype(np.int64).ravel(),
     }
+    if not np.array_equal(columns.evaluation[rows], np.arange(1, len(rows) + 1)):
+        out["k"] = columns.evaluation[rows]
+    if columns.status[rows].any():
+        out["status"] = columns.status[rows]
     if card.constraints:
         out["v"] = columns.violations[rows, : card.constraints].ravel()
     if card.metrics:

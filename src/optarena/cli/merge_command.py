@@ -1,0 +1,31 @@
+"""`optarena merge`: several stores in one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+
+from optarena.cli._text import counted, table
+from optarena.store import Store
+from optarena.store.merging import merge
+
+
+def command(
+    stores: Annotated[list[Path], typer.Argument(help="The stores to put together.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The store that receives them; it may exist.")],
+) -> None:
+    """Equal rows collapse; rows that contradict each other are named."""
+    results = merge([Store(path) for path in stores], Store(output))
+    frame = results.studies
+    print(f"{output} has {counted(frame.height, 'study')}, {frame['evaluations'].sum():,} evaluations")
+    bad = frame.filter(pl.col("conflicts") > 0)
+    if bad.height:
+        print(
+            f"{counted(bad.height, 'study')} with rows that contradict each other (the first that was written counts)"
+        )
+        rows = bad.select("study", "problem", "optimizer", "trial", "conflicts").rows()
+        print(table(["study", "problem", "optimizer", "trial", "conflicts"], rows, right=("trial", "conflicts")))
+        raise typer.Exit(1)

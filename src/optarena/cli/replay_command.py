@@ -1,0 +1,28 @@
+"""`optarena replay`: run a study again, and prove that it is the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from optarena.cli._text import clean, counted
+from optarena.runner.again import replay
+
+
+def command(
+    store: Annotated[Path, typer.Argument(help="The store's directory.")],
+    study: Annotated[str, typer.Argument(help="A study's id, or the beginning of it.")],
+) -> None:
+    """Exit 0 if every value is the same, 1 if not."""
+    verdict = replay(store, study)
+    if verdict.same:
+        print(f"the same: {counted(verdict.compared, 'evaluation')} of study {verdict.study}, bit for bit")
+    else:
+        print(f"not the same after {counted(verdict.compared, 'evaluation')} of study {verdict.study}")
+        print(f"first difference: {clean(verdict.difference)}")
+    for fact in verdict.facts:
+        print(f"not as it was: {clean(fact)}")
+    if not verdict.same:
+        raise typer.Exit(1)

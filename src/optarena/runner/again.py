@@ -1,0 +1,147 @@
+"""Running a recorded study again, to prove that it is the same or to say where and why it is not."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from optarena._plugins import versions_of
+from optarena.errors import OptarenaError
+from optarena.experiment import Experiment, Plan, Use
+from optarena.runner.environment import environment
+from optarena.runner.evaluator import KILLED
+from optarena.runner.local import Silent
+from optarena.runner.past import Past, from_columns
+from optarena.runner.supervisor import Supervisor
+from optarena.store import Store
+from optarena.store.journal import problem_card
+from optarena.store.merging import differing
+from optarena.store.reading import Attempt
+from optarena.store.results import Results, open_store
+
+
+class Verdict(msgspec.Struct):
+    """What came of running a study again."""
+
+    study: str
+    compared: int
+    """Evaluations that were recorded and made again."""
+    same: bool
+    difference: str = ""
+    """The first one, in words."""
+    facts: list[str] = []
+    """What is not as it was: versions, the machine, the problem's file."""
+
+
+def replay(store: str | Path, study: str) -> Verdict:
+    """Run a study of a store again in a worker of its own, elsewhere, and compare value by value."""
+    results = open_store(store)
+    attempt = _find(results, study)
+    facts = _facts(attempt)
+    plan = _plan(attempt)
+    planned = plan.studies[-1]
+    problem = plan.problems[planned.problem]
+    what = differing(attempt.card, problem_card(problem))
+    if what is not None:
+        facts.append(f"the problem's {what}")
+    if planned.id != attempt.start.study:
+        facts.append(f"the problem's version: {attempt.card.version}, now {problem.version}")
+    recorded = from_columns(results._columns, attempt.start.study)
+    assert recorded is not None
+    # what had to be killed is not tried again, but answered as it was
+    killed = Past(rows=[row for row in recorded.rows if any(status in KILLED for status, _ in row.f.values())])
+    with tempfile.TemporaryDirectory(prefix="optarena-replay-") as directory:
+        place = Store(Path(directory) / "store")
+        place.create()
+        supervisor = Supervisor(place, plan, plan.experiment, Silent(), lambda: None)
+        supervisor.run([planned], results._columns, 1, pasts={planned.id: killed})
+        made = from_columns(open_store(place.path)._columns, planned.id)
+    known, now = recorded.by_evaluation(), made.by_evaluation() if made is not None else {}
+    names = list(attempt.card.space)
+    compared = 0
+    for k, old in sorted(known.items()):
+        new = now.get(k)
+        if new is None:
+            if attempt.start.budget.seconds is not None:
+                break
+            return Verdict(attempt.start.study, compared, False, f"evaluation {k} was not made", facts)
+        text = _difference(names, old, new)
+        if text:
+            return Verdict(attempt.start.study, compared, False, f"evaluation {k}: {text}", facts)
+        compared += 1
+    return Verdict(attempt.start.study, compared, True, "", facts)
+
+
+def _find(results: Results, study: str) -> Attempt:
+    columns = results._columns
+    found = [i for i in results._attempts if columns.attempts[i].start.study.startswith(study)] if study else []
+    if len(found) != 1:
+        many = f"{len(found)} studies begin with" if found else "no study begins with"
+        raise OptarenaError(
+            f"{many} {study!r} in store {results.path} (optarena status {results.path} --studies lists them)"
+        )
+    return columns.attempts[found[0]]
+
+
+def _plan(attempt: Attempt) -> Plan:
+    """The plan of just this study, from its card."""
+    start, card = attempt.start, attempt.card
+    experiment = Experiment(
+        [Use(start.use, _floats(start.settings), start.optimizer)],
+        [card.id],
+        start.budget.evaluations,
+        seconds=start.budget.seconds,
+        target=start.budget.target,
+        trials=start.trial + 1,
+        batch=start.batch,
+        seed=start.root,
+        base=Path.cwd(),
+    )
+    try:
+        return experiment.plan()
+    except OptarenaError as error:
+        hint = " (a file is looked up in the current directory)" if ".py:" in card.id + start.use else ""
+        raise OptarenaError(f"study {start.study} cannot be run again: {error}{hint}") from error
+
+
+def _floats(value: Any) -> Any:
+    """Settings as they were: "inf", "-inf" and "nan" are numbers again."""
+    if isinstance(value, dict):
+        return {key: _floats(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_floats(item) for item in value]
+    return float(value) if value in ("inf", "-inf", "nan") else value
+
+
+def _difference(names: list[str], old: Any, new: Any) -> str:
+    if old.x and new.x:
+        for name, was, now in zip(names, old.x, new.x, strict=True):
+            if was != now:
+                return f"suggested {name} = {now!r}, recorded was {was!r}"
+    if old.status != new.status:
+        return f"ended as {new.status} {new.message}, recorded was {old.status}"
+    if not np.array_equal(old.y, new.y, equal_nan=True):
+        return f"gave {new.y}, recorded was {old.y}"
+    if old.violations != new.violations:
+        return f"gave violations {new.violations}, recorded was {old.violations}"
+    return ""
+
+
+def _facts(attempt: Attempt) -> list[str]:
+    """What the store says of the machine and versions, where this process says otherwise."""
+    out = []
+    now = environment()
+    headers = attempt.headers
+    for key in ("optarena", "python", "machine", "cpu", "numpy", "scipy", "blas"):
+        was = sorted({str(header.environment.get(key)) for header in headers})
+        if was and was != [str(now[key])]:
+            out.append(f"{key}: {', '.join(was)}, now {now[key]}")
+    for versions in (attempt.start.versions, attempt.card.versions):
+        for name, version in versions_of(list(versions)).items():
+            if versions[name] != version:
+                out.append(f"{name}: {versions[name]}, now {version}")
+    return out

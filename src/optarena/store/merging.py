@@ -1,0 +1,84 @@
+"""Putting stores together: their files are copied side by side; equal rows collapse when read, others are named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from optarena.errors import OptarenaError, WorkError
+from optarena.store import PARTS, Store
+from optarena.store.records import ProblemCard
+from optarena.store.results import Results, open_store
+
+DEFINITION = ("space", "objectives", "constraints", "metrics", "noisy", "stateless", "known", "source")
+
+
+def merge(sources: Sequence[Store], target: Store) -> Results:
+    """Copy what the target lacks. Problems that share an id and a version must be the same problem."""
+    if not sources:
+        raise OptarenaError("nothing to merge: name at least one store")
+    for store in sources:
+        store.must_exist()
+        if store.path.resolve() == target.path.resolve():
+            raise OptarenaError(f"{store.path} is both a source and the target")
+    _refuse_mismatch([open_store(store.path) for store in [*sources, target] if store.exists])
+    target.create()
+    for store in sources:
+        for part in PARTS:
+            for path in sorted((store.path / part).glob("*.json*" if part != "shards" else "*.parquet")):
+                _copy(path, target.path / part / path.name)
+    return open_store(target.path)
+
+
+def differing(one: ProblemCard, two: ProblemCard) -> str | None:
+    """The first part of the definition in which two cards of one problem differ."""
+    return next((what for what in DEFINITION if getattr(one, what) != getattr(two, what)), None)
+
+
+def _refuse_mismatch(all_results: Sequence[Results]) -> None:
+    cards: dict[tuple[str, str], tuple[ProblemCard, Path]] = {}
+    for results in all_results:
+        for attempt in results._columns.attempts:
+            card = attempt.card
+            known, where = cards.setdefault((card.id, card.version), (card, results.path))
+            what = differing(card, known)
+            if what is not None:
+                raise OptarenaError(
+                    f"{card.id}, version {card.version}: its {what} in {results.path} is not that in {where};"
+                    " they are two problems and need two versions"
+                )
+
+
+def _copy(path: Path, to: Path) -> None:
+    """A journal only grows, so of two with one name the longer is taken if it begins with the other."""
+    data = path.read_bytes()
+    if to.exists():
+        have = to.read_bytes()
+        if have.startswith(data):
+            return
+        if not data.startswith(have):
+            data = _newer(path, data, have)
+    beside = to.with_suffix(".tmp")
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.rename(to)
+    except OSError as error:
+        raise WorkError(f"cannot write to {to}: {error.strerror}") from error
+
+
+def _newer(path: Path, data: bytes, have: bytes) -> bytes:
+    """Of two versions of a run file, the one that has ended; any other difference is a conflict."""
+    if path.suffix == ".json":
+        try:
+            ended = msgspec.json.decode(data).get("ended")
+        except (msgspec.DecodeError, AttributeError):
+            ended = None
+        return data if ended is not None else have
+    raise OptarenaError(f"{path} and the file of that name in the target differ: one of them was changed by hand")
