@@ -52,13 +52,14 @@ def replay(store: str | Path, study: str) -> Verdict:
         facts.append(f"the problem's version: {attempt.card.version}, now {problem.version}")
     recorded = from_columns(results._columns, attempt.start.study)
     assert recorded is not None
-    # what had to be killed is not tried again, but answered as it was
-    killed = Past(rows=[row for row in recorded.rows if any(status in KILLED for status, _ in row.f.values())])
+    # what had to be killed is not tried again, but answered as it was; its point is left out, to be written anew
+    killed = [row for row in recorded.rows if any(status in KILLED for status, _ in row.f.values())]
+    answered = Past(rows=[msgspec.structs.replace(row, x=[]) for row in killed])
     with tempfile.TemporaryDirectory(prefix="optarena-replay-") as directory:
         place = Store(Path(directory) / "store")
         place.create()
         supervisor = Supervisor(place, plan, plan.experiment, Silent(), lambda: None)
-        supervisor.run([planned], results._columns, 1, pasts={planned.id: killed})
+        supervisor.run([planned], results._columns, 1, pasts={planned.id: answered})
         made = from_columns(open_store(place.path)._columns, planned.id)
     known, now = recorded.by_evaluation(), made.by_evaluation() if made is not None else {}
     names = list(attempt.card.space)
@@ -126,7 +127,7 @@ def _difference(names: list[str], old: Any, new: Any) -> str:
         return f"ended as {new.status} {new.message}, recorded was {old.status}"
     if not np.array_equal(old.y, new.y, equal_nan=True):
         return f"gave {new.y}, recorded was {old.y}"
-    if old.violations != new.violations:
+    if not np.array_equal(old.violations, new.violations, equal_nan=True):
         return f"gave violations {new.violations}, recorded was {old.violations}"
     return ""
 
