@@ -25,7 +25,8 @@ TIMES = ["suggest_seconds", "evaluate_seconds", "observe_seconds", "cpu_seconds"
 MINE = """
 import optarena as oa
 S = {"a": {"type": "real", "space": "log", "range": [1e-3, 1.0]},
-     "b": {"type": "int", "space": "linear", "range": [0, 9]}, "c": {"type": "cat", "values": ["u", "v", "w"]}, "d": {"type": "bool"}}
+     "b": {"type": "int", "space": "linear", "range": [0, 9]},
+     "c": {"type": "cat", "values": ["u", "v", "w"]}, "d": {"type": "bool"}}
 
 @oa.as_problem(S, constraints=2, metrics=["hidden", "other"], sense="max")
 def rich(x):
