@@ -248,3 +248,37 @@ def test_the_demo_ends_with_a_table(capsys):
     assert "functions/mixed-tuning/d9" in out
     assert "RandomSearch" in out
     assert "optimum" in out
+
+
+def test_check_speaks_of_optimizers_problems_and_files(capsys, tmp_path):
+    code, out, _ = call(capsys, "check", "QuasiRandom")
+    assert code == 0
+    assert "QuasiRandom: a well-behaved optimizer" in out
+    assert "a suggest and an observe take" in out
+    code, out, _ = call(capsys, "check", "functions/*/d2")
+    assert code == 0
+    assert out.count("a well-behaved problem") > 20
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np, optarena as oa\n"
+        "class Good(oa.Optimizer):\n    def suggest(self, n):\n"
+        "        return self.space.to_dicts(self.space.sample(n, self.rng))\n"
+        "class Bad(Good):\n    def suggest(self, n):\n"
+        "        return self.space.to_dicts(self.space.sample(n, np.random.default_rng()))\n"
+        "@oa.as_problem({'x': {'type': 'bool'}})\ndef none(x):\n    return None\n"
+    )
+    code, out, _ = call(capsys, "check", "mine.py")
+    assert code == 1
+    assert "Good: a well-behaved optimizer" in out
+    assert "the same seed gives the same points (real space): two runs with the same seed differ" in out
+    assert "Draw all randomness from the `rng` that __init__ is given." in out
+    assert "none: 1 thing to mend" in out
+    code, out, _ = call(capsys, "check", "mine.py:Good")
+    assert code == 0
+    for wrong, said in (
+        ("QuasyRandom", "Did you mean 'QuasiRandom'?"),
+        ("mine.py:oa", "neither an optimizer nor"),
+        ("no.py", "there is no file"),
+    ):
+        code, _, err = call(capsys, "check", wrong)
+        assert code == 2
+        assert said in err

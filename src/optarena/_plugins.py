@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -9,6 +10,7 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from optarena.errors import OptarenaError, describe, nearest
@@ -29,9 +31,19 @@ def load_object(reference: str, base: Path | None = None) -> tuple[Any, Path]:
     """The object that `path/to/file.py:name` names, and the file; the file runs once per process and content."""
     attribute = reference.rpartition(":")[2]
     path = file_of(reference, base)
+    module = load_module(path)
+    if not hasattr(module, attribute):
+        public = [key for key, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+        raise OptarenaError(f"{path.name} has no {attribute!r}.{nearest(attribute, public)}")
+    return getattr(module, attribute), path
+
+
+def load_module(path: Path) -> ModuleType:
+    """A user's file as a module of its own name, so that two files of one name do not meet."""
+    path = path.resolve()
     if not path.is_file():
-        raise OptarenaError(f"{reference}: there is no file {path}")
-    digest = hashlib.sha256(str(path).encode() + path.read_bytes()).hexdigest()[:12]
+        raise OptarenaError(f"there is no file {path}")
+    digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape") + path.read_bytes()).hexdigest()[:12]
     name = f"_optarena_user_{path.stem}_{digest}".replace("-", "_")
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
@@ -49,12 +61,9 @@ def load_object(reference: str, base: Path | None = None) -> tuple[Any, Path]:
             del sys.modules[name]
             raise OptarenaError(f"{path}: could not be loaded: {describe(error)}") from error
         finally:
-            sys.path.remove(str(path.parent))
-    module = sys.modules[name]
-    if not hasattr(module, attribute):
-        public = [key for key, value in vars(module).items() if getattr(value, "__module__", None) == name]
-        raise OptarenaError(f"{path.name} has no {attribute!r}.{nearest(attribute, public)}")
-    return getattr(module, attribute), path
+            with contextlib.suppress(ValueError):
+                sys.path.remove(str(path.parent))
+    return sys.modules[name]
 
 
 def source_hash(path: Path) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -85,8 +86,7 @@ def check_optimizer(optimizer: str | type[Optimizer], **settings: Any) -> list[F
     for name, space in SPACES.items():
         if space.continuous or cls.capabilities.mixed:
             bench = _OptimizerBench(cls, settings, name, space)
-            for check in _OPTIMIZER_CHECKS:
-                out.extend(bench.run(check))
+            out.extend(bench.run_all())
     return out
 
 
@@ -96,6 +96,11 @@ class _OptimizerBench:
     def __init__(self, cls: type[Optimizer], settings: Mapping[str, Any], name: str, space: Space) -> None:
         self.cls, self.settings, self.name, self.space = cls, dict(settings), name, space
         self.batch = 3 if cls.capabilities.batch else 1
+
+    def run_all(self) -> list[Finding]:
+        """Every check; after a fault in the points themselves the others would only say the same."""
+        first = self.run(_OPTIMIZER_CHECKS[0])
+        return first or [finding for check in _OPTIMIZER_CHECKS[1:] for finding in self.run(check)]
 
     def run(self, check: Callable[[_OptimizerBench], tuple[str, str] | None]) -> list[Finding]:
         title = check.__name__.strip("_").replace("_", " ")
@@ -108,11 +113,11 @@ class _OptimizerBench:
             )
         return [Finding(title, f"{self.name} space", *found)] if found else []
 
-    def make(self, seed: int = 1) -> Optimizer:
-        settings = dict(self.settings)
+    def make(self, seed: int = 1, objectives: int = 1) -> Optimizer:
+        settings = copy.deepcopy(self.settings)
         if self.cls.capabilities.uses_budget:
             settings.setdefault("budget", 30)
-        return self.cls(self.space, objectives=1, rng=np.random.default_rng(seed), **settings)
+        return self.cls(self.space, objectives=objectives, rng=np.random.default_rng(seed), **settings)
 
     def matrix(self, suggested: Any) -> Array:
         if self.cls.capabilities.array_native:
@@ -137,6 +142,24 @@ class _OptimizerBench:
         finally:
             optimizer.close()
         return np.concatenate(seen) if seen else np.empty((0, self.space.dimension))
+
+    def seconds(self, steps: int) -> float:
+        """The median time of a suggest and an observe together."""
+        optimizer, times = self.make(), []
+        try:
+            for _ in range(steps):
+                began = time.perf_counter()
+                suggested = optimizer.suggest(1)
+                spent = time.perf_counter() - began
+                y = self.value(self.matrix(suggested))
+                began = time.perf_counter()
+                self.tell(optimizer, suggested, y)
+                times.append(spent + time.perf_counter() - began)
+        except Exhausted:
+            pass
+        finally:
+            optimizer.close()
+        return float(np.median(times)) if times else float("nan")
 
     def tell(self, optimizer: Optimizer, X: Any, y: Array, constraints: int = 0) -> None:
         """Observe as the loop does: with violations if the capabilities say so."""
@@ -163,6 +186,17 @@ def _the_same_seed_gives_the_same_points(bench: _OptimizerBench) -> tuple[str, s
     first, second = bench.play(bench.make()), bench.play(bench.make())
     if not np.array_equal(first, second):
         return "two runs with the same seed differ", "Draw all randomness from the `rng` that __init__ is given."
+    return None
+
+
+def _one_study_does_not_change_the_next(bench: _OptimizerBench) -> tuple[str, str] | None:
+    if bench.cls.capabilities.own_process:
+        return None
+    alone = bench.play(bench.make(2))
+    bench.play(bench.make(3))
+    if not np.array_equal(alone, bench.play(bench.make(2))):
+        mend = "Keep everything in the instance, or declare capabilities with own_process=True."
+        return "a study after another one differs from the same study alone", mend
     return None
 
 
@@ -242,16 +276,46 @@ def _constraint_violations_are_taken(bench: _OptimizerBench) -> tuple[str, str] 
     return None
 
 
+def _several_objectives_are_taken(bench: _OptimizerBench) -> tuple[str, str] | None:
+    if bench.cls.capabilities.several_objectives:
+        optimizer = bench.make(objectives=2)
+        bench.play(optimizer, value=lambda X: np.hstack([bench.value(X), -bench.value(X)]))
+    return None
+
+
+def _points_asked_ahead_are_the_same(bench: _OptimizerBench) -> tuple[str, str] | None:
+    if bench.cls.capabilities.ahead:
+        one, many = bench.make(), bench.make()
+        singly = np.concatenate([bench.matrix(one.suggest(1)) for _ in range(12)])
+        if not np.array_equal(singly, bench.matrix(many.suggest(12))):
+            return "12 points at once are not 12 times one", "Declare capabilities without ahead=True."
+    return None
+
+
 _OPTIMIZER_CHECKS: Sequence[Callable[[_OptimizerBench], tuple[str, str] | None]] = (
     _points_lie_in_the_space,
     _the_same_seed_gives_the_same_points,
+    _one_study_does_not_change_the_next,
     _global_random_state_is_left_alone,
     _failed_evaluations_are_survived,
     _constant_values_are_survived,
     _points_it_never_suggested_are_taken,
     _what_is_observed_is_not_changed,
     _constraint_violations_are_taken,
+    _several_objectives_are_taken,
+    _points_asked_ahead_are_the_same,
 )
+
+
+def time_optimizer(optimizer: str | type[Optimizer], steps: int = 20, **settings: Any) -> dict[str, float]:
+    """Median seconds of a suggest and an observe together, over the first steps of a study, by space."""
+    cls = get_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
+    out = {}
+    for name, space in SPACES.items():
+        if space.continuous or cls.capabilities.mixed:
+            bench = _OptimizerBench(cls, settings, name, space)
+            out[name] = bench.seconds(steps)
+    return out
 
 
 # ---- problems -------------------------------------------------------------------------------------------------------
@@ -279,10 +343,11 @@ def check_problem(problem: Problem, points: int = 20) -> list[Finding]:
                 "the same point gave two values",
                 "Declare noisy=True and use the generator given to evaluate, or stateless=False.",
             )
-    if problem.array_native and not problem.noisy:
+    if problem.takes_matrix:
         good = [i for i, item in enumerate(first) if isinstance(item, Evaluation)]
         matrix = np.asarray(problem.evaluate_matrix(X[good]), dtype=float).reshape(len(good), -1)
-        if matrix.tolist() != [list(first[i].values) for i in good]:  # type: ignore[union-attr]
+        singly = np.array([first[i].values for i in good])  # type: ignore[union-attr]
+        if not np.array_equal(matrix, singly, equal_nan=True):
             say("matrix", "evaluate_matrix and evaluate differ", "They must agree bit for bit, whatever the batch.")
     optimum = problem.known.optimum
     if optimum is not None and len(problem.objectives) == 1 and not problem.noisy:

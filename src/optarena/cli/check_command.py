@@ -1,0 +1,85 @@
+"""`optarena check`: the conformance kit on an optimizer or a problem, by name or in a file."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from optarena._plugins import load_module, load_object
+from optarena.cli._text import clean, counted
+from optarena.errors import OptarenaError, describe, nearest
+from optarena.optimizer import Optimizer, entries, get_optimizer
+from optarena.problem import Problem, build, select, suite_names
+from optarena.testing import Finding, check_optimizer, check_problem, time_optimizer
+
+
+def command(
+    what: Annotated[str, typer.Argument(metavar="NAME|FILE", help="An optimizer, a problem (id or pattern), a file.")],
+) -> None:
+    """Exit 0 if all is well, 1 if something is to be mended."""
+    found = 0
+    for name, thing in _things(what):
+        if isinstance(thing, type):
+            found += _report(name, "optimizer", check_optimizer(thing))
+            times = ", ".join(
+                f"{seconds * 1e3:.3g} ms on the {space} space" for space, seconds in _times(thing).items()
+            )
+            print(f"  a suggest and an observe take {times}")
+        else:
+            found += _report(name, "problem", check_problem(thing))
+    if found:
+        raise typer.Exit(1)
+
+
+def _report(name: str, kind: str, findings: list[Finding]) -> int:
+    if not findings:
+        print(f"{clean(name)}: a well-behaved {kind}")
+    else:
+        print(f"{clean(name)}: {counted(len(findings), 'thing')} to mend")
+    for finding in findings:
+        print(f"  {finding.check} ({clean(finding.where)}): {clean(finding.problem)}")
+        print(f"    {finding.mend}")
+    return len(findings)
+
+
+def _times(cls: type[Optimizer]) -> dict[str, float]:
+    try:
+        return time_optimizer(cls)
+    except (Exception, SystemExit):
+        return {}
+
+
+def _things(what: str) -> list[tuple[str, Any]]:
+    """The optimizers and problems that a name, a pattern or a file stands for."""
+    if what.endswith(".py"):
+        module = load_module(Path(what))
+        mine = [(name, thing) for name, thing in vars(module).items() if _is_own(thing, module.__name__)]
+        if not mine:
+            raise OptarenaError(f"{what} defines no optimizer and no problem")
+        return mine
+    if ".py:" in what:
+        thing, path = load_object(what)
+        if inspect.isclass(thing) and issubclass(thing, Problem):
+            try:
+                thing = thing()
+            except Exception as error:
+                raise OptarenaError(f"{what}: cannot be made without arguments: {describe(error)}") from error
+        if isinstance(thing, Problem) or (inspect.isclass(thing) and issubclass(thing, Optimizer)):
+            return [(f"{path.name}:{what.rpartition(':')[2]}", thing)]
+        raise OptarenaError(f"{what}: {type(thing).__name__} is neither an optimizer nor a problem")
+    names = [entry.name for entry in entries()]
+    if what in names:
+        return [(what, get_optimizer(what))]
+    if what.split("/")[0] in suite_names() or "*" in what or "{" in what:
+        return [(id, build(id)) for id in select(what)]
+    hint = nearest(what, [*names, *suite_names()])
+    raise OptarenaError(f"nothing is called {what!r}.{hint} (optarena list optimizers, optarena list problems)")
+
+
+def _is_own(thing: Any, module: str) -> bool:
+    if inspect.isclass(thing):
+        return issubclass(thing, Optimizer) and thing.__module__ == module
+    return isinstance(thing, Problem)
