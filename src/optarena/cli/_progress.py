@@ -10,6 +10,7 @@ from typing import Any
 from optarena.cli._text import clean, counted, duration
 from optarena.experiment import Plan, Study
 from optarena.runner.loop import Outcome
+from optarena.store.records import STATUSES
 
 PLAIN_SECONDS = 5.0
 
@@ -104,7 +105,7 @@ class RunProgress:
 
     def summary(self) -> str:
         """One line: how long it took and how the studies ended, with the first failure in words."""
-        parts = [f"{count:,} {status}" for status, count in self.outcomes.items()]
+        parts = [f"{self.outcomes[status]:,} {status}" for status in STATUSES if self.outcomes[status]]
         text = (
             f"finished in {duration(time.monotonic() - self.began)} · {' · '.join(parts) or 'nothing was left to do'}"
         )
