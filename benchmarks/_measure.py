@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -34,7 +36,7 @@ def register(name: str, cls: type[oa.Optimizer]) -> None:
     BUILT_IN[name] = Entry(name, f"{cls.__module__}:{cls.__name__}")
 
 
-def study(optimizer: str, problem: str, evaluations: int, record: str = "all") -> Callable[[], None]:
+def study(optimizer: str, problem: str | oa.Problem, evaluations: int, record: str = "all") -> Callable[[], None]:
     """A call that runs one study of a fresh store, journal and all."""
     experiment = oa.Experiment(optimizer, problem, evaluations, record=record)
 
@@ -50,3 +52,25 @@ def study(optimizer: str, problem: str, evaluations: int, record: str = "all") -
             assert outcome.status == "done", outcome.reason
 
     return call
+
+
+def cpu_of_command(command: list[str], cwd: Path | None = None) -> float:
+    """CPU seconds of a command and all its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{command[:3]} failed: {done.stderr[-2000:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def write_table(name: str, title: str, rows: list[tuple[str, float, float, str]]) -> None:
+    """Print peer, ours and their ratio, and keep the table in docs/benchmarks/."""
+    lines = [f"## {title}", "", "| work | peer | optarena | ratio |", "| --- | ---: | ---: | ---: |"]
+    for work, theirs, ours, unit in rows:
+        lines.append(f"| {work} | {theirs:.3g} {unit} | {ours:.3g} {unit} | {theirs / ours:.0f} |")
+    text = "\n".join(lines) + "\n"
+    print(text)
+    place = Path(__file__).parent.parent / "docs" / "benchmarks"
+    place.mkdir(exist_ok=True)
+    (place / f"{name}.md").write_text(text)

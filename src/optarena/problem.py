@@ -171,6 +171,8 @@ def as_problem(space: Mapping[str, Any] | Space, **facts: Any) -> Callable[[Call
 
 def as_evaluation(result: Any, problem: Problem) -> Evaluation:
     """What `evaluate` returned, in one form and plain floats; TypeError or ValueError says what is wrong with it."""
+    if type(result) is float and len(problem.objectives) == 1 and not problem.constraints and not problem.metrics:
+        return Evaluation([result])
     if isinstance(result, Evaluation):
         given = result
         if not isinstance(given.values, (list, tuple, np.ndarray)):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ _wall = time.perf_counter_ns
 _cpu = time.process_time_ns
 
 KILLED = ("timed out", "crashed")
+TICK_NS = 100_000_000
 
 
 class Evaluator:
@@ -37,17 +39,29 @@ class Evaluator:
         past: Past | None = None,
         *,
         singly: bool = False,
+        tick: Callable[[int], None] | None = None,
     ) -> None:
         self.problem = problem
         self.recorder = recorder
         self.cell = cell
         self.done = 0
+        self._tick = tick
+        self._next_tick = 0
         self._as_matrix = problem.takes_matrix and not singly
         self._noise = noise_key(study) if problem.noisy else 0
         self._known = past.by_evaluation() if past is not None else {}
         self._last = max(self._known, default=0)
         self._trusted = problem.stateless and study.record == "all"
         recorder.free = self._last > 0
+
+    def beat(self) -> None:
+        """Between evaluations, about ten times a second: tell how far we are, and let the recorder do what is due."""
+        now = _wall()
+        if now >= self._next_tick:
+            self._next_tick = now + TICK_NS
+            self.recorder.beat(self.done)
+            if self._tick is not None:
+                self._tick(self.done)
 
     @property
     def replaying(self) -> bool:
@@ -88,6 +102,7 @@ class Evaluator:
             if evaluation is not None and status == "ok":
                 values[i], violations[i] = evaluation.values, evaluation.violations
             self.done += 1
+            self.beat()
         return values, violations
 
     def _one(self, x: Array, row: list[Any]) -> tuple[Evaluation | None, str, str]:

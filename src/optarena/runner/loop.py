@@ -30,8 +30,7 @@ from optarena.space import Array
 from optarena.store.journal import Journal, problem_card
 from optarena.store.records import End, Start
 
-LOOKAHEAD = 256  # points drawn at once from an optimizer that does not learn, for a problem that takes matrices
-TICK_NS = 100_000_000
+LOOKAHEAD = 256  # points drawn at once from an optimizer that does not learn
 DETAIL_LENGTH = 4_000
 
 _wall = time.perf_counter_ns
@@ -127,8 +126,8 @@ def _attempt(
 ) -> Outcome:
     start = begin(study, problem, optimizer_class, journal, source, past)
     recorder = Recorder(journal, start.s, problem, study.record, past.spent)
-    evaluator = Evaluator(study, problem, recorder, cell, past, singly=singly)
-    loop = _Loop(study, problem, optimizer_class, recorder, evaluator, cell, tick, singly)
+    evaluator = Evaluator(study, problem, recorder, cell, past, singly=singly, tick=tick)
+    loop = _Loop(study, problem, optimizer_class, recorder, evaluator, cell, singly)
     try:
         outcome = loop.to_the_end()
     except Diverged:
@@ -162,7 +161,6 @@ class _Loop:
         recorder: Recorder,
         evaluator: Evaluator,
         cell: Cell | NoCell,
-        tick: Callable[[int], None] | None,
         singly: bool,
     ) -> None:
         self.study = study
@@ -171,13 +169,11 @@ class _Loop:
         self.recorder = recorder
         self.evaluate = evaluator
         self.cell = cell
-        self.tick = tick
         self.can = optimizer_class.capabilities
         self.signs = recorder.signs
         self.flip = bool((self.signs < 0).any())
         self.goal = self._goal()
         self.size = study.batch if singly else self._batch()
-        self.next_tick = 0
 
     def _goal(self) -> float | None:
         """The minimised value at which to stop: the optimum plus the target, or the target itself."""
@@ -191,14 +187,7 @@ class _Loop:
 
     def _batch(self) -> int:
         """How many points to ask for: the batch, or several batches ahead where nothing can depend on it."""
-        ahead = (
-            self.can.ahead
-            and self.can.batch
-            and self.problem.takes_matrix
-            and self.problem.stateless
-            and self.goal is None
-            and self.study.budget.seconds is None
-        )
+        ahead = self.can.ahead and self.can.batch and self.goal is None and self.study.budget.seconds is None
         return self.study.batch * max(1, LOOKAHEAD // self.study.batch) if ahead else self.study.batch
 
     def to_the_end(self) -> Outcome:
@@ -283,12 +272,7 @@ class _Loop:
             charge(4, _wall() - w, _cpu() - c)
             if self.goal is not None and recorder.best <= self.goal:
                 return Outcome("done", evaluate.done, "target reached")
-            now = _wall()
-            if now >= self.next_tick:
-                self.next_tick = now + TICK_NS
-                recorder.beat(evaluate.done)
-                if self.tick is not None:
-                    self.tick(evaluate.done)
+            evaluate.beat()
         return Outcome("done", evaluate.done)
 
     def _checked(self, suggested: Any, n: int) -> tuple[Array, list[list[Any]]]:
