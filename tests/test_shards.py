@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import uuid
 from pathlib import Path
 
@@ -145,6 +148,36 @@ def test_what_is_being_written_is_not_compacted():
     oa.Experiment("RandomSearch", watched, 2).run("s", workers=0)
     assert [reason for _, reason in left] == ["its process is running"] * 2
     assert compact(Store("s")).journals == 1
+
+
+def test_points_can_be_read_while_their_journal_is_compacted():
+    oa.Experiment("RandomSearch", "functions/sphere/d2", 5, seed=ROOT).run("s", workers=0)
+    before = oa.open("s")
+    study = before.studies["study"][0]
+    compact(Store("s"))
+    assert before.points(study) == oa.open("s").points(study)
+
+
+def test_a_journal_that_has_only_just_begun_is_left_alone():
+    oa.Experiment("RandomSearch", "functions/sphere/d2", 5, seed=ROOT).run("s", workers=0)
+    path = Path("s/journal/host-1-0000.jsonl")
+    path.touch()
+    assert [name for name, _ in compact(Store("s")).left] == [path.name]
+    os.utime(path, (0, 0))
+    assert compact(Store("s")).journals == 1
+    assert not path.exists()
+
+
+def test_two_compactions_at_once_do_not_disturb_each_other():
+    fill_simple = oa.Experiment("RandomSearch", "functions/sphere/d2", 200, trials=40, seed=ROOT)
+    whole = fill_simple.run("s", workers=0)
+    code = "import sys; from optarena.cli import main; sys.exit(main(['compact', 's']))"
+    both = [subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) for _ in range(3)]
+    for process in both:
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+    assert len(list(Path("s/shards").glob("*.parquet"))) == 1
+    np.testing.assert_array_equal(oa.open("s").traces().values, whole.traces().values)
 
 
 def test_contradictions_are_left_where_they_can_be_seen():

@@ -54,7 +54,7 @@ def replay(store: str | Path, study: str) -> Verdict:
     assert recorded is not None
     # what had to be killed is not tried again, but answered as it was; its point is left out, to be written anew
     killed = [row for row in recorded.rows if any(status in KILLED for status, _ in row.f.values())]
-    answered = Past(rows=[msgspec.structs.replace(row, x=[]) for row in killed])
+    answered = Past(rows=[msgspec.structs.replace(row, x=[]) for row in killed], answers_only=True)
     with tempfile.TemporaryDirectory(prefix="optarena-replay-") as directory:
         place = Store(Path(directory) / "store")
         place.create()
@@ -127,8 +127,10 @@ def _difference(names: list[str], old: Any, new: Any) -> str:
         return f"ended as {new.status} {new.message}, recorded was {old.status}"
     if not np.array_equal(old.y, new.y, equal_nan=True):
         return f"gave {new.y}, recorded was {old.y}"
-    if not np.array_equal(old.violations, new.violations, equal_nan=True):
-        return f"gave violations {new.violations}, recorded was {old.violations}"
+    for what in ("violations", "metrics"):
+        was, now = getattr(old, what), getattr(new, what)
+        if not np.array_equal(was, now, equal_nan=True):
+            return f"gave {what} {now}, recorded was {was}"
     return ""
 
 

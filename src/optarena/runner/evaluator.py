@@ -50,9 +50,12 @@ class Evaluator:
         self._as_matrix = problem.takes_matrix and not singly
         self._noise = noise_key(study) if problem.noisy else 0
         self._known = past.by_evaluation() if past is not None else {}
-        self._last = max(self._known, default=0)
-        self._trusted = problem.stateless and study.record == "all"
-        recorder.free = self._last > 0
+        answers_only = past is not None and past.answers_only
+        self._last = past.last if past is not None else 0
+        # where nothing can depend on what was evaluated before, recorded values are as good as evaluating again
+        self._trusted = answers_only or (problem.stateless and study.record == "all")
+        self._free = self._last > 0 and not answers_only
+        recorder.free = self._free
 
     def beat(self) -> None:
         """Between evaluations, about ten times a second: tell how far we are, and let the recorder do what is due."""
@@ -72,7 +75,7 @@ class Evaluator:
         """Values (n, m) in their own senses and violations (n, k); each row is recorded before this returns."""
         if self.done < self._last:
             answer = self._again(X, rows)
-            self.recorder.free = self.done < self._last
+            self.recorder.free = self._free and self.done < self._last
             return answer
         if self._as_matrix:
             first, n = self.done + 1, len(X)
@@ -87,6 +90,8 @@ class Evaluator:
             self.recorder.charge(2, _wall() - w, _cpu() - c)
             self.recorder.matrix(first, rows, values)
             self.done += n
+            if values.shape[1] > 1:
+                values[np.isnan(values).any(axis=1)] = np.nan  # a failed evaluation has no part that counts
             return values, np.empty((n, 0))
         return self._afresh(X, rows)
 
@@ -144,7 +149,9 @@ class Evaluator:
         for i, row in enumerate(rows):
             known = self._known.get(self.done + 1)
             if self.done >= self._last or (known is None and self._trusted):
+                self.recorder.free = False  # this one is new, or was lost
                 values[i : i + 1], violations[i : i + 1] = self._afresh(X[i : i + 1], [row])
+                self.recorder.free = self._free
                 continue
             y, v = self._recorded(known, X[i : i + 1], row)
             if y is not None:
@@ -172,7 +179,8 @@ class Evaluator:
             if status != known.status:
                 raise Diverged(k, f"ended as {status}, recorded was {known.status}")
             if evaluation is not None:
-                known.check_values(k, list(evaluation.values))
+                metrics = [evaluation.metrics[name] for name in self.problem.metrics]
+                known.check_values(k, list(evaluation.values), list(evaluation.violations), metrics)
         return (
             (None, [])
             if evaluation is None or status != "ok"

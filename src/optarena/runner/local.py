@@ -6,17 +6,15 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
-
-import polars as pl
 
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.runner.environment import environment
 from optarena.runner.loop import Outcome, run_study
-from optarena.runner.past import Past, from_columns
+from optarena.runner.past import from_columns
 from optarena.runner.supervisor import Supervisor
 from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
@@ -69,17 +67,18 @@ def run(
         reasons = "; ".join(f"{r.optimizer} on {r.problem} {r.reason}" for r in plan.refused[:3])
         raise OptarenaError(f"no pairing of these optimizers and problems can work ({reasons})")
     place.create()
-    before = open_store(place.path)
-    _refuse_drift(plan, before)
-    todo = list(_todo(plan, before, retry))
-    this = place.begin_run(plan, [study.id for study in todo])
+    with place.lock("run"):
+        before = open_store(place.path)
+        _refuse_drift(plan, before)
+        todo = list(_todo(plan, before, retry))
+        this = place.begin_run(plan, [study.id for study in todo])
     try:
         progress.begin(plan, todo, len(plan.studies) - len(todo), workers)
+        heart = _Heart(place, this)
         if workers:
-            heart = _Heart(place, this)
             Supervisor(place, plan, experiment, progress, heart).run(todo, before._columns, workers)
         else:
-            _here(place, plan, todo, before, progress)
+            _here(place, plan, todo, before, progress, heart)
     finally:
         place.end_run(this)
 
@@ -111,16 +110,17 @@ def _workers(plan: Plan, wanted: int | None) -> int:
     return min(wanted, max(1, len(plan.studies)))
 
 
-def _here(place: Store, plan: Plan, todo: list[Study], before: Results, progress: Progress) -> None:
+def _here(
+    place: Store, plan: Plan, todo: list[Study], before: Results, progress: Progress, heart: Callable[[], None]
+) -> None:
     """In this process: study by study."""
     if not todo:
         return
-    known = set(before.studies.filter(pl.col("status") != "missing")["study"])
     with contextlib.closing(Journal(place.journals, environment())) as journal:
         for study in todo:
-            past: Past | None = from_columns(before._columns, study.id) if study.id in known else None
 
             def tick(evaluations: int, study: Study = study) -> None:
+                heart()
                 progress.tick(study, evaluations)
 
             outcome = run_study(
@@ -129,7 +129,7 @@ def _here(place: Store, plan: Plan, todo: list[Study], before: Results, progress
                 plan.classes[study.optimizer.label],
                 journal,
                 source=plan.sources.get(study.optimizer.label),
-                past=past,
+                past=from_columns(before._columns, study.id),
                 tick=tick,
             )
             progress.ended(study, outcome)

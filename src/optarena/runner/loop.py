@@ -24,7 +24,7 @@ from optarena.optimizer import Optimizer
 from optarena.problem import Problem
 from optarena.runner.cell import CLOSE, OBSERVE, SETUP, SUGGEST, Cell, NoCell
 from optarena.runner.evaluator import Evaluator
-from optarena.runner.past import Diverged, Past
+from optarena.runner.past import NOT_REPEATABLE, Diverged, Past
 from optarena.runner.recorder import Recorder
 from optarena.space import Array
 from optarena.store.journal import Journal, problem_card
@@ -73,7 +73,7 @@ def run_study(
     except Diverged as difference:
         extended = past.remainder is not None and difference.evaluation > past.remainder // study.batch * study.batch
         if past.cause == "diverged" and not extended:
-            outcome = Outcome("failed", 0, f"not repeatable: {difference}")
+            outcome = Outcome("failed", 0, f"{NOT_REPEATABLE}: {difference}")
             start = begin(study, problem, optimizer_class, journal, source, past)
             journal.end(End(start.s, outcome.status, 0, time.time(), [0] * 6, outcome.reason))
             return outcome

@@ -11,9 +11,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from optarena._json import numbers
+from optarena._json import Number, numbers
 from optarena.store.reading import ROW_STATUSES, Columns
 from optarena.store.records import Rows
+
+NOT_REPEATABLE = "not repeatable"
 
 
 class Diverged(Exception):
@@ -30,10 +32,35 @@ class Past(msgspec.Struct):
     attempt: int = 0
     cause: str = ""
     rows: list[Rows] = []
+    counted: int = 0
+    """How many evaluations were made, where only improvements are kept."""
     spent: int = 0
     """Nanoseconds that the recorded part was charged."""
     remainder: int | None = None
     """Where the study once ended within a batch, if it did: beyond it a larger budget asks for other batches."""
+    answers_only: bool = False
+    """The rows are failures to be answered as they were; all others are evaluated as if nothing were recorded."""
+
+    @property
+    def last(self) -> int:
+        """The number of the last evaluation that is known to have been made."""
+        return max([self.counted, *(line.k + len(line.y) - 1 for line in self.rows)])
+
+    def extended(self, more: Past | None) -> Past:
+        """With what another process added: more rows of the same attempt, or a later attempt."""
+        if more is None or more.attempt < self.attempt:
+            return self
+        if more.attempt > self.attempt:
+            return more
+        known = self.by_evaluation()
+        return Past(
+            attempt=self.attempt,
+            cause=self.cause or more.cause,
+            rows=[*self.rows, *(line for line in more.rows if line.k not in known)],
+            counted=max(self.counted, more.counted),
+            spent=self.spent + more.spent,
+            remainder=self.remainder,
+        )
 
     def by_evaluation(self) -> dict[int, Row]:
         out = {}
@@ -45,9 +72,14 @@ class Past(msgspec.Struct):
                     [np.nan if v is None else float(v) for v in y],
                     status,
                     message,
-                    [float(v) for v in line.v[i] if v is not None] if line.v else [],
+                    _floats(line.v[i]) if line.v else [],
+                    _floats(line.m[i]) if line.m else [],
                 )
         return out
+
+
+def _floats(row: list[Number]) -> list[float]:
+    return [np.nan if value is None else float(value) for value in row]
 
 
 class Row(msgspec.Struct):
@@ -58,15 +90,17 @@ class Row(msgspec.Struct):
     status: str
     message: str
     violations: list[float]
+    metrics: list[float]
 
     def check_point(self, k: int, x: list[Any]) -> None:
         """The recorded point must be the one suggested now (a killed worker's row has none)."""
         if self.x and self.x != x:
             raise Diverged(k, f"suggested {_short(x)}, recorded was {_short(self.x)}")
 
-    def check_values(self, k: int, y: list[float]) -> None:
-        if not np.array_equal(self.y, y, equal_nan=True):
-            raise Diverged(k, f"gave {_short(y)}, recorded was {_short(self.y)}")
+    def check_values(self, k: int, y: list[float], violations: list[float], metrics: list[float]) -> None:
+        for now, was in ((y, self.y), (violations, self.violations), (metrics, self.metrics)):
+            if not np.array_equal(was, now, equal_nan=True):
+                raise Diverged(k, f"gave {_short(now)}, recorded was {_short(was)}")
 
 
 def _short(value: Any) -> str:
@@ -76,14 +110,9 @@ def _short(value: Any) -> str:
 
 def from_columns(columns: Columns, study: str) -> Past | None:
     """What a store has of a study: its newest attempt."""
-    mine = [i for i, attempt in enumerate(columns.attempts) if attempt.start.study == study]
-    if not mine:
+    owner = columns.newest().get(study)
+    if owner is None:
         return None
-    owner = max(mine, key=lambda i: columns.attempts[i].start.attempt)
-    return _from_attempt(columns, owner)
-
-
-def _from_attempt(columns: Columns, owner: int) -> Past:
     attempt = columns.attempts[owner]
     card, start = attempt.card, attempt.start
     low, high = np.searchsorted(columns.owner, [owner, owner + 1])
@@ -102,13 +131,18 @@ def _from_attempt(columns: Columns, owner: int) -> Past:
             line.f = {0: (status, columns.messages.get(row, ""))}
         if card.constraints:
             line.v = [numbers(columns.violations[row, : card.constraints].tolist())]
+        if card.metrics:
+            line.m = [numbers(columns.metrics[row, : len(card.metrics)].tolist())]
         lines.append(line)
+    if any(end.reason.startswith(NOT_REPEATABLE) for end in attempt.ends):
+        return Past(attempt=start.attempt + 1, cause="retried")
     ended = [end.evaluations for end in attempt.ends if end.status == "done"]
     within = [n for n in ended if n % start.batch]
     return Past(
         attempt=start.attempt,
         cause=start.cause,
         rows=lines,
+        counted=attempt.counted if start.record != "all" else 0,
         spent=round(columns.costs[low:high, ::2].sum() * 1e9),
         remainder=max(within, default=None),
     )

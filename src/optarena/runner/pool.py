@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from optarena.runner.worker import Answer, Task, environment_for_workers
 POLL_SECONDS = 0.05
 WATCH_SECONDS = 0.2
 STOPPED_SECONDS = 2.0
+START_SECONDS = 120.0
 GRACE_SECONDS = 5.0
 AHEAD = 2
 STILLBORN = 3
@@ -50,9 +51,10 @@ class Death(msgspec.Struct):
     phase: int
     evaluation: int
     rows: int
-    pid: int
+    journal: str
     ours: str = ""
-    """'timed out', 'memory' or 'study' when we killed it, else empty."""
+    """'timed out', 'memory', 'study' or 'stopped' when we killed it for that, 'overtaken' when it had gone on before we
+    could; else empty."""
     fault: bool = False
     text: str = ""
 
@@ -60,12 +62,14 @@ class Death(msgspec.Struct):
 class _Worker:
     """One worker process as its supervisor sees it."""
 
-    def __init__(self, number: int, store: Path, directory: Path) -> None:
+    def __init__(self, number: int, store: Path) -> None:
         self.number = number
-        path = directory / f"{number}.cell"
+        handle, name = tempfile.mkstemp(prefix="optarena-")  # the worker removes it when it has mapped it
+        os.close(handle)
+        path = self.path = Path(name)
         self.cell = Cell(path, create=True)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "optarena.runner.worker", str(store), str(path)],
+            [sys.executable, "-m", "optarena.runner.worker", str(store), str(path), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -76,24 +80,37 @@ class _Worker:
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         self.tasks: deque[Task] = deque()
-        self.began: dict[int, float] = {}
+        self.journal = ""
         self.ours = ""
         self.last = False
+        self.begun = False
+        self.started = time.monotonic()
+        self.retired_at: float | None = None
         self.stopped_since: float | None = None
+        self.decided: tuple[int, int] | None = None
         self.tail = b""
         self._partial = b""
+        self.outbox = b""
         self.stdin = self.process.stdin.fileno()
         self.stdout = self.process.stdout.fileno()
         self.stderr = self.process.stderr.fileno()
-        for fd in (self.stdout, self.stderr):
+        for fd in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(fd, False)
 
     def give(self, task: Task) -> None:
         self.tasks.append(task)
-        data = _encode(task) + b"\n"
-        with contextlib.suppress(BrokenPipeError):  # its death will be noticed
-            while data:
-                data = data[os.write(self.stdin, data) :]
+        self.outbox += _encode(task) + b"\n"
+        self.send()
+
+    def send(self) -> None:
+        """As much of the outbox as the pipe takes; a worker that reads nothing never holds us up."""
+        try:
+            while self.outbox:
+                self.outbox = self.outbox[os.write(self.stdin, self.outbox[: 1 << 16]) :]
+        except BlockingIOError:
+            pass
+        except OSError:  # its death will be noticed
+            self.outbox = b""
 
     def answers(self) -> list[Answer]:
         data = _read(self.stdout)
@@ -116,6 +133,7 @@ class _Worker:
             with contextlib.suppress(OSError):
                 stream.close()  # type: ignore[union-attr]
         self.cell.close()
+        self.path.unlink(missing_ok=True)
 
 
 def _read(fd: int) -> bytes:
@@ -137,7 +155,6 @@ class Pool:
         self.limits = limits
         self.handler = handler
         self.wanted = workers
-        self._directory = Path(tempfile.mkdtemp(prefix="optarena-"))
         self._workers: dict[int, _Worker] = {}
         self._selector = selectors.DefaultSelector()
         self._number = 0
@@ -148,13 +165,18 @@ class Pool:
         )
         self._next_watch = 0.0
         self._stillborn = 0
+        self._began: dict[int, float] = {}
         self.alone: Callable[[Task], bool] = lambda task: False  # noqa: ARG005
 
-    def run(self, tasks: Iterable[Task], beat: Callable[[], None]) -> None:
+    def run(self, tasks: Iterator[Task], beat: Callable[[], None]) -> None:
         """Run all tasks; `beat` is called between polls. An exception (an interrupt, say) ends every worker first."""
-        todo = deque(tasks)
+        todo: deque[Task] = deque()
         try:
-            while todo or any(worker.tasks for worker in self._workers.values()):
+            while True:
+                # a task is made when it is about to be given: its past may be large
+                todo.extend(islice(tasks, max(0, self.wanted * AHEAD - len(todo))))
+                if not todo and not any(worker.tasks for worker in self._workers.values()):
+                    break
                 self._fill(todo)
                 self._listen(todo)
                 beat()
@@ -168,7 +190,6 @@ class Pool:
                 worker.process.wait()
                 self._forget(worker)
             self._selector.close()
-            shutil.rmtree(self._directory, ignore_errors=True)
 
     # ---- giving work -----------------------------------------------------------------------------------------------
 
@@ -193,11 +214,12 @@ class Pool:
     def _retire(self, worker: _Worker) -> None:
         """End a worker's input: it closes its journal and goes; a fresh one takes its place."""
         worker.ours = worker.ours or "retired"
+        worker.retired_at = time.monotonic()
         worker.process.stdin.close()  # type: ignore[union-attr]
 
     def _start(self) -> _Worker:
         self._number += 1
-        worker = _Worker(self._number, self.store, self._directory)
+        worker = _Worker(self._number, self.store)
         self._workers[worker.number] = worker
         for fd in (worker.stdout, worker.stderr):
             self._selector.register(fd, selectors.EVENT_READ, worker)
@@ -216,13 +238,18 @@ class Pool:
         for key, _ in self._selector.select(POLL_SECONDS):
             worker: _Worker = key.data
             if key.fd == worker.stderr:
-                worker.read_errors()
+                if not worker.read_errors():
+                    self._deafen(key.fd)
             else:
                 self._take(worker)
         for worker in list(self._workers.values()):
+            if worker.outbox and not worker.ours:
+                worker.send()
             if worker.process.poll() is not None:
-                while worker.read_errors():
-                    pass
+                worker.kill(worker.ours)  # its children, if it left any
+                for _ in range(64):
+                    if not worker.read_errors():
+                        break
                 self._take(worker)
                 self._bury(worker, todo)
         if time.monotonic() >= self._next_watch:
@@ -230,72 +257,86 @@ class Pool:
             for worker in self._workers.values():
                 self._watch(worker)
 
+    def _deafen(self, fd: int) -> None:
+        """Stop listening to a pipe that its other end has closed."""
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(fd)
+
     def _take(self, worker: _Worker) -> None:
         for answer in worker.answers():
             task = worker.tasks[0]
             if answer.what == "begun":
-                worker.began[task.serial] = time.monotonic()
+                worker.journal, worker.begun, self._stillborn = answer.journal, True, 0
+                self._began.setdefault(task.serial, time.monotonic())
                 self.handler.begun(task)
             elif answer.what == "ended":
                 worker.tasks.popleft()
-                worker.began.pop(task.serial, None)
+                self._began.pop(task.serial, None)
                 self.handler.ended(task, answer)
             else:
                 raise WorkError(answer.reason)
 
     def _watch(self, worker: _Worker) -> None:
-        """Deadlines, memory, a worker that was stopped, and how far it is."""
+        """A worker that was stopped or does not go, memory, deadlines, and how far it is."""
+        now = time.monotonic()
+        if worker.retired_at is not None and now - worker.retired_at > GRACE_SECONDS:
+            worker.kill("retired")  # a thread that somebody left behind keeps it
         if not worker.tasks or worker.ours:
             return
-        task, view = worker.tasks[0], worker.cell.view
-        if view[cells.SERIAL] != task.serial:
-            return
-        self.handler.progressed(task, view[cells.DONE])
-        phase, elapsed = view[cells.PHASE], (time.monotonic_ns() - view[cells.SINCE]) * 1e-9
-        began = worker.began.get(task.serial)
-        if self.limits.evaluation is not None and phase == cells.EVALUATE and elapsed > self.limits.evaluation:
-            worker.kill("timed out")
-        elif self.limits.study is not None and began is not None and time.monotonic() - began > self.limits.study:
-            worker.kill("study")
-        elif resident_bytes(worker.process.pid) > self._memory:
-            worker.kill("memory")
-        elif state(worker.process.pid) == "T":
-            now = time.monotonic()
+        if state(worker.process.pid) == "T":  # a stopped clock says nothing of an evaluation
             worker.stopped_since = worker.stopped_since or now
             if now - worker.stopped_since > STOPPED_SECONDS:
                 worker.kill("stopped")
-        else:
-            worker.stopped_since = None
+            return
+        worker.stopped_since = None
+        if resident_bytes(worker.process.pid) > self._memory:
+            worker.kill("memory")
+            return
+        task, view = worker.tasks[0], worker.cell.view
+        if view[cells.SERIAL] != task.serial:
+            if not worker.begun and now - worker.started > START_SECONDS:
+                worker.kill("stopped")
+            return
+        self.handler.progressed(task, view[cells.DONE])
+        began = self._began.get(task.serial)
+        phase, evaluation, since = view[cells.PHASE], view[cells.EVALUATION], view[cells.SINCE]
+        elapsed = (time.monotonic_ns() - since) * 1e-9
+        if self.limits.study is not None and began is not None and now - began > self.limits.study:
+            worker.kill("study")
+        elif self.limits.evaluation is not None and phase == cells.EVALUATE and elapsed > self.limits.evaluation:
+            worker.decided = (evaluation, since)
+            worker.kill("timed out")
 
     def _bury(self, worker: _Worker, todo: deque[Task]) -> None:
         """A worker has ended: hand on what it was doing, and give the rest of its tasks back."""
-        worker.kill(worker.ours)  # its children, if it left any
         code = worker.process.returncode
         tasks = list(worker.tasks)
         view = worker.cell.view
         if tasks:
             current = tasks[0]
             if view[cells.SERIAL] == current.serial and worker.ours != "retired":
+                # between the decision and the kill it may have gone on: then that evaluation was not late after all
+                overtaken = worker.decided not in (None, (view[cells.EVALUATION], view[cells.SINCE]))
                 again = self.handler.died(
                     Death(
                         task=current,
                         phase=view[cells.PHASE],
                         evaluation=view[cells.EVALUATION],
                         rows=max(1, view[cells.ROWS]),
-                        ours=worker.ours,
-                        pid=worker.process.pid,
+                        journal=worker.journal,
+                        ours="overtaken" if overtaken or _left(worker) else worker.ours,
                         fault=code >= 0 or -code in FAULTS,
                         text=_how(code, worker.tail),
                     )
                 )
                 tasks = tasks[1:] if again is None else [again, *tasks[1:]]
-            elif code != 0 and not worker.ours:
+            elif not worker.begun and not worker.ours and code >= 0:
                 self._never_began(worker)
         todo.extendleft(reversed(tasks))
         self._forget(worker)
 
     def _never_began(self, worker: _Worker) -> None:
-        """A worker that dies before its first task is not the task's fault; twice without any success is everyone's."""
+        """A worker that ends by itself before its first task is not the task's fault; again and again, everyone's."""
         self._stillborn += 1
         if self._stillborn > STILLBORN:
             raise WorkError(f"workers do not start: {worker.tail.decode(errors='replace').strip()[-500:]}")
@@ -323,6 +364,11 @@ class Pool:
                 worker.read_errors()
                 _read(worker.stdout)
                 time.sleep(0.005)
+
+
+def _left(worker: _Worker) -> bool:
+    """Whether a worker that we killed for its evaluation had left that evaluation."""
+    return worker.ours == "timed out" and worker.cell.view[cells.PHASE] != cells.EVALUATE
 
 
 def _how(code: int, tail: bytes) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from optarena._process import host
 from optarena.experiment import Experiment, Plan, Study
+from optarena.problem import Problem
 from optarena.runner.cell import EVALUATE, PHASES
 from optarena.runner.environment import environment
 from optarena.runner.loop import Outcome, begin
@@ -42,13 +42,11 @@ class Supervisor:
         self._deaths: dict[str, tuple[tuple[int, int, bool], int]] = {}
         self._starts: dict[tuple[str, int], Start] = {}
         self._columns = Columns()
-        self._begun: set[str] = set()
         self._pasts: Mapping[str, Past] | None = None
 
     def run(self, todo: list[Study], columns: Columns, workers: int, pasts: Mapping[str, Past] | None = None) -> None:
         """Run studies from what the columns have of them, or from the pasts that are given instead."""
         self._columns, self._pasts = columns, pasts
-        self._begun = {attempt.start.study for attempt in columns.attempts}
         pool = Pool(self.store.path, workers, self.limits, self)
         pool.alone = self._alone
         try:
@@ -59,10 +57,7 @@ class Supervisor:
 
     def _tasks(self, todo: list[Study]) -> Iterator[Task]:
         for serial, study in enumerate(todo, start=1):
-            if self._pasts is not None:
-                past = self._pasts.get(study.id)
-            else:
-                past = from_columns(self._columns, study.id) if study.id in self._begun else None
+            past = self._pasts.get(study.id) if self._pasts is not None else from_columns(self._columns, study.id)
             yield Task(
                 serial=serial,
                 study=study,
@@ -75,8 +70,11 @@ class Supervisor:
             )
 
     def _alone(self, task: Task) -> bool:
+        problem = self.plan.problems[task.study.problem]
+        # what is stateful and cannot be reset must begin afresh, whichever worker it meets
+        stateful = not problem.stateless and type(problem).reset is Problem.reset
         own = self.plan.classes[task.study.optimizer.label].capabilities.own_process
-        return own or self.plan.problems[task.study.problem].own_process
+        return own or problem.own_process or stateful
 
     # ---- what the pool tells -----------------------------------------------------------------------------------------
 
@@ -92,24 +90,24 @@ class Supervisor:
     def died(self, death: Death) -> Task | None:
         """What to do about a dead worker's study: a task that goes on from what was recorded, or None at its end."""
         task = death.task
-        before = len(task.past.rows) if task.past is not None else 0
-        task.past = self._recorded(task, death.pid)
+        before = _rows(task.past)
+        task.past = self._recorded(task, death.journal)
+        done = task.past.last
         evaluating = death.phase == EVALUATE
         where = PHASES[death.phase]
         if death.ours == "study":
-            done = max((row.k + len(row.y) - 1 for row in task.past.rows), default=0)
             return self._end(task, "timed out", done, f"more than {self.limits.study:g} s")
         if death.ours == "timed out":
             return self._failed_row(task, death, "timed out", f"more than {self.limits.evaluation:g} s")
         if death.ours == "memory":
             if not evaluating:
-                return self._end(task, "failed", before, f"{where}: more memory than a worker may hold")
+                return self._end(task, "failed", done, f"{where}: more memory than a worker may hold")
             if death.rows > 1:
                 return _singly(task)
             return self._failed_row(task, death, "crashed", "more memory than a worker may hold")
-        if death.ours == "stopped":
+        if death.ours in ("stopped", "overtaken"):
             return task
-        return self._judge(task, death, where, evaluating, progress=len(task.past.rows) > before)
+        return self._judge(task, death, where, evaluating, progress=_rows(task.past) > before)
 
     def _judge(self, task: Task, death: Death, where: str, evaluating: bool, progress: bool) -> Task | None:
         """A death that was not ours."""
@@ -127,26 +125,19 @@ class Supervisor:
             return task
         if evaluating:
             return self._failed_row(task, death, "crashed", death.text)
-        done = max((row.k + len(row.y) - 1 for row in task.past.rows), default=0) if task.past else 0
+        done = task.past.last if task.past is not None else 0
         return self._end(task, "failed", done, f"its process died in {where}: {death.text}")
 
     # ---- writing for the dead ----------------------------------------------------------------------------------------
 
-    def _recorded(self, task: Task, pid: int) -> Past:
+    def _recorded(self, task: Task, journal: str) -> Past:
         """The task's past and what its dead worker added to it, read from that worker's own journal."""
         past = task.past or Past()
-        columns = read_columns(self.store.journals.glob(f"*-{pid}-*.jsonl"))
-        columns_of_host = [header for header in columns.headers if header.host == host()]
-        added = from_columns(columns, task.study.id) if columns_of_host else None
-        if added is None:
+        if not journal:
             return past
-        if added.attempt > past.attempt:
-            return added
-        known = {row.k + i for row in past.rows for i in range(len(row.y))}
-        past.rows = past.rows + [row for row in added.rows if row.k not in known]
-        past.spent += added.spent
-        past.cause = added.cause or past.cause
-        return past
+        path = self.store.journals / journal
+        columns = read_columns([path] if path.exists() else [], lambda: self.store.shards.glob("*.parquet"))
+        return past.extended(from_columns(columns, task.study.id))
 
     def _start(self, task: Task) -> Start:
         """The study's start in the supervisor's own journal."""
@@ -167,9 +158,14 @@ class Supervisor:
 
     def _failed_row(self, task: Task, death: Death, status: str, message: str) -> Task:
         """Record that an evaluation gave nothing; the study goes on after it."""
+        assert task.past is not None
+        if death.evaluation in task.past.by_evaluation():
+            # it was evaluated before and is late, or deadly, only now: it does not repeat
+            self._deaths.pop(task.study.id, None)
+            task.past = Past(attempt=task.past.attempt + 1, cause="diverged", rows=[], spent=0)
+            return task
         start = self._start(task)
         assert self._journal is not None
-        assert task.past is not None
         nothing: list[Any] = [None] * len(self.plan.problems[task.study.problem].objectives)
         row = Rows(start.s, death.evaluation, [], [nothing], [0] * 6, {0: (status, message)})
         self._journal.write(row)
@@ -185,6 +181,10 @@ class Supervisor:
         self._journal.end(End(start.s, status, evaluations, time.time(), [0] * 6, reason))
         self.progress.ended(task.study, Outcome(status, evaluations, reason))
         return None
+
+
+def _rows(past: Past | None) -> int:
+    return len(past.rows) if past is not None else 0
 
 
 def _singly(task: Task) -> Task:

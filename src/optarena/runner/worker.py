@@ -1,8 +1,8 @@
-"""The worker program: `python -m optarena.runner.worker STORE CELL`.
+"""The worker program: `python -m optarena.runner.worker STORE CELL SUPERVISOR`.
 
 It takes JSON lines on its standard input, a task each, and answers with JSON lines on the standard output that it was
-started with. What a problem prints goes nowhere: file descriptor 1 is turned away before anybody's code is loaded. It
-stays warm from one study to the next, and ends with its input or with its supervisor.
+started with. Both are moved out of the way before anybody's code is loaded: what a problem prints goes nowhere, and it
+finds no input. It stays warm from one study to the next, and ends with its input or with its supervisor.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class Answer(msgspec.Struct, omit_defaults=True):
     status: str = ""
     evaluations: int = 0
     reason: str = ""
+    journal: str = ""
 
 
 def environment_for_workers() -> dict[str, str]:
@@ -65,12 +66,13 @@ def environment_for_workers() -> dict[str, str]:
 
 def main() -> None:
     """Take tasks until the input ends."""
-    answers = os.dup(1)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    tasks, answers = os.dup(0), os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
     os.close(nowhere)
     faulthandler.enable()
-    _die_with_supervisor()
+    _die_with(int(sys.argv[3]))
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGINT, _interrupt)
     with contextlib.suppress(OSError):  # the kernel should take a worker, not its supervisor, when memory runs out
@@ -82,10 +84,10 @@ def main() -> None:
         os.write(answers, encode(message) + b"\n")
 
     with contextlib.suppress(KeyboardInterrupt):
-        _work(store, cell, answer)
+        _work(store, cell, tasks, answer)
 
 
-def _work(store: Path, cell_path: Path, answer: Any) -> None:
+def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
     from optarena.errors import WorkError
     from optarena.optimizer import get_optimizer
     from optarena.problem import Problem, build
@@ -96,6 +98,7 @@ def _work(store: Path, cell_path: Path, answer: Any) -> None:
     from optarena.store.journal import Journal
 
     cell = Cell(cell_path)
+    cell_path.unlink(missing_ok=True)  # both sides have it now, and nobody else needs it
     problems: dict[tuple[str, str | None], Problem] = {}
     journal: Journal | None = None
 
@@ -104,12 +107,12 @@ def _work(store: Path, cell_path: Path, answer: Any) -> None:
             journal.sync()
 
     try:
-        for task in _tasks(sync):
-            cell.view[SERIAL], cell.view[DONE] = task.serial, 0
-            answer(Answer(task.serial, "begun"))
-            _limit_memory(task.memory)
+        for task in _tasks(tasks, sync):
             if journal is None:
                 journal = Journal(Store(store).journals, environment())
+            cell.view[SERIAL], cell.view[DONE] = task.serial, 0
+            answer(Answer(task.serial, "begun", journal=journal.path.name))
+            _limit_memory(task.memory)
             base = Path(task.base) if task.base is not None else None
             key = (task.problem, task.base)
             if key not in problems:
@@ -142,16 +145,16 @@ def _work(store: Path, cell_path: Path, answer: Any) -> None:
             journal.close()
 
 
-def _tasks(before_waiting: Callable[[], None]) -> Iterator[Task]:
+def _tasks(fd: int, before_waiting: Callable[[], None]) -> Iterator[Task]:
     """The tasks as they come."""
     decode = msgspec.json.Decoder(Task).decode
     pending = b""
     while True:
         *lines, pending = pending.split(b"\n")
         yield from map(decode, lines)
-        if not select.select([0], [], [], 0)[0]:
+        if not select.select([fd], [], [], 0)[0]:
             before_waiting()
-        block = os.read(0, 1 << 20)
+        block = os.read(fd, 1 << 20)
         if not block:
             return
         pending += block
@@ -170,13 +173,13 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _die_with_supervisor() -> None:
+def _die_with(supervisor: int) -> None:
     """On Linux the kernel kills us when our supervisor dies; elsewhere we end with our input, after a study."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        if os.getppid() == 1:
+        if os.getppid() != supervisor:  # it died before we asked
             raise SystemExit(1)
 
 

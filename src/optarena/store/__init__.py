@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,16 @@ class Store:
         except OSError as error:
             raise OptarenaError(f"cannot write to {self.path}: {error.strerror}") from error
 
+    @contextlib.contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        """Only one process at a time does what goes by this name in this store; the lock ends with its holder."""
+        try:
+            with (self.path / f".{name}.lock").open("w") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                yield
+        except OSError as error:
+            raise OptarenaError(f"cannot write to {self.path}: {error.strerror}") from error
+
     def must_exist(self) -> None:
         if not self.exists:
             what = "is not a store" if self.path.exists() else "does not exist"
@@ -108,7 +119,10 @@ class Store:
         return uuid.UUID((same or runs)[-1].root) if runs else None
 
     def begin_run(self, plan: Plan, todo: Sequence[str]) -> RunFile:
-        """Say what is going to be done, before it is done; a live run that does some of the same is not disturbed."""
+        """Say what is going to be done, before it is done; a live run that does some of the same is not disturbed.
+
+        Call it under the lock "run", with a `todo` that was found under the same lock.
+        """
         run = RunFile(
             id=uuid.uuid4().hex[:12],
             root=str(plan.root),
@@ -122,18 +136,15 @@ class Store:
             pid=os.getpid(),
             born=born(os.getpid()),
         )
-        self._write_run(run)
         mine = set(run.todo)
         for other in self.runs():
-            # both write before they look, so of two that begin together the later one sees the earlier
-            earlier = (other.time, other.id) < (run.time, run.id)
-            if other.id != run.id and earlier and self.is_live(other) and not mine.isdisjoint(other.todo):
-                self._run_path(run).unlink()
-                shared = len(mine.intersection(other.todo))
+            shared = mine.intersection(other.todo)
+            if shared and self.is_live(other):
                 raise OptarenaError(
-                    f"store {self.path} is being run by process {other.pid} on {other.host}, with {shared} of these"
-                    " studies; wait for it, or end it"
+                    f"store {self.path} is being run by process {other.pid} on {other.host}, with {len(shared)} of"
+                    " these studies; wait for it, or end it"
                 )
+        self._write_run(run)
         return run
 
     def end_run(self, run: RunFile) -> None:
@@ -163,10 +174,11 @@ class Store:
         """Written beside and renamed, so never half there."""
         path = self._run_path(run)
         try:
-            with path.with_suffix(".tmp").open("wb") as file:
+            beside = path.with_suffix(".tmp")
+            with beside.open("wb") as file:
                 file.write(msgspec.json.encode(run))
                 file.flush()
                 os.fsync(file.fileno())
-            path.with_suffix(".tmp").rename(path)
+            beside.rename(path)
         except OSError as error:
             raise WorkError(f"cannot write to {path}: {error.strerror}") from error

@@ -81,7 +81,8 @@ class Journal:
                 written += os.write(self._fd, line[written:])
         except OSError as error:
             self._broken = True
-            os.ftruncate(self._fd, self._size)
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, self._size)
             raise WorkError(
                 f"cannot write to {self.path}: {error.strerror}. What was evaluated before is safe;"
                 " make room and give the same command again"

@@ -6,6 +6,7 @@ read again when somebody asks.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ from optarena.store.journal import read_lines
 from optarena.store.records import Close, Count, End, Header, ProblemCard, Rows, Start
 from optarena.traces import Bools, Floats, Ints
 
+MAX_OPEN = 200
 ROW_STATUSES = ("ok", "error", "nan", "timed out", "crashed")
 Codes: TypeAlias = npt.NDArray[np.uint8]
 
@@ -66,15 +68,19 @@ class Source(Protocol):
 
 
 class JournalSource:
-    """A journal: a row stands in a line, at a byte of the file."""
+    """A journal: a row stands in a line, at a byte of the file.
 
-    def __init__(self, path: Path) -> None:
+    Its file stays open where there are not too many, so that points can be read when it is compacted meanwhile.
+    """
+
+    def __init__(self, path: Path, keep_open: bool) -> None:
         self.path = path
+        self._file = path.open("rb") if keep_open else None
 
     def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:  # noqa: ARG002
         out: list[list[Any]] = []
-        with self.path.open("rb") as file:
-            at, points = -1, []
+        at, points = -1, []
+        with contextlib.nullcontext(self._file) if self._file is not None else self.path.open("rb") as file:
             for position, i in zip(positions.tolist(), inner.tolist(), strict=True):
                 if position != at:
                     file.seek(position)
@@ -133,6 +139,7 @@ class Columns(Block):
         self.sources: list[Source] = []
         self._blocks: list[Block] = []
         self._origin: Ints | None = None
+        self._newest: tuple[dict[str, int], list[Attempt]] | None = None
 
     @cached_property
     def costs(self) -> Floats:
@@ -140,6 +147,17 @@ class Columns(Block):
         parts = [block.load_costs() for block in self._blocks]
         whole = np.concatenate(parts) if parts else np.zeros((0, 6))
         return whole if self._origin is None else whole[self._origin]
+
+    def newest(self) -> dict[str, int]:
+        """Study -> its newest attempt."""
+        if self._newest is None or len(self._newest[1]) != len(self.attempts):
+            out: dict[str, int] = {}
+            for i, attempt in enumerate(self.attempts):
+                old = out.get(attempt.start.study)
+                if old is None or attempt.start.attempt > self.attempts[old].start.attempt:
+                    out[attempt.start.study] = i
+            self._newest = (out, self.attempts)
+        return self._newest[0]
 
     def points(self, rows: Ints) -> list[list[Any]]:
         """The parameters of rows that belong to one attempt."""
@@ -182,7 +200,8 @@ class Events:
                 attempt.open_in.append(header)
             elif isinstance(record, End):
                 attempt = out.attempts[here[record.s]]
-                attempt.ends.append(record)
+                if all((end.time, end.status) != (record.time, record.status) for end in attempt.ends):
+                    attempt.ends.append(record)
                 if header in attempt.open_in:
                     attempt.open_in.remove(header)
             elif isinstance(record, Close):
@@ -208,8 +227,10 @@ class Events:
 def read_columns(journals: Iterable[Path], shards: Callable[[], Iterable[Path]] = tuple) -> Columns:
     """Read journals and shards as one. Journals are read first: what is compacted meanwhile is then in a shard."""
     read = []
-    for path in journals:
+    paths = list(journals)
+    for path in paths:
         try:
+            source = JournalSource(path, keep_open=len(paths) <= MAX_OPEN)
             records = read_lines(path, decode_line)
         except FileNotFoundError:
             continue
@@ -218,7 +239,7 @@ def read_columns(journals: Iterable[Path], shards: Callable[[], Iterable[Path]] 
         header = records[0][1]
         if not isinstance(header, Header):
             raise OptarenaError(f"{path} line 1: a journal begins with its header")
-        read.append((header.time, path.name, path, records))
+        read.append((header.time, path.name, source, records))
     read.sort(key=lambda item: item[:2])
     columns = Columns()
     events = Events(columns)
@@ -227,12 +248,12 @@ def read_columns(journals: Iterable[Path], shards: Callable[[], Iterable[Path]] 
         from optarena.store.shards import read_shard
 
         blocks.append(read_shard(path, columns, events))
-    for _, _, path, records in read:
-        columns.sources.append(JournalSource(path))
+    for _, _, source, records in read:
+        columns.sources.append(source)
         try:
             here = events.journal(record for _, record in records)
         except KeyError as error:
-            raise OptarenaError(f"{path}: a line speaks of {error}, which no line before it began") from error
+            raise OptarenaError(f"{source.path}: a line speaks of {error}, which no line before it began") from error
         blocks.append(_journal_block(columns, here, records))
     _join(columns, blocks)
     return columns
@@ -337,7 +358,7 @@ def _join(columns: Columns, blocks: list[Block]) -> None:
         setattr(columns, name, getattr(columns, name)[order])
     owner, evaluation, counts = columns.owner, columns.evaluation, columns.counts_only
     same = np.zeros(len(order), dtype=bool)
-    same[1:] = (owner[1:] == owner[:-1]) & (evaluation[1:] == evaluation[:-1]) & ~counts[1:]
+    same[1:] = (owner[1:] == owner[:-1]) & (evaluation[1:] == evaluation[:-1]) & (counts[1:] == counts[:-1])
     drop = _reconcile(columns, same) if same.any() else same
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
@@ -365,7 +386,7 @@ def _reconcile(columns: Columns, same: Bools) -> Bools:
     drop = same.copy()
     group = np.cumsum(~same) - 1
     first = np.flatnonzero(~same)[group]
-    again = np.flatnonzero(same)
+    again = np.flatnonzero(same & ~columns.counts_only)
     for owner in np.unique(columns.owner[again]).tolist():
         later = again[columns.owner[again] == owner]
         kept = first[later]

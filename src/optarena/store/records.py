@@ -69,7 +69,7 @@ class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
     settings: dict[str, Any] = {}
     record: str = "all"
     cause: str = ""
-    """Why an attempt after the first began: diverged, or extended beyond a batch that was a remainder."""
+    """Why an attempt after the first began: diverged, extended beyond a batch that was a remainder, or retried."""
     versions: dict[str, str] = {}
     source: str | None = None
 

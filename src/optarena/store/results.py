@@ -71,11 +71,7 @@ class Results:
         self.runs = list(runs)
         self._columns = columns
         self._live_hosts = live_hosts
-        newest: dict[str, int] = {}
-        for i, attempt in enumerate(columns.attempts):
-            old = newest.get(attempt.start.study)
-            if old is None or attempt.start.attempt > columns.attempts[old].start.attempt:
-                newest[attempt.start.study] = i
+        newest = columns.newest()
         planned: dict[str, int] = {}
         for run in self.runs:
             for study in run.studies:
@@ -93,7 +89,13 @@ class Results:
         """A row a study: who, on what, how it ended, how much it spent, and the best it found."""
         rows = [self._facts(self._columns.attempts[i]) for i in self._attempts]
         frame = pl.DataFrame(rows, schema={key: kind for key, kind in SCHEMA.items() if key not in _REDUCED})
-        frame = frame.with_columns(**self._reductions()).select(list(SCHEMA))
+        frame = frame.with_columns(**self._reductions())
+        lost = pl.col("lost") > 0
+        told = pl.col("status").is_in(["done", "stopped early", "failed", "timed out"])
+        frame = frame.with_columns(
+            status=pl.when(lost & told).then(pl.lit("interrupted")).otherwise("status"),
+            reason=pl.when(lost).then(pl.format("{} evaluations are lost", "lost")).otherwise("reason"),
+        ).select(list(SCHEMA))
         missing = self._missing()
         return pl.concat([frame, missing]) if missing.height else frame
 
@@ -142,8 +144,12 @@ class Results:
             made[columns.owner[last]] = columns.evaluation[last]
         for i in self._attempts:
             ends = [end.evaluations for end in columns.attempts[i].ends]
-            if columns.attempts[i].start.record != "all":
-                made[i] = max([int(made[i]), columns.attempts[i].counted, *ends])
+            made[i] = max([int(made[i]), columns.attempts[i].counted, *ends])
+        # where every evaluation is kept, what is not there was lost with a file; it is made again by the same command
+        kept = np.bincount(columns.owner[~columns.counts_only], minlength=total)
+        whole = np.array([attempt.start.record == "all" for attempt in columns.attempts], dtype=bool)
+        lost = np.where(whole, made - kept, 0) if total else made
+        made -= lost
         failures = np.bincount(columns.owner[columns.status > 0], minlength=total)
         y = np.where(traces.feasible & ~np.isnan(traces.values[:, 0]), traces.values[:, 0], np.inf)
         row = first_argmin(y, traces.offsets)
@@ -157,6 +163,7 @@ class Results:
         spent = seconds[chosen]
         return {
             "evaluations": pl.Series(made[chosen]),
+            "lost": pl.Series(lost[chosen]),
             "best": pl.Series(best).fill_nan(None),
             "best_evaluation": pl.Series(at).set(pl.Series(~found), None) if len(at) else pl.Series(at),
             "failures": pl.Series(failures[chosen]),

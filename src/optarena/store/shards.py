@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import time
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,7 @@ SCHEMA: dict[str, Any] = {
     "failures": pl.String,
 }
 _encode = msgspec.json.Encoder().encode
+YOUNG_SECONDS = 60.0  # a journal's header follows its creation at once; whoever has none for so long is dead
 
 
 # ---- reading ------------------------------------------------------------------------------------------------------
@@ -60,13 +63,21 @@ class ShardSource:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    @cached_property
+    def _points(self) -> tuple[dict[int, tuple[int, int]], Floats]:
+        """All points of the shard in one array, and where each attempt's begin and end; read once, when first asked."""
+        table = pl.read_parquet(self.path, columns=["s", "x"]).drop_nulls("x")
+        ends = np.cumsum(table["x"].list.len().to_numpy().astype(np.int64)).tolist()
+        places = dict(zip(table["s"].to_list(), zip([0, *ends], ends, strict=False), strict=True))
+        return places, table["x"].explode().to_numpy() if len(table) else np.empty(0)
+
     def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
         space = Space(card.space)
+        places, flat = self._points
         out: list[list[Any]] = []
         for position in np.unique(positions).tolist():
-            lists = pl.scan_parquet(self.path).filter(pl.col("s") == position).select("x").collect()["x"]
-            flat = lists[0].to_numpy() if len(lists) and lists[0] is not None else np.empty(0)
-            matrix = flat.reshape(-1, space.dimension)[inner[positions == position]]
+            low, high = places.get(position, (0, 0))
+            matrix = flat[low:high].reshape(-1, space.dimension)[inner[positions == position]]
             known = ~np.isnan(matrix).any(axis=1)
             rows = iter(space.to_rows(matrix[known]))
             out.extend(next(rows) if yes else [] for yes in known.tolist())
@@ -162,6 +173,11 @@ class Compaction(msgspec.Struct):
 def compact(store: Store) -> Compaction:
     """Put every journal that is at rest into one new shard, then remove the journals."""
     store.must_exist()
+    with store.lock("compact"):
+        return _compact(store)
+
+
+def _compact(store: Store) -> Compaction:
     out = Compaction()
     resting: list[Path] = []
     for path in sorted(store.journals.glob("*.jsonl")):
@@ -183,7 +199,7 @@ def compact(store: Store) -> Compaction:
     name = f"{hashlib.sha256(data).hexdigest()[:24]}.parquet"
     _write(store.shards / name, data)
     for path in resting:
-        path.unlink()
+        path.unlink(missing_ok=True)
     out.journals, out.rows, out.shard = len(resting), int((~columns.counts_only).sum()), name
     return out
 
@@ -191,9 +207,10 @@ def compact(store: Store) -> Compaction:
 def _busy(path: Path) -> str | None:
     """Why a journal must not be compacted, or None when it is closed or its process is dead."""
     records = read_lines(path, decode_line)
-    if not records or not isinstance(records[0][1], Header):
-        return None
-    header = records[0][1]
+    header = records[0][1] if records else None
+    if not isinstance(header, Header):
+        young = time.time() - path.stat().st_mtime < YOUNG_SECONDS
+        return "it has only just begun" if young else None
     if isinstance(records[-1][1], Close):
         return None
     if header.host != host():
@@ -274,7 +291,7 @@ def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
 
 def _write(path: Path, data: bytes) -> None:
     """Beside, synced, renamed: a shard is there whole or not at all."""
-    beside = path.with_suffix(".tmp")
+    beside = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         path.parent.mkdir(exist_ok=True)
         with beside.open("wb") as file:
