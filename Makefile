@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 
 $(VENV)/.done: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,light]'
 	touch $@
 
 demo: $(VENV)/.done

@@ -11,9 +11,11 @@ from optarena.problem import build
 from optarena.testing import assert_optimizer, assert_problem, check_optimizer, check_problem
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in entries()])
-def test_every_registered_optimizer_conforms(name):
-    assert_optimizer(name)
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+def test_every_registered_optimizer_conforms(entry):
+    if not entry.installed:
+        pytest.skip(f"needs the extra {entry.extra}")
+    assert_optimizer(entry.name)
 
 
 @pytest.mark.parametrize(

@@ -77,12 +77,13 @@ class Entry(msgspec.Struct, frozen=True):
     target: str
     library: str = "optarena"
     extra: str | None = None
-    needs: str | None = None
-    """The module whose absence means that the extra is not installed."""
+    needs: str | tuple[str, ...] | None = None
+    """The module, or the modules, whose absence means that the extra is not installed."""
 
     @property
     def installed(self) -> bool:
-        return self.needs is None or importlib.util.find_spec(self.needs) is not None
+        needs = (self.needs,) if isinstance(self.needs, str) else self.needs or ()
+        return all(importlib.util.find_spec(module) is not None for module in needs)
 
 
 BUILT_IN = {
@@ -90,6 +91,21 @@ BUILT_IN = {
     for entry in (
         Entry("RandomSearch", "optarena.optimizers.random_search:RandomSearch"),
         Entry("QuasiRandom", "optarena.optimizers.quasi_random:QuasiRandom", library="scipy"),
+        Entry("CMA-ES", "optarena.optimizers.cma_optimizers:CMAES", "cma", "cma", "cma"),
+        Entry("Pymoo-GA", "optarena.optimizers.pymoo_optimizers:PymooGA", "pymoo", "pymoo", "pymoo"),
+        Entry("Pymoo-DE", "optarena.optimizers.pymoo_optimizers:PymooDE", "pymoo", "pymoo", "pymoo"),
+        Entry("Pymoo-PSO", "optarena.optimizers.pymoo_optimizers:PymooPSO", "pymoo", "pymoo", "pymoo"),
+        Entry("Optuna-TPE", "optarena.optimizers.optuna_optimizers:OptunaTPE", "optuna", "optuna", "optuna"),
+        Entry(
+            "Optuna-GP", "optarena.optimizers.optuna_optimizers:OptunaGP", "optuna", "optuna-gp", ("optuna", "torch")
+        ),
+        Entry(
+            "Optuna-CMAES",
+            "optarena.optimizers.optuna_optimizers:OptunaCMAES",
+            "optuna",
+            "optuna",
+            ("optuna", "cmaes"),
+        ),
     )
 }
 

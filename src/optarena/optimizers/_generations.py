@@ -1,0 +1,103 @@
+"""Libraries that think in generations, behind `suggest(n)` and `observe(X, y)` for any n. No library is named here."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from optarena.errors import OptarenaError
+from optarena.optimizer import Capabilities, Optimizer
+from optarena.space import Array, Space
+
+Indices = npt.NDArray[np.intp]
+
+HUGE = 1e300
+"""Stands for infinity, and for a failure where nothing has succeeded yet; sums and medians of it stay finite."""
+
+
+class Generational(Optimizer):
+    """Asks for a generation in the unit cube, hands it out n points at a time, and tells it when it is complete.
+
+    A generation ends with as many observations as it has points, whichever points they are of: own ones, further ones
+    that were drawn because a batch reached past its end, or points that were never suggested. A library that is asked
+    for whole generations, in whole batches, is thus told exactly what it asked for, in its order.
+    """
+
+    capabilities = Capabilities(array_native=True, failures="worst")
+
+    def __init__(self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None) -> None:
+        super().__init__(space, objectives=objectives, rng=rng)
+        self._worst = np.full(objectives, -np.inf)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._size = 0
+        self._asked: list[Array] = []
+        self._handed = 0
+        self._places: dict[bytes, list[int]] = {}
+        self._seen: list[tuple[int, Array, Array]] = []
+
+    # ---- what a library's adapter defines ----------------------------------------------------------------------
+
+    def _ask(self, n: int) -> Array:
+        """A new generation, (size, D); n is the batch that wants it. May raise Exhausted."""
+        raise NotImplementedError
+
+    def _more(self, n: int) -> Array:
+        """n further points at most (but one at least) for the generation that is under way."""
+        raise NotImplementedError
+
+    def _tell(self, units: Array, values: Array, index: Indices) -> None:
+        """A generation that is complete: finite values (k, m), and which point each is (-1: never suggested)."""
+        raise NotImplementedError
+
+    # ---- the contract ------------------------------------------------------------------------------------------
+
+    def suggest(self, n: int) -> Array:
+        while not self._asked:
+            self._asked = list(self._ask(n))
+            self._size = len(self._asked)
+            self._end_if_complete()  # by points told before the first suggestion
+        while len(self._asked) < self._handed + n:
+            self._asked.extend(self._more(self._handed + n - len(self._asked)))
+        X = self.space.from_unit(np.array(self._asked[self._handed : self._handed + n]))
+        for place, row in enumerate(X, self._handed):
+            self._places.setdefault(row.tobytes(), []).append(place)
+        self._handed += n
+        return X
+
+    def observe(self, X: Array, y: Array, violations: Array | None = None) -> None:  # noqa: ARG002
+        matrix = np.ascontiguousarray(X, dtype=float)
+        values = np.clip(np.asarray(y, dtype=float), -HUGE, HUGE)
+        good = values[~np.isnan(values).any(axis=1)]
+        if len(good):
+            self._worst = np.maximum(self._worst, good.max(axis=0))
+        for row, value in zip(matrix, values, strict=True):
+            places = self._places.get(row.tobytes())
+            if places:
+                place = places.pop(0)
+                self._seen.append((place, self._asked[place], value))
+            else:
+                self._seen.append((-1, self.space.to_unit(row[None])[0], value))
+        self._end_if_complete()
+
+    def _end_if_complete(self) -> None:
+        if not self._asked or len(self._seen) < self._size:
+            return
+        seen = sorted(self._seen, key=lambda item: item[0] if item[0] >= 0 else len(self._asked))
+        index = np.array([item[0] for item in seen], dtype=np.intp)
+        units, values = np.array([item[1] for item in seen]), np.array([item[2] for item in seen])
+        failed = np.isnan(values).any(axis=1)
+        if failed.any():
+            values[failed] = np.where(np.isfinite(self._worst), self._worst, HUGE)
+        self._tell(units, values, index)
+        self._reset()
+
+
+def population(name: str, given: int | None, usual: int, least: int, batch: int) -> int:
+    """The population size: as given, or the usual one rounded up to whole batches."""
+    if given is None:
+        return -(-usual // batch) * batch
+    if isinstance(given, bool) or not isinstance(given, int) or given < least:
+        raise OptarenaError(f"{name} must be a whole number of at least {least}, got {given!r}")
+    return given

@@ -1,0 +1,284 @@
+"""TPE, a Gaussian process and CMA-ES by Optuna's samplers, without its storages, pruners and logs."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from optarena.errors import OptarenaError
+from optarena.optimizer import Capabilities, Optimizer
+from optarena.space import Array, Parameter, Space
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Optuna's log and its warnings of experimental arguments are silent, and then as they were."""
+    import optuna
+
+    level = optuna.logging.get_verbosity()
+    if level < optuna.logging.ERROR:
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    finally:
+        if level < optuna.logging.ERROR:
+            optuna.logging.set_verbosity(level)
+
+
+class _Codec:
+    """Our parameters as Optuna's distributions, and points in matrix form as its params and back.
+
+    Linear and log ranges are native. Logit and bilog, which Optuna has not, are a float in our unit cube, where they
+    are linear. Ordinals and lists of numbers are an index that keeps their order; categories and bools are categories,
+    or an index for a sampler that has no categories.
+    """
+
+    def __init__(self, space: Space, *, categories: bool) -> None:
+        self.space = space
+        self.distributions = {p.name: self._distribution(p, categories) for p in space.parameters}
+        self.unit = [i for i, p in enumerate(space.parameters) if p.values is None and p.warp not in ("linear", "log")]
+        self.tables = {i: p.values for i, p in enumerate(space.parameters) if p.values and p.type in ("real", "int")}
+        self.whole = [
+            p.values is not None or (p.type == "int" and i not in self.unit) for i, p in enumerate(space.parameters)
+        ]
+
+    def _distribution(self, p: Parameter, categories: bool) -> Any:
+        from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+        if p.values is not None:
+            count = len(p.values)
+            if p.type in ("cat", "bool") and categories:
+                return CategoricalDistribution(range(count))
+            return IntDistribution(0, count - 1)
+        if p.warp not in ("linear", "log"):
+            return FloatDistribution(0.0, 1.0)
+        if p.type == "int":
+            return IntDistribution(int(p.low), int(p.high), log=p.warp == "log")
+        return FloatDistribution(p.low, p.high, log=p.warp == "log")
+
+    def decode(self, params: list[Mapping[str, Any]]) -> Array:
+        matrix = np.array([[point[name] for name in self.space.names] for point in params], dtype=float)
+        if self.unit:
+            unit = np.zeros_like(matrix)
+            unit[:, self.unit] = matrix[:, self.unit]
+            matrix[:, self.unit] = self.space.from_unit(unit)[:, self.unit]
+        for column, table in self.tables.items():
+            matrix[:, column] = np.array(table, dtype=float)[matrix[:, column].astype(np.intp)]
+        return matrix
+
+    def encode(self, row: Array) -> dict[str, Any]:
+        values = np.clip(row, self.space.low, self.space.high)
+        if self.unit:
+            values[self.unit] = self.space.to_unit(values[None])[0, self.unit]
+        for column, table in self.tables.items():
+            values[column] = table.index(values[column])
+        line = zip(self.space.names, values.tolist(), self.whole, strict=True)
+        return {name: int(value) if whole else value for name, value, whole in line}
+
+
+class OptunaOptimizer(Optimizer):
+    """What Optuna's samplers share: a study in memory, asked and told; a failure is a trial that failed."""
+
+    capabilities = Capabilities(array_native=True, failures="native")
+    packages = ("optuna",)
+    categories = True
+    """Whether the sampler understands categories."""
+
+    def __init__(
+        self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
+    ) -> None:
+        super().__init__(space, objectives=objectives, rng=rng)
+        import optuna
+
+        self._codec = _Codec(space, categories=self.categories)
+        self._pending: dict[bytes, list[Any]] = {}
+        with _quiet():
+            try:
+                given = {key: value for key, value in settings.items() if value is not None}
+                sampler = self._sampler(seed=int(self.rng.integers(2**32)), **given)
+            except ValueError as error:
+                raise OptarenaError(f"{type(self).__name__}: {error}") from error
+            self._study = optuna.create_study(
+                storage=self._storage(), sampler=sampler, study_name="study", directions=["minimize"] * objectives
+            )
+
+    def _sampler(self, **settings: Any) -> Any:
+        raise NotImplementedError
+
+    def _storage(self) -> Any:
+        from optuna.storages import InMemoryStorage
+
+        return InMemoryStorage()
+
+    def suggest(self, n: int) -> Array:
+        with _quiet():
+            trials = [self._study.ask(self._codec.distributions) for _ in range(n)]
+        X = self._codec.decode([trial.params for trial in trials])
+        for row, trial in zip(X, trials, strict=True):
+            self._pending.setdefault(row.tobytes(), []).append(trial)
+        return X
+
+    def observe(self, X: Array, y: Array, violations: Array | None = None) -> None:  # noqa: ARG002
+        from optuna.trial import TrialState
+
+        failed = np.isnan(y).any(axis=1).tolist()
+        with _quiet():
+            for row, values, no in zip(np.ascontiguousarray(X, dtype=float), y.tolist(), failed, strict=True):
+                state, told = (TrialState.FAIL, None) if no else (TrialState.COMPLETE, values)
+                key = row.tobytes()
+                if trials := self._pending.get(key):
+                    self._study.tell(trials.pop(0), told, state)
+                    if not trials:
+                        del self._pending[key]
+                else:
+                    self._add(row, told, state)
+
+    def _add(self, row: Array, values: list[float] | None, state: Any) -> None:
+        """A point that was never suggested."""
+        from optuna.trial import create_trial
+
+        params, distributions = self._codec.encode(row), self._codec.distributions
+        self._study.add_trial(create_trial(params=params, distributions=distributions, values=values, state=state))
+
+
+class OptunaTPE(OptunaOptimizer):
+    """The tree-structured Parzen estimator: densities of good and of bad points, and where their ratio is largest.
+
+    Good for: tuning with mixed, conditional or noisy parameters and 50 to 1,000 evaluations; weak where parameters
+    interact closely. Why Optuna: the implementation that most people run, with warps, categories and failures of its
+    own. Each suggestion costs time in proportion to what was observed, so that thousands of evaluations get slow.
+    A setting that is None is left to Optuna, whose versions differ there.
+    """
+
+    capabilities = Capabilities(array_native=True, several_objectives=True, failures="native")
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        objectives: int = 1,
+        rng: np.random.Generator | None = None,
+        n_startup_trials: int = 10,
+        n_ei_candidates: int = 24,
+        multivariate: bool | None = None,
+        group: bool | None = None,
+        constant_liar: bool | None = None,
+    ) -> None:
+        given = {"n_startup_trials": n_startup_trials, "n_ei_candidates": n_ei_candidates}
+        given |= {"multivariate": multivariate, "group": group, "constant_liar": constant_liar}
+        super().__init__(space, objectives=objectives, rng=rng, **given)
+
+    def _sampler(self, **settings: Any) -> Any:
+        from optuna.samplers import TPESampler
+
+        return TPESampler(**settings)
+
+
+class OptunaGP(OptunaOptimizer):
+    """Bayesian optimization with a Gaussian process (Matérn 5/2, log expected improvement). Needs torch.
+
+    Good for: expensive functions of up to about 20 parameters and at most some 300 evaluations. Why Optuna: a small
+    and quick one, with integers and categories of its own.
+    """
+
+    capabilities = Capabilities(array_native=True, several_objectives=True, failures="native")
+    packages = ("optuna", "torch")
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        objectives: int = 1,
+        rng: np.random.Generator | None = None,
+        n_startup_trials: int = 10,
+        deterministic_objective: bool = False,
+    ) -> None:
+        given = {"n_startup_trials": n_startup_trials, "deterministic_objective": deterministic_objective}
+        super().__init__(space, objectives=objectives, rng=rng, **given)
+
+    def _sampler(self, **settings: Any) -> Any:
+        from optuna.samplers import GPSampler
+
+        return GPSampler(**settings)
+
+
+class OptunaCMAES(OptunaOptimizer):
+    """CMA-ES by the package cmaes, as Optuna drives it: the first point at random, then generations, no restarts.
+
+    Good for: reals and integers, one evaluation at a time, where each is asked for by itself. Why, beside CMA-ES:
+    it is what Optuna's users get, and `with_margin` keeps integers from freezing. Of a batch that is larger than the
+    population the surplus teaches it nothing, and so do points that it never suggested. Categories are searched as
+    integers, since Optuna would draw them at random.
+    """
+
+    capabilities = Capabilities(array_native=True, unsuggested=False, failures="native")
+    packages = ("optuna", "cmaes")
+    categories = False
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        objectives: int = 1,
+        rng: np.random.Generator | None = None,
+        n_startup_trials: int = 1,
+        popsize: int | None = None,
+        use_separable_cma: bool = False,
+        with_margin: bool = False,
+        lr_adapt: bool = False,
+    ) -> None:
+        if popsize is not None and popsize < 4:
+            raise OptarenaError(f"OptunaCMAES: popsize must be at least 4, got {popsize!r}")
+        self._window = max(400, 8 * (popsize or 0))
+        given = {"n_startup_trials": n_startup_trials, "popsize": popsize, "lr_adapt": lr_adapt}
+        given |= {"use_separable_cma": use_separable_cma, "with_margin": with_margin}
+        super().__init__(space, objectives=objectives, rng=rng, **given)
+
+    def _sampler(self, **settings: Any) -> Any:
+        from optuna.samplers import CmaEsSampler
+
+        return CmaEsSampler(warn_independent_sampling=False, **settings)
+
+    def _storage(self) -> Any:
+        return _recent(self._window)
+
+    def _add(self, row: Array, values: list[float] | None, state: Any) -> None:
+        pass
+
+
+def _recent(window: int) -> Any:
+    """A storage that remembers the last trials that succeeded, which is all that CMA-ES looks at.
+
+    Optuna's own keeps them all, and its sampler goes through them all at each suggestion.
+    """
+    from optuna.storages import InMemoryStorage
+    from optuna.trial import FrozenTrial, TrialState, create_trial
+
+    forgotten = create_trial(state=TrialState.FAIL)
+
+    class Recent(InMemoryStorage):
+        def __init__(self) -> None:
+            super().__init__()
+            self._finished: deque[int] = deque()
+            self._shown: deque[FrozenTrial] = deque(maxlen=window)
+
+        def set_trial_state_values(self, trial_id: int, state: TrialState, values: Any = None) -> bool:
+            changed = super().set_trial_state_values(trial_id, state, values)
+            if state.is_finished():
+                if state is TrialState.COMPLETE:
+                    self._shown.append(self._get_trial(trial_id))
+                self._finished.append(trial_id)
+                if len(self._finished) > window:
+                    self._set_trial(self._finished.popleft(), forgotten)
+            return changed
+
+        def get_all_trials(self, study_id: int, deepcopy: bool = True, states: Any = None) -> list[FrozenTrial]:  # noqa: ARG002
+            return [trial for trial in self._shown if states is None or trial.state in states]
+
+    return Recent()
