@@ -289,12 +289,14 @@ def test_the_population_is_whole_batches_unless_given():
     ("name", "settings"),
     [
         ("CMA-ES", {"sigma0": 0}),
+        ("CMA-ES", {"sigma0": "wide"}),
         ("CMA-ES", {"popsize": 1}),
         ("Pymoo-GA", {"pop_size": 2.5}),
         ("Pymoo-DE", {"variant": "DE/worst"}),
         ("Pymoo-DE", {"CR": 2.0}),
         ("Pymoo-DE", {"pop_size": 5, "variant": "DE/rand/2/bin"}),
         ("Pymoo-PSO", {"pop_size": 0}),
+        ("Pymoo-PSO", {"w": "heavy"}),
     ],
 )
 def test_settings_are_checked(name, settings):

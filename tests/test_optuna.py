@@ -222,6 +222,7 @@ def test_optunas_log_level_and_the_global_random_states_are_left_as_they_were(na
     ("name", "settings", "text"),
     [
         ("Optuna-TPE", {"group": True, "multivariate": False}, "group"),
+        ("Optuna-TPE", {"n_startup_trials": "ten"}, "n_startup_trials"),
         ("Optuna-CMAES", {"popsize": 2}, "popsize"),
         ("Optuna-CMAES", {"lr_adapt": True, "with_margin": True}, "lr_adapt"),
     ],

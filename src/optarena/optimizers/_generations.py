@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from optarena.errors import OptarenaError
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.space import Array, Space
 
@@ -94,10 +93,6 @@ class Generational(Optimizer):
         self._reset()
 
 
-def population(name: str, given: int | None, usual: int, least: int, batch: int) -> int:
-    """The population size: as given, or the usual one rounded up to whole batches."""
-    if given is None:
-        return -(-usual // batch) * batch
-    if isinstance(given, bool) or not isinstance(given, int) or given < least:
-        raise OptarenaError(f"{name} must be a whole number of at least {least}, got {given!r}")
-    return given
+def whole_batches(usual: int, batch: int) -> int:
+    """The usual population size, rounded up to whole batches."""
+    return -(-usual // batch) * batch

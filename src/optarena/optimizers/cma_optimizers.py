@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from optarena.errors import Exhausted, OptarenaError
-from optarena.optimizers._generations import Generational, Indices, population
+from optarena.errors import Exhausted
+from optarena.optimizers._generations import Generational, Indices, whole_batches
+from optarena.optimizers._settings import number, whole
 from optarena.space import Array, Space
 
 
@@ -38,17 +39,17 @@ class CMAES(Generational):
         restarts: bool = True,
     ) -> None:
         super().__init__(space, objectives=objectives, rng=rng)
-        if not 0 < sigma0 <= 10:
-            raise OptarenaError(f"CMA-ES: sigma0 must lie in (0, 10], got {sigma0!r}")
-        self._sigma0, self._popsize, self._restarts = float(sigma0), popsize, restarts
-        population("CMA-ES: popsize", popsize, 4, 4, 1)
+        import cma  # takes a second or two, which is no part of the first suggestion
+
+        self._create = cma.CMAEvolutionStrategy
+        self._sigma0 = number("CMA-ES: sigma0", sigma0, 1e-9, 10.0)
+        self._popsize = None if popsize is None else whole("CMA-ES: popsize", popsize, 4)
+        self._restarts = restarts
         self._dimension = max(2, space.dimension)  # pycma has none below: a second coordinate that means nothing
         self._strategy: Any = None
         self._solutions: list[Array] = []
 
-    def _start(self, start: Array, popsize: int) -> None:
-        import cma
-
+    def _start(self, centre: Array, popsize: int) -> None:
         options = {
             "bounds": [0.0, 1.0],
             "popsize": popsize,
@@ -58,13 +59,13 @@ class CMAES(Generational):
             "verb_disp": 0,
             "verb_log": 0,
         }
-        self._strategy = cma.CMAEvolutionStrategy(start, self._sigma0, options)
+        self._strategy = self._create(centre, self._sigma0, options)
 
     def _ask(self, n: int) -> Array:
         with warnings.catch_warnings(action="ignore"):
             if self._strategy is None:
                 usual = 4 + int(3 * math.log(self._dimension))
-                self._start(np.full(self._dimension, 0.5), population("CMA-ES: popsize", self._popsize, usual, 4, n))
+                self._start(np.full(self._dimension, 0.5), self._popsize or whole_batches(usual, n))
             elif reasons := self._strategy.stop():
                 if not self._restarts:
                     raise Exhausted(f"CMA-ES has converged: {', '.join(reasons)}")
@@ -82,9 +83,9 @@ class CMAES(Generational):
         return np.array(solutions)[:, : self.space.dimension]
 
     def _tell(self, units: Array, values: Array, index: Indices) -> None:
-        solutions = []
-        for place, unit in zip(index, units, strict=True):
-            foreign = np.append(unit, 0.5)[: self._dimension] if place < 0 else None
-            solutions.append(self._solutions[place] if foreign is None else foreign)
+        solutions = [
+            self._solutions[place] if place >= 0 else np.append(unit, 0.5)[: self._dimension]
+            for place, unit in zip(index, units, strict=True)
+        ]
         with warnings.catch_warnings(action="ignore"):
             self._strategy.tell(solutions, values[:, 0].tolist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,11 @@ import numpy as np
 
 from optarena.errors import OptarenaError
 from optarena.optimizer import Capabilities, Optimizer
+from optarena.optimizers._settings import whole
 from optarena.space import Array, Parameter, Space
+
+COUNTS = {"n_startup_trials": 0, "n_ei_candidates": 1}
+"""Settings that are counts, and the least that each may be."""
 
 
 @contextlib.contextmanager
@@ -44,9 +49,9 @@ class _Codec:
         self.distributions = {p.name: self._distribution(p, categories) for p in space.parameters}
         self.unit = [i for i, p in enumerate(space.parameters) if p.values is None and p.warp not in ("linear", "log")]
         self.tables = {i: p.values for i, p in enumerate(space.parameters) if p.values and p.type in ("real", "int")}
-        self.whole = [
-            p.values is not None or (p.type == "int" and i not in self.unit) for i, p in enumerate(space.parameters)
-        ]
+        self.whole = [p.type != "real" or p.values is not None for p in space.parameters]
+        for column in self.unit:
+            self.whole[column] = False
 
     def _distribution(self, p: Parameter, categories: bool) -> Any:
         from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
@@ -86,7 +91,7 @@ class OptunaOptimizer(Optimizer):
     """What Optuna's samplers share: a study in memory, asked and told; a failure is a trial that failed."""
 
     capabilities = Capabilities(array_native=True, failures="native")
-    packages = ("optuna",)
+    packages: tuple[str, ...] = ("optuna",)
     categories = True
     """Whether the sampler understands categories."""
 
@@ -96,6 +101,9 @@ class OptunaOptimizer(Optimizer):
         super().__init__(space, objectives=objectives, rng=rng)
         import optuna
 
+        for key in settings.keys() & COUNTS.keys():
+            if settings[key] is not None:
+                whole(f"{type(self).__name__}: {key}", settings[key], COUNTS[key])
         self._codec = _Codec(space, categories=self.categories)
         self._pending: dict[bytes, list[Any]] = {}
         with _quiet():
@@ -127,10 +135,11 @@ class OptunaOptimizer(Optimizer):
     def observe(self, X: Array, y: Array, violations: Array | None = None) -> None:  # noqa: ARG002
         from optuna.trial import TrialState
 
-        failed = np.isnan(y).any(axis=1).tolist()
+        matrix = np.ascontiguousarray(X, dtype=float)
         with _quiet():
-            for row, values, no in zip(np.ascontiguousarray(X, dtype=float), y.tolist(), failed, strict=True):
-                state, told = (TrialState.FAIL, None) if no else (TrialState.COMPLETE, values)
+            for row, values in zip(matrix, np.asarray(y, dtype=float).tolist(), strict=True):
+                failed = any(map(math.isnan, values))
+                state, told = (TrialState.FAIL, None) if failed else (TrialState.COMPLETE, values)
                 key = row.tobytes()
                 if trials := self._pending.get(key):
                     self._study.tell(trials.pop(0), told, state)
@@ -170,7 +179,7 @@ class OptunaTPE(OptunaOptimizer):
         group: bool | None = None,
         constant_liar: bool | None = None,
     ) -> None:
-        given = {"n_startup_trials": n_startup_trials, "n_ei_candidates": n_ei_candidates}
+        given: dict[str, Any] = {"n_startup_trials": n_startup_trials, "n_ei_candidates": n_ei_candidates}
         given |= {"multivariate": multivariate, "group": group, "constant_liar": constant_liar}
         super().__init__(space, objectives=objectives, rng=rng, **given)
 
@@ -233,9 +242,7 @@ class OptunaCMAES(OptunaOptimizer):
         with_margin: bool = False,
         lr_adapt: bool = False,
     ) -> None:
-        if popsize is not None and popsize < 4:
-            raise OptarenaError(f"OptunaCMAES: popsize must be at least 4, got {popsize!r}")
-        self._window = max(400, 8 * (popsize or 0))
+        self._window = 400 if popsize is None else max(400, 8 * whole("OptunaCMAES: popsize", popsize, 4))
         given = {"n_startup_trials": n_startup_trials, "popsize": popsize, "lr_adapt": lr_adapt}
         given |= {"use_separable_cma": use_separable_cma, "with_margin": with_margin}
         super().__init__(space, objectives=objectives, rng=rng, **given)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from optarena.errors import OptarenaError
-from optarena.optimizers._generations import Generational, Indices, population
+from optarena.optimizers._generations import Generational, Indices, whole_batches
+from optarena.optimizers._settings import number, whole
 from optarena.space import Array, Space
 
 
@@ -32,8 +33,7 @@ class Pymoo(Generational):
         pop_size: int | None = None,
     ) -> None:
         super().__init__(space, objectives=objectives, rng=rng)
-        population("pop_size", pop_size, self.usual, self.least, 1)
-        self._pop_size = pop_size
+        self._pop_size = None if pop_size is None else whole("pop_size", pop_size, self.least)
         self._engine: Any = None
         self._members: Any = None
 
@@ -45,7 +45,7 @@ class Pymoo(Generational):
         from pymoo.core.problem import Problem
         from pymoo.core.termination import NoTermination
 
-        self._engine = self._algorithm(population("pop_size", self._pop_size, self.usual, self.least, n))
+        self._engine = self._algorithm(self._pop_size or whole_batches(self.usual, n))
         problem = Problem(n_var=self.space.dimension, n_obj=self.objectives, xl=0.0, xu=1.0)
         self._engine.setup(problem, termination=NoTermination(), seed=self.rng)
 
@@ -109,7 +109,8 @@ class PymooDE(Pymoo):
 
     Good for: reals of different scales, multimodal functions, thousands of evaluations. Why pymoo: it works in
     generations that can be evaluated at once, while scipy's is a closed loop.
-    `variant` is DE/<rand|best|target-to-best>/<1|2>/<bin|exp>; `CR` the rate of crossover, `F` the weight of differences.
+    `variant` is DE/<rand|best|target-to-best>/<1|2>/<bin|exp>; `CR` is the rate of crossover,
+    `F` the weight of the differences.
     """
 
     def __init__(
@@ -123,13 +124,12 @@ class PymooDE(Pymoo):
         CR: float = 0.2,
         F: float = 0.5,
     ) -> None:
-        self.least = 6 if "/2/" in variant else 4  # as many parents, and the target
+        self.least = 6 if "/2/" in str(variant) else 4  # as many parents, and the target
         super().__init__(space, objectives=objectives, rng=rng, pop_size=pop_size)
-        if not re.fullmatch(r"DE/(rand|best|target-to-best)/[12]/(bin|exp)", variant):
+        if not re.fullmatch(r"DE/(rand|best|target-to-best)/[12]/(bin|exp)", str(variant)):
             raise OptarenaError(f"Pymoo-DE: variant must be like DE/best/1/bin, got {variant!r}")
-        if not (0 <= CR <= 1 and F > 0):
-            raise OptarenaError(f"Pymoo-DE: CR must lie in [0, 1] and F above 0, got {CR!r} and {F!r}")
-        self._settings = {"variant": variant, "CR": CR, "F": F}
+        weights = {"CR": number("Pymoo-DE: CR", CR, 0.0, 1.0), "F": number("Pymoo-DE: F", F, 0.0, 10.0)}
+        self._settings = {"variant": variant, **weights}
 
     def _algorithm(self, pop_size: int) -> Any:
         from pymoo.algorithms.soo.nonconvex.de import DE
@@ -160,7 +160,9 @@ class PymooPSO(Pymoo):
         adaptive: bool = True,
     ) -> None:
         super().__init__(space, objectives=objectives, rng=rng, pop_size=pop_size)
-        self._settings = {"w": w, "c1": c1, "c2": c2, "adaptive": adaptive}
+        weights = {"w": w, "c1": c1, "c2": c2}
+        given = {key: number(f"Pymoo-PSO: {key}", value, 0.0, 10.0) for key, value in weights.items()}
+        self._settings = {**given, "adaptive": adaptive}
 
     def _algorithm(self, pop_size: int) -> Any:
         from pymoo.algorithms.soo.nonconvex.pso import PSO
