@@ -86,25 +86,60 @@ class Entry(msgspec.Struct, frozen=True):
         return all(importlib.util.find_spec(module) is not None for module in needs)
 
 
+def _family(
+    library: str,
+    module: str,
+    classes: dict[str, str],
+    extra: str | None = None,
+    needs: tuple[str, ...] | None = None,
+) -> list[Entry]:
+    """The entries of one adapter module: registered name to class; an extra usually installs what it is called."""
+    target = f"optarena.optimizers.{module}"
+    return [Entry(name, f"{target}:{cls}", library, extra, needs or extra) for name, cls in classes.items()]
+
+
 BUILT_IN = {
     entry.name: entry
     for entry in (
         Entry("RandomSearch", "optarena.optimizers.random_search:RandomSearch"),
         Entry("QuasiRandom", "optarena.optimizers.quasi_random:QuasiRandom", library="scipy"),
-        Entry("CMA-ES", "optarena.optimizers.cma_optimizers:CMAES", "cma", "cma", "cma"),
-        Entry("Pymoo-GA", "optarena.optimizers.pymoo_optimizers:PymooGA", "pymoo", "pymoo", "pymoo"),
-        Entry("Pymoo-DE", "optarena.optimizers.pymoo_optimizers:PymooDE", "pymoo", "pymoo", "pymoo"),
-        Entry("Pymoo-PSO", "optarena.optimizers.pymoo_optimizers:PymooPSO", "pymoo", "pymoo", "pymoo"),
-        Entry("Optuna-TPE", "optarena.optimizers.optuna_optimizers:OptunaTPE", "optuna", "optuna", "optuna"),
-        Entry(
-            "Optuna-GP", "optarena.optimizers.optuna_optimizers:OptunaGP", "optuna", "optuna-gp", ("optuna", "torch")
+        *_family("cma", "cma_optimizers", {"CMA-ES": "CMAES"}, extra="cma"),
+        *_family(
+            "pymoo",
+            "pymoo_optimizers",
+            {"Pymoo-GA": "PymooGA", "Pymoo-DE": "PymooDE", "Pymoo-PSO": "PymooPSO"},
+            extra="pymoo",
         ),
-        Entry(
-            "Optuna-CMAES",
-            "optarena.optimizers.optuna_optimizers:OptunaCMAES",
-            "optuna",
-            "optuna",
-            ("optuna", "cmaes"),
+        *_family("optuna", "optuna_optimizers", {"Optuna-TPE": "OptunaTPE"}, extra="optuna"),
+        *_family("optuna", "optuna_optimizers", {"Optuna-CMAES": "OptunaCMAES"}, "optuna", ("optuna", "cmaes")),
+        *_family("optuna", "optuna_optimizers", {"Optuna-GP": "OptunaGP"}, "optuna-gp", ("optuna", "torch")),
+        *_family(
+            "scipy",
+            "scipy_optimizers",
+            {
+                "SimulatedAnnealing": "SimulatedAnnealing",
+                "Scipy-NelderMead": "NelderMead",
+                "Scipy-Powell": "Powell",
+                "Scipy-COBYLA": "COBYLA",
+                "Scipy-COBYQA": "COBYQA",
+                "Scipy-LBFGSB": "LBFGSB",
+                "Scipy-SLSQP": "SLSQP",
+                "Scipy-DualAnnealing": "SimulatedAnnealing",
+                "Scipy-DifferentialEvolution": "DifferentialEvolution",
+                "Scipy-DIRECT": "DIRECT",
+                "Scipy-SHGO": "SHGO",
+                "Scipy-BasinHopping": "BasinHopping",
+            },
+        ),
+        *_family(
+            "nlopt",
+            "nlopt_optimizers",
+            {
+                "NLopt-BOBYQA": "BOBYQA",
+                "NLopt-CRS2": "CRS2",
+                "NLopt-SBPLX": "SBPLX",
+            },
+            extra="nlopt",
         ),
     )
 }

@@ -42,8 +42,8 @@ class CMAES(Generational):
         import cma  # takes a second or two, which is no part of the first suggestion
 
         self._create = cma.CMAEvolutionStrategy
-        self._sigma0 = number("CMA-ES: sigma0", sigma0, 1e-9, 10.0)
-        self._popsize = None if popsize is None else whole("CMA-ES: popsize", popsize, 4)
+        self._sigma0 = number(self, "sigma0", sigma0, 1e-9, 10.0)
+        self._popsize = None if popsize is None else whole(self, "popsize", popsize, 4)
         self._restarts = restarts
         self._dimension = max(2, space.dimension)  # pycma has none below: a second coordinate that means nothing
         self._strategy: Any = None

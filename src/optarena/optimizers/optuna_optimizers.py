@@ -103,7 +103,7 @@ class OptunaOptimizer(Optimizer):
 
         for key in settings.keys() & COUNTS.keys():
             if settings[key] is not None:
-                whole(f"{type(self).__name__}: {key}", settings[key], COUNTS[key])
+                whole(self, key, settings[key], COUNTS[key])
         self._codec = _Codec(space, categories=self.categories)
         self._pending: dict[bytes, list[Any]] = {}
         with _quiet():
@@ -242,7 +242,7 @@ class OptunaCMAES(OptunaOptimizer):
         with_margin: bool = False,
         lr_adapt: bool = False,
     ) -> None:
-        self._window = 400 if popsize is None else max(400, 8 * whole("OptunaCMAES: popsize", popsize, 4))
+        self._window = 400 if popsize is None else max(400, 8 * whole(self, "popsize", popsize, 4))
         given = {"n_startup_trials": n_startup_trials, "popsize": popsize, "lr_adapt": lr_adapt}
         given |= {"use_separable_cma": use_separable_cma, "with_margin": with_margin}
         super().__init__(space, objectives=objectives, rng=rng, **given)

@@ -33,7 +33,7 @@ class Pymoo(Generational):
         pop_size: int | None = None,
     ) -> None:
         super().__init__(space, objectives=objectives, rng=rng)
-        self._pop_size = None if pop_size is None else whole("pop_size", pop_size, self.least)
+        self._pop_size = None if pop_size is None else whole(self, "pop_size", pop_size, self.least)
         self._engine: Any = None
         self._members: Any = None
 
@@ -128,7 +128,7 @@ class PymooDE(Pymoo):
         super().__init__(space, objectives=objectives, rng=rng, pop_size=pop_size)
         if not re.fullmatch(r"DE/(rand|best|target-to-best)/[12]/(bin|exp)", str(variant)):
             raise OptarenaError(f"Pymoo-DE: variant must be like DE/best/1/bin, got {variant!r}")
-        weights = {"CR": number("Pymoo-DE: CR", CR, 0.0, 1.0), "F": number("Pymoo-DE: F", F, 0.0, 10.0)}
+        weights = {"CR": number(self, "CR", CR, 0.0, 1.0), "F": number(self, "F", F, 0.0, 10.0)}
         self._settings = {"variant": variant, **weights}
 
     def _algorithm(self, pop_size: int) -> Any:
@@ -161,7 +161,7 @@ class PymooPSO(Pymoo):
     ) -> None:
         super().__init__(space, objectives=objectives, rng=rng, pop_size=pop_size)
         weights = {"w": w, "c1": c1, "c2": c2}
-        given = {key: number(f"Pymoo-PSO: {key}", value, 0.0, 10.0) for key, value in weights.items()}
+        given = {key: number(self, key, value, 0.0, 10.0) for key, value in weights.items()}
         self._settings = {**given, "adaptive": adaptive}
 
     def _algorithm(self, pop_size: int) -> Any:
