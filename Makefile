@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+ALL := .venv-all
 
-.PHONY: demo test check bench clean
+.PHONY: demo test test-all check bench clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.done: pyproject.toml
@@ -17,6 +18,17 @@ demo: $(VENV)/.done
 test: $(VENV)/.done
 	$(BIN)/python -m pytest
 
+# every extra; torch by its version first, so that the CPU build is taken where there is one
+$(ALL)/.done: pyproject.toml
+	$(PYTHON) -m venv $(ALL)
+	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,all]'
+	touch $@
+
+test-all: $(ALL)/.done
+	$(ALL)/bin/python -m pip check
+	$(ALL)/bin/python -m pytest
+
 check: $(VENV)/.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -26,4 +38,4 @@ bench: $(VENV)/.done
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALL) .pytest_cache .mypy_cache .ruff_cache
