@@ -38,6 +38,19 @@ def resident_bytes(pid: int) -> int:
         return 0
 
 
+def groups_of_session(session: int) -> list[int]:
+    """The process groups that live in a session, where the system tells: a program that a worker started has its own."""
+    out = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            group, its_session = path.read_text().rpartition(")")[2].split()[2:4]
+        except (OSError, ValueError):
+            continue
+        if int(its_session) == session:
+            out.append(int(group))
+    return sorted(set(out))
+
+
 def alive(pid: int, birth: int) -> bool:
     """Whether the process that had this id and birth on this machine still runs."""
     try:

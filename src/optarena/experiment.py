@@ -190,6 +190,8 @@ class Experiment:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+        if isinstance(data.get("problem"), dict) and "command" in data["problem"]:
+            raise OptarenaError(f"{path} describes a problem, not an experiment: optarena run -p {path} -o … -n …")
         try:
             return cls.from_data({**data, **replaced}, base=path.resolve().parent)
         except OptarenaError as error:

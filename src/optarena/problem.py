@@ -83,6 +83,8 @@ class Problem:
     own_process: bool = False
     packages: tuple[str, ...] = ()
     source: Path | None = None
+    evaluation: int = 1
+    """The number of the evaluation that comes next in its study; the loop sets it, `evaluate` may read it."""
 
     @property
     def dimension(self) -> int:
@@ -262,7 +264,8 @@ def get_suite(name: str) -> Suite:
 def select(pattern: str) -> list[str]:
     """The ids that a pattern stands for, in the suite's order, without building a problem.
 
-    `bbob/f{1..3}/d5/*` selects; `functions/sphere` (fewer segments) selects all below; `my.py:problem` is itself.
+    `bbob/f{1..3}/d5/*` selects; `functions/sphere` (fewer segments) selects all below; `my.py:problem` and
+    `my.toml` are themselves.
     """
     if is_file(pattern):
         return [pattern]
@@ -315,11 +318,15 @@ def build(id: str, base: Path | None = None) -> Problem:
 
 
 def is_file(id: str) -> bool:
-    """Whether an id names an object in a user's file: `path/to/my.py:problem`."""
-    return ".py:" in id
+    """Whether an id names a user's file: an object in it, `path/to/my.py:problem`, or a program, `path/to/my.toml`."""
+    return ".py:" in id or id.endswith(".toml")
 
 
 def _from_file(id: str, base: Path | None) -> Problem:
+    if id.endswith(".toml"):
+        from optarena.problems.command import CommandProblem
+
+        return CommandProblem.load((base or Path.cwd()) / id)
     found, path = load_object(id, base)
     if isinstance(found, type) and issubclass(found, Problem):
         found = found()

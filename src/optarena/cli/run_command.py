@@ -14,6 +14,7 @@ import typer
 from optarena.cli._progress import RunProgress
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment
+from optarena.problem import is_file
 from optarena.runner.local import run
 
 
@@ -31,7 +32,7 @@ def command(
         typer.Option(
             "-p",
             "--problem",
-            help="An id or pattern, as 'bbob/f{1..24}/d5/*', or my.py:problem; repeat for more.",
+            help="An id or pattern, as 'bbob/f{1..24}/d5/*', or my.py:problem, or my.toml; repeat for more.",
         ),
     ] = None,
     budget: Annotated[
@@ -117,4 +118,4 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def _here(name: str) -> str:
     """A file that a flag names is looked up in the current directory, whatever the experiment's file says."""
-    return str(Path.cwd() / name) if ".py:" in name else name
+    return str(Path.cwd() / name) if is_file(name) else name

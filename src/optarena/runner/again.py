@@ -12,6 +12,7 @@ import numpy as np
 from optarena._plugins import versions_of
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Use
+from optarena.problem import is_file
 from optarena.runner.environment import environment
 from optarena.runner.evaluator import KILLED
 from optarena.runner.local import Silent
@@ -105,7 +106,7 @@ def _plan(attempt: Attempt) -> Plan:
     try:
         return experiment.plan()
     except OptarenaError as error:
-        hint = " (a file is looked up in the current directory)" if ".py:" in card.id + start.use else ""
+        hint = " (a file is looked up in the current directory)" if is_file(card.id) or ".py:" in start.use else ""
         raise OptarenaError(f"study {start.study} cannot be run again: {error}{hint}") from error
 
 

@@ -121,10 +121,14 @@ class Evaluator:
             else:
                 point = dict(zip(problem.space.names, row, strict=True))
                 extra = (noise_rng(self._noise, k),) if problem.noisy else ()
+                problem.evaluation = k
                 w, c = _wall(), _cpu()
                 result = problem.evaluate(point, *extra)
         except KeyboardInterrupt:
             raise
+        except TimeoutError as error:
+            self.recorder.charge(2, _wall() - w, _cpu() - c)
+            return None, "timed out", describe(error, named=False)
         except BaseException as error:
             self.recorder.charge(2, _wall() - w, _cpu() - c)
             return None, "error", describe(error)

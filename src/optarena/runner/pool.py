@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from optarena._process import resident_bytes, state
+from optarena._process import groups_of_session, resident_bytes, state
 from optarena.errors import WorkError
 from optarena.experiment import Limits
 from optarena.runner import cell as cells
@@ -125,8 +125,9 @@ class _Worker:
     def kill(self, why: str) -> None:
         """Kill it with its children."""
         self.ours = self.ours or why
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        for group in (self.process.pid, *groups_of_session(self.process.pid)):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
 
     def close(self) -> None:
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):

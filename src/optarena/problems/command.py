@@ -1,0 +1,404 @@
+"""Problems that are programs: any language, JSON lines in and out. Describing one takes a TOML file.
+
+    [problem]
+    command = ["./simulate", "--fast"]    # beside this file, or found on the PATH; no shell is ever used
+    mode = "study"                        # one process a study, a line an evaluation; or "evaluation": a process each
+    seconds = 10                          # for one evaluation
+    [problem.space.x]
+    type = "real"
+    space = "linear"
+    range = [-5, 5]
+
+A request is a line `{"evaluation":1,"parameters":{"x":0.5}}`; docs/commands.md has the answers. What goes wrong is a
+failed evaluation: nothing but an interrupt leaves a problem otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from optarena._json import printable
+from optarena.errors import OptarenaError, nearest
+from optarena.problem import Evaluation, FunctionProblem
+from optarena.space import Point
+
+MODES = ("study", "evaluation")
+LONGEST_ANSWER = 1 << 20
+KEPT_OF_STDERR = 4096
+GRACE = 1.0  # seconds to end by itself when its input has ended, and again when it was asked to
+LOOK = 0.05  # seconds between looks at whether a silent process is still there
+FACTS = (
+    "sense objectives optimum constraints metrics noisy stateless version".split()  # noqa: SIM905
+)
+FIELDS = ("command", "mode", "seconds", "environment", "directory", "space", *FACTS)
+ANSWERS = ("value", "values", "violations", "metrics", "error", "evaluation")
+
+
+class CommandError(Exception):
+    """The program failed, or answered what is no answer."""
+
+
+class CommandProblem(FunctionProblem):
+    """A program as a problem. Facts are those of `as_problem`."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        space: Mapping[str, Any],
+        *,
+        mode: str = "study",
+        seconds: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        directory: str | Path = ".",
+        id: str = "command",
+        **facts: Any,
+    ) -> None:
+        super().__init__(self._ask, space, id=id, **facts)
+        if isinstance(command, str) or not isinstance(command, Sequence) or not command:
+            raise OptarenaError(f"command: expected a list such as ['./simulate', '--fast'], got {command!r}")
+        if not all(isinstance(word, str) and word and "\0" not in word for word in command):
+            raise OptarenaError(f"command: every word must be a text, got {list(command)!r}")
+        if mode not in MODES:
+            raise OptarenaError(f"mode: expected 'study' or 'evaluation', got {mode!r}.{nearest(str(mode), MODES)}")
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0):
+            raise OptarenaError(f"seconds: expected a number above 0, got {seconds!r}")
+        added = environment or {}
+        if not isinstance(added, Mapping) or not all(isinstance(text, str) for text in added.values()):
+            raise OptarenaError(f"environment: expected a table of texts, got {environment!r}")
+        self.directory = Path(directory).resolve()
+        if not self.directory.is_dir():
+            raise OptarenaError(f"directory: there is no directory {self.directory}")
+        self.added = dict(added)
+        self.command = [_program(command[0], self.directory, added.get("PATH")), *command[1:]]
+        self.mode, self.seconds = mode, seconds
+        self._process: _Process | None = None
+
+    @classmethod
+    def load(cls, path: str | Path) -> CommandProblem:
+        """The problem that a TOML file describes; its id is the name of the file."""
+        path = Path(path)
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8")).get("problem")
+        except FileNotFoundError:
+            raise OptarenaError(f"there is no file {path}") from None
+        except OSError as error:
+            raise OptarenaError(f"{path}: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+        if not isinstance(table, dict):
+            raise OptarenaError(f"{path}: no table [problem]; a problem has a command and a space (docs/commands.md)")
+        for key in table:
+            if key not in FIELDS:
+                known = ", ".join(FIELDS)
+                raise OptarenaError(f"{path}: problem.{key}: no such field.{nearest(key, FIELDS)} (known: {known})")
+        for key in ("command", "space"):
+            if key not in table:
+                raise OptarenaError(f"{path}: problem.{key}: missing")
+        directory = table.pop("directory", ".")
+        if not isinstance(directory, str):
+            raise OptarenaError(f"{path}: problem.directory: expected a text, got {directory!r}")
+        try:
+            found = cls(**table, directory=path.resolve().parent / directory, id=path.name)
+        except OptarenaError as error:
+            raise OptarenaError(f"{path}: {error}") from error
+        found.function, found.source = path.stem, path.resolve()
+        return found
+
+    def reset(self, rng: np.random.Generator) -> None:  # noqa: ARG002
+        self.close()
+        self.evaluation = 1
+
+    def close(self) -> None:
+        if self._process is not None:
+            process, self._process = self._process, None
+            process.end()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
+
+    def _ask(self, x: Point, rng: np.random.Generator | None = None) -> Evaluation:
+        request: dict[str, Any] = {"evaluation": self.evaluation, "parameters": x}
+        self.evaluation += 1
+        if rng is not None:
+            request["seed"] = int(rng.integers(2**31))
+        if self._process is None:
+            environment = {**os.environ, **self.added}
+            self._process = _Process(self.command, self.directory, environment)
+        try:
+            once = self.mode == "evaluation"
+            text = self._process.ask(msgspec.json.encode(request) + b"\n", self.seconds, once=once)
+            answer = as_answer(text, request["evaluation"])
+        except BaseException as error:
+            # after a failure nobody knows what the process will say next: the next evaluation gets a new one
+            process, self._process = self._process, None
+            process.end(now=True)
+            if isinstance(error, (CommandError, TimeoutError)):
+                raise type(error)(str(error) + process.last_words()) from None
+            raise
+        if self.mode == "evaluation":
+            self.close()
+        if isinstance(answer, CommandError):
+            raise answer
+        return answer
+
+
+def _program(name: str, directory: Path, path: str | None) -> str:
+    """The file of a program: relative to the directory when it has a slash, else as found on the PATH."""
+    if "/" in name:
+        file = directory / name
+        if not file.is_file():
+            raise OptarenaError(f"command: there is no program {file}")
+        if not os.access(file, os.X_OK):
+            raise OptarenaError(f"command: {file} is not executable (chmod +x {file})")
+        return str(file)
+    found = shutil.which(name, path=path)
+    if found is None:
+        hint = f" (is it './{name}'?)" if (directory / name).is_file() else ""
+        raise OptarenaError(f"command: no program {name!r} is found on the PATH{hint}")
+    return found
+
+
+def as_answer(text: bytes, evaluation: int) -> Evaluation | CommandError:
+    """What a line says: values, or an error that the program tells (it is well, and goes on)."""
+    shown = _short(text)
+    try:
+        answer = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise CommandError(f"answered {shown}, which is not JSON") from None
+    if isinstance(answer, (int, float, str)) and not isinstance(answer, bool):
+        answer = {"value": answer}
+    elif isinstance(answer, list):
+        answer = {"values": answer}
+    if not isinstance(answer, dict):
+        raise CommandError(f"answered {shown}, which is neither a number nor an object")
+    for key in answer:
+        if key not in ANSWERS:
+            raise CommandError(
+                f"answered with an unknown {key!r}.{nearest(key, ANSWERS)} (known: {', '.join(ANSWERS)})"
+            )
+    if answer.get("evaluation", evaluation) != evaluation:
+        raise CommandError(f"answered evaluation {answer['evaluation']!r}, asked was {evaluation}")
+    if answer.get("error") is not None:
+        return CommandError(printable(str(answer["error"]))[:400])
+    if ("value" in answer) == ("values" in answer):
+        raise CommandError(f"answered {shown}, which has {'both' if 'value' in answer else 'neither'} value and values")
+    values = [answer["value"]] if "value" in answer else answer["values"]
+    violations, metrics = answer.get("violations") or [], answer.get("metrics") or {}
+    if not isinstance(values, list) or not isinstance(violations, list) or not isinstance(metrics, dict):
+        raise CommandError(f"answered {shown}: values and violations are lists, metrics is an object")
+    return Evaluation(
+        [_number(value) for value in values],
+        [_number(value) for value in violations],
+        {name: _number(value) for name, value in metrics.items()},
+    )
+
+
+def _number(value: Any) -> float:
+    if value in ("inf", "-inf", "nan"):
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise CommandError(f"answered {_short(value)}, which is not a number (nor 'inf', '-inf', 'nan')")
+    try:
+        return float(value)
+    except OverflowError:
+        raise CommandError(f"answered {_short(value)}, which is larger than any float") from None
+
+
+def _short(value: Any) -> str:
+    text = value.decode("utf-8", "backslashreplace").strip() if isinstance(value, bytes) else str(value)
+    return printable(repr(text if len(text) <= 80 else text[:77] + "…"))
+
+
+class _Process:
+    """One life of the program: in a process group of its own, its three pipes never waited for beyond the deadline."""
+
+    def __init__(self, command: list[str], directory: Path, environment: dict[str, str]) -> None:
+        try:
+            self._popen = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=directory,
+                env=environment,
+                bufsize=0,
+                process_group=0,  # the session stays ours, so that who kills our session kills it too
+            )
+        except OSError as error:
+            raise CommandError(f"{command[0]} does not start: {error.strerror}") from error
+        assert self._popen.stdin is not None
+        assert self._popen.stdout is not None
+        assert self._popen.stderr is not None
+        self._in, self._out, self._err = self._popen.stdin, self._popen.stdout, self._popen.stderr
+        for pipe in (self._in, self._out, self._err):
+            os.set_blocking(pipe.fileno(), False)
+        self._said = b""
+        self._complaints = b""
+        self._code: int | None = None
+
+    def ask(self, request: bytes, seconds: float | None, *, once: bool) -> bytes:
+        """Write a line and give the line that answers it; `once`: all that is said until its output ends."""
+        if not once:
+            self._read(self._out, LONGEST_ANSWER)
+            if self._said:
+                raise CommandError(f"wrote {_short(self._said)} before it was asked (one line an evaluation)")
+        deadline = None if seconds is None else time.monotonic() + seconds
+        poll = select.poll()
+        poll.register(self._in, select.POLLOUT)
+        poll.register(self._out, select.POLLIN)
+        poll.register(self._err, select.POLLIN)
+        to_it, from_it, aside = (pipe.fileno() for pipe in (self._in, self._out, self._err))
+        ended = False
+        while not ended and (once or b"\n" not in self._said):
+            left = LOOK if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"no answer within {seconds:g} s")
+            ready = dict(poll.poll(min(left, LOOK) * 1000))
+            if to_it in ready:
+                request = self._write(request)
+                if not request:
+                    poll.unregister(to_it)
+                    if once:
+                        self._in.close()
+            if aside in ready and not self._read(self._err, 0):
+                poll.unregister(aside)
+            if from_it in ready:
+                ended = not self._read(self._out, LONGEST_ANSWER)
+            elif self._gone():  # its output may be held open by a child that it left behind
+                self._read(self._out, LONGEST_ANSWER)
+                break
+        if once or b"\n" not in self._said:
+            self._must_have_ended_well(deadline, seconds, once)
+        line, _, self._said = (self._said, b"", b"") if once else self._said.partition(b"\n")
+        if not once and self._said:
+            raise CommandError(f"wrote more than one line, {_short(self._said)} after {_short(line)}")
+        if not line.strip():
+            raise CommandError("answered nothing")
+        return line
+
+    def _must_have_ended_well(self, deadline: float | None, seconds: float | None, once: bool) -> None:
+        """Its output has ended: so must the process, with exit code 0 and, where more is to come, not at all."""
+        patience = time.monotonic() + GRACE if not once else deadline
+        while not self._gone():
+            if patience is not None and time.monotonic() >= patience:
+                if once:
+                    raise TimeoutError(f"no end within {seconds:g} s")
+                raise CommandError("closed its output without an answer")
+            self._read(self._err, 0)
+            time.sleep(0.001)
+        self._read(self._err, 0)
+        code = self._reap()
+        if code < 0:
+            raise CommandError(f"killed by {_signal(-code)}")
+        if code > 0:
+            raise CommandError(f"exit code {code}")
+        if not once:
+            raise CommandError("ended without an answer")
+
+    def _write(self, data: bytes) -> bytes:
+        """Write what the pipe takes, and give what is left; nothing is left to say to one that does not listen."""
+        try:
+            return data[os.write(self._in.fileno(), data) :]
+        except BlockingIOError:
+            return data
+        except OSError:
+            return b""
+
+    def _read(self, pipe: Any, longest: int) -> bool:
+        """Take what a pipe holds; False at its end. Of stderr (no longest) only the tail is kept."""
+        while True:
+            try:
+                block = os.read(pipe.fileno(), 1 << 16)
+            except BlockingIOError:
+                return True
+            except (OSError, ValueError):
+                return False
+            if not block:
+                return False
+            if not longest:
+                self._complaints = (self._complaints + block)[-KEPT_OF_STDERR:]
+                if len(block) < 1 << 16:
+                    return True
+                continue
+            self._said += block
+            if len(self._said) > longest:
+                raise CommandError(f"answered with more than {longest >> 20} MB, beginning {_short(self._said[:200])}")
+
+    def last_words(self) -> str:
+        """What it wrote to stderr last, to stand behind a failure's text."""
+        lines = self._complaints.decode("utf-8", "backslashreplace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f": {printable(last)[:300]}" if last else ""
+
+    # ---- its end -----------------------------------------------------------------------------------------------------
+
+    def end(self, *, now: bool = False) -> None:
+        """End it and all that it started: its input ends, it is asked to end, it is killed; and no pipe stays open."""
+        try:
+            self._in.close()
+            if not self._wait(0.0 if now else GRACE):
+                self._signal_group(signal.SIGTERM)
+                self._wait(GRACE)
+        finally:
+            self._signal_group(signal.SIGKILL)
+            self._read(self._err, 0)
+            self._reap()
+            self._out.close()
+            self._err.close()
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait for it to end, its output going nowhere: one that fills a pipe would never end."""
+        deadline = time.monotonic() + seconds
+        delay = 0.0005
+        while not self._gone():
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(delay)
+            delay = min(2 * delay, 0.02)
+            with contextlib.suppress(CommandError):
+                self._said = b""
+                self._read(self._out, LONGEST_ANSWER)
+            self._read(self._err, 0)
+        return True
+
+    def _gone(self) -> bool:
+        """Whether it has ended; it is not waited for yet where the system can tell so, and so keeps its group's id."""
+        if self._code is not None:
+            return True
+        if hasattr(os, "waitid"):
+            return os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        self._code = self._popen.poll()
+        return self._code is not None
+
+    def _signal_group(self, number: int) -> None:
+        if self._code is None or not hasattr(os, "waitid"):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._popen.pid, number)
+
+    def _reap(self) -> int:
+        """Its exit code; what it left of its group is ended first, while the group's id is certainly its own."""
+        if self._code is None:
+            self._signal_group(signal.SIGKILL)
+            self._code = self._popen.wait()
+        return self._code
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
