@@ -66,7 +66,7 @@ def children() -> set[int]:
 
 
 def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_a_flood_on_stderr_and_a_large_request_block_nobody():
     body = "sys.stderr.write('e' * 300_000); print(len(request['parameters']))".replace("x ** 2", "0")
     text = LOOP.replace('x = request["parameters"]["x"]', "pass").format(body=body)
     problem = CommandProblem([sys.executable, "-c", text], space, seconds=20)
-    assert problem.evaluate({name: 1.0 / 3 for name in space}).values == [8000.0]
+    assert problem.evaluate(dict.fromkeys(space, 1.0 / 3)).values == [8000.0]
     problem.close()
 
 

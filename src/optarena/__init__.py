@@ -10,6 +10,7 @@ from optarena._version import __version__
 if TYPE_CHECKING:
     from optarena.errors import Exhausted, OptarenaError
     from optarena.experiment import Experiment, use
+    from optarena.formats import from_frame
     from optarena.optimizer import Capabilities, Optimizer
     from optarena.problem import Evaluation, Known, Objective, Problem, Suite, as_problem
     from optarena.space import Space
@@ -31,6 +32,7 @@ __all__ = [
     "Suite",
     "__version__",
     "as_problem",
+    "from_frame",
     "open",
     "use",
 ]
@@ -50,6 +52,7 @@ _WHERE = {
     "Space": "optarena.space",
     "Suite": "optarena.problem",
     "as_problem": "optarena.problem",
+    "from_frame": "optarena.formats",
     "open": "optarena.store.results:open_store",
     "use": "optarena.experiment",
 }

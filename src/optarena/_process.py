@@ -39,7 +39,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def groups_of_session(session: int) -> list[int]:
-    """The process groups that live in a session, where the system tells: a program that a worker started has its own."""
+    """The process groups of a session, where the system tells: a program that a worker started has its own."""
     out = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:

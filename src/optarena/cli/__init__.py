@@ -25,7 +25,9 @@ COMMANDS = {
     "replay": "Run a study again, and prove that it is the same.",
     "compact": "Put journals that are at rest into a shard: smaller, and quicker to open.",
     "merge": "Put several stores together.",
-    "list": "List optimizers or problems.",
+    "import": "Bring data of other tools, or of a spreadsheet, into a store.",
+    "export": "Write a store in a format that others read.",
+    "list": "List optimizers, problems or formats.",
     "demo": "A small experiment from start to end, in under a minute.",
 }
 

@@ -10,6 +10,7 @@ import typer
 
 from optarena.cli._text import table
 from optarena.errors import OptarenaError
+from optarena.formats import FORMATS
 from optarena.optimizer import entries, get_optimizer
 from optarena.problem import get_suite, select, suite_names
 
@@ -17,16 +18,20 @@ from optarena.problem import get_suite, select, suite_names
 class Kind(StrEnum):
     optimizers = "optimizers"
     problems = "problems"
+    formats = "formats"
 
 
 def command(
-    kind: Annotated[Kind, typer.Argument(help="optimizers or problems.")],
+    kind: Annotated[Kind, typer.Argument(help="optimizers, problems or formats.")],
     pattern: Annotated[str | None, typer.Argument(help="For problems: list the ids that this selects.")] = None,
 ) -> None:
     """Names, and what is behind them."""
-    if kind is Kind.optimizers:
-        if pattern is not None:
-            raise OptarenaError("list optimizers takes no pattern")
+    if kind is not Kind.problems and pattern is not None:
+        raise OptarenaError(f"list {kind} takes no pattern")
+    if kind is Kind.formats:
+        cells = [[f.name, "yes" if f.reads else "", "yes" if f.writes else "", f.what] for f in FORMATS.values()]
+        print(table(["format", "import", "export", "what"], cells))
+    elif kind is Kind.optimizers:
         print(
             table(
                 ["optimizer", "library", "capabilities"],

@@ -10,7 +10,7 @@ import msgspec
 
 from optarena.errors import OptarenaError, WorkError
 from optarena.store import PARTS, Store
-from optarena.store.records import ProblemCard
+from optarena.store.records import IMPORTED, ProblemCard
 from optarena.store.results import Results, open_store
 
 DEFINITION = ("space", "objectives", "constraints", "metrics", "noisy", "stateless", "known", "source")
@@ -35,7 +35,9 @@ def merge(sources: Sequence[Store], target: Store) -> Results:
 
 def differing(one: ProblemCard, two: ProblemCard) -> str | None:
     """The first part of the definition in which two cards of one problem differ."""
-    return next((what for what in DEFINITION if getattr(one, what) != getattr(two, what)), None)
+    # what an imported file tells of a problem is what it has columns for, and files differ in them
+    parts = ("objectives",) if one.version == IMPORTED else DEFINITION
+    return next((what for what in parts if getattr(one, what) != getattr(two, what)), None)
 
 
 def _refuse_mismatch(all_results: Sequence[Results]) -> None:

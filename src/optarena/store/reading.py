@@ -19,7 +19,7 @@ import numpy.typing as npt
 from optarena._json import Number
 from optarena.errors import OptarenaError
 from optarena.store.journal import read_lines
-from optarena.store.records import Close, Count, End, Header, ProblemCard, Rows, Start
+from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, Rows, Start
 from optarena.traces import Bools, Floats, Ints
 
 MAX_OPEN = 200
@@ -37,6 +37,9 @@ class RowsWithoutPoints(msgspec.Struct, tag_field="t", tag="e"):
     f: dict[int, tuple[str, str]] = {}
     v: list[list[Number]] = []
     m: list[list[Number]] = []
+    e: list[int] = []
+    a: dict[str, list[Number]] = {}
+    n: dict[str, list[str | None]] = {}
 
 
 Line: TypeAlias = Header | ProblemCard | Start | RowsWithoutPoints | Count | End | Close
@@ -77,7 +80,7 @@ class JournalSource:
         self.path = path
         self._file = path.open("rb") if keep_open else None
 
-    def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:  # noqa: ARG002
+    def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
         out: list[list[Any]] = []
         at, points = -1, []
         with contextlib.nullcontext(self._file) if self._file is not None else self.path.open("rb") as file:
@@ -86,7 +89,19 @@ class JournalSource:
                     file.seek(position)
                     at, points = position, _decode_rows(file.readline()).x
                 out.append(points[i] if i < len(points) else [])
-        return out
+        return as_written(out, card)
+
+
+def as_written(points: list[list[Any]], card: ProblemCard) -> list[list[Any]]:
+    """Points with their infinite numbers, which only imported ones can have."""
+    if card.version != IMPORTED:
+        return points
+    for i, line in enumerate(card.space.values()):
+        if line["type"] == "real":
+            for point in points:
+                if point and isinstance(point[i], str):
+                    point[i] = float(point[i])
+    return points
 
 
 class Block:
@@ -104,6 +119,8 @@ class Block:
         self.position: Ints = np.zeros(n, dtype=np.int64)
         self.inner: Ints = np.zeros(n, dtype=np.int64)
         self.messages: dict[int, str] = {}
+        self.extras: dict[str, Floats] = {}
+        self.notes: dict[str, npt.NDArray[np.object_]] = {}
 
     def load_costs(self) -> Floats:
         """(rows, 6): seconds, wall and CPU, of suggesting, evaluating and the observe before; read when asked for."""
@@ -129,7 +146,8 @@ class Columns(Block):
 
     owner: index into attempts. values: (rows, most objectives) in their own senses, NaN where there is none; so for
     metrics and violations (<= 0 is feasible). counts_only: rows that carry costs and a counter but no evaluation.
-    messages: row -> the text of its failure.
+    messages: row -> the text of its failure. extras and notes: what imported rows say beyond that, numbers (NaN where
+    there is none) and texts (None), by name.
     """
 
     def __init__(self) -> None:
@@ -266,8 +284,11 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
     ]
     rows: list[list[Number]] = []
     failures: list[tuple[int, str, str]] = []
-    violations: dict[int, list[Number]] = {}
-    metrics: dict[int, list[Number]] = {}
+    violations: list[list[Number]] = []
+    metrics: list[list[Number]] = []
+    constrained: list[int] = []
+    measured: list[int] = []
+    more: list[tuple[int, RowsWithoutPoints]] = []
     sizes: list[int] = []
     for _, record in kept:
         if isinstance(record, Count):
@@ -279,16 +300,20 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
         sizes.append(len(record.y))
         if record.f:
             failures.extend((at + i, status, text) for i, (status, text) in record.f.items())
-        for i, v in enumerate(record.v):
-            violations[at + i] = v
-        for i, m in enumerate(record.m):
-            metrics[at + i] = m
+        if record.v:
+            violations.extend(record.v)
+            constrained.extend(range(at, at + len(record.v)))
+        if record.m:
+            metrics.extend(record.m)
+            measured.extend(range(at, at + len(record.m)))
+        if record.a or record.e or record.n:
+            more.append((at, record))
     width = max((len(columns.attempts[owner].card.objectives) for owner in here.values()), default=1)
     block = JournalBlock(
         len(rows),
         width,
-        max((len(m) for m in metrics.values()), default=0),
-        max((len(v) for v in violations.values()), default=0),
+        max(map(len, metrics), default=0),
+        max(map(len, violations), default=0),
     )
     block.costs = np.zeros((len(rows), 6))
     if not rows:
@@ -306,10 +331,12 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
     block.position = np.array([position for position, _ in kept])[line]
     block.source[:] = len(columns.sources) - 1
     block.values = _matrix(rows, width)
-    for row, v in violations.items():
-        block.violations[row, : len(v)] = np.array(v, dtype=float)
-    for row, m in metrics.items():
-        block.metrics[row, : len(m)] = np.array(m, dtype=float)
+    if constrained:
+        block.violations[constrained] = _matrix(violations, block.violations.shape[1])
+    if measured:
+        block.metrics[measured] = _matrix(metrics, block.metrics.shape[1])
+    for at, record in more:
+        _more(block, slice(at, at + len(record.y)), record)
     for row, status, text in failures:
         block.status[row] = ROW_STATUSES.index(status) if status in ROW_STATUSES else 1
         block.messages[row] = text
@@ -319,6 +346,20 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
     block.costs[block.inner > 0, :2] = 0.0
     block.costs[block.inner > 0, 4:] = 0.0
     return block
+
+
+def _more(block: Block, rows: slice, record: RowsWithoutPoints) -> None:
+    """What an imported line says beyond the usual."""
+    if record.e:
+        block.evaluation[rows] = record.e
+    for name, numbers in record.a.items():
+        if name not in block.extras:
+            block.extras[name] = np.full(len(block.owner), np.nan)
+        block.extras[name][rows] = np.array(numbers, dtype=float)
+    for name, texts in record.n.items():
+        if name not in block.notes:
+            block.notes[name] = np.full(len(block.owner), None, dtype=object)
+        block.notes[name][rows] = texts
 
 
 def _matrix(rows: list[list[Number]], width: int) -> Floats:
@@ -347,6 +388,14 @@ def _join(columns: Columns, blocks: list[Block]) -> None:
     for name in _COLUMNS:
         parts = [getattr(block, name) for block in blocks]
         setattr(columns, name, parts[0] if len(parts) == 1 else np.concatenate(parts))
+    for name in dict.fromkeys(name for block in blocks for name in block.extras):
+        columns.extras[name] = np.concatenate(
+            [block.extras.get(name, np.full(len(block.owner), np.nan)) for block in blocks]
+        )
+    for name in dict.fromkeys(name for block in blocks for name in block.notes):
+        columns.notes[name] = np.concatenate(
+            [block.notes.get(name, np.full(len(block.owner), None, dtype=object)) for block in blocks]
+        )
     columns.messages = messages
     columns._blocks = blocks
     owner, evaluation = columns.owner, columns.evaluation
@@ -365,6 +414,8 @@ def _join(columns: Columns, blocks: list[Block]) -> None:
     new = np.cumsum(~drop) - 1
     columns.messages = {int(new[place[row]]): text for row, text in messages.items() if not drop[place[row]]}
     columns._origin = order[~drop]
+    columns.extras = {name: column[columns._origin] for name, column in columns.extras.items()}
+    columns.notes = {name: column[columns._origin] for name, column in columns.notes.items()}
     if drop.any():
         for name in _COLUMNS:
             setattr(columns, name, getattr(columns, name)[~drop])

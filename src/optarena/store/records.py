@@ -72,6 +72,8 @@ class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
     """Why an attempt after the first began: diverged, extended beyond a batch that was a remainder, or retried."""
     versions: dict[str, str] = {}
     source: str | None = None
+    attributes: dict[str, str] = {}
+    """What else an imported file says of the study."""
 
 
 class Rows(msgspec.Struct, tag_field="t", tag="e", omit_defaults=True):
@@ -80,6 +82,8 @@ class Rows(msgspec.Struct, tag_field="t", tag="e", omit_defaults=True):
     `w`: nanoseconds, wall and CPU, of suggesting, of evaluating, and of the observe before this line.
     `f`: row -> (status, message) of those that failed. `v`: violations. `m`: hidden metrics, in the card's order.
     A row that a supervisor writes for a worker that it had to kill has an empty point.
+    Imported rows may say more: `e`, their numbers where these are not k, k+1, …; `a`, more numbers by name (`seconds`
+    since the study began, `decisions`, `effort.<name>`, `bound`, `batch`, `suggestion`); `n`, texts by name.
     """
 
     s: int
@@ -90,6 +94,9 @@ class Rows(msgspec.Struct, tag_field="t", tag="e", omit_defaults=True):
     f: dict[int, tuple[str, str]] = {}
     v: list[list[Number]] = []
     m: list[list[Number]] = []
+    e: list[int] = []
+    a: dict[str, list[Number]] = {}
+    n: dict[str, list[str | None]] = {}
 
 
 class Count(msgspec.Struct, tag_field="t", tag="count", omit_defaults=True):
@@ -110,6 +117,8 @@ class End(msgspec.Struct, tag_field="t", tag="end", omit_defaults=True):
     w: list[int]
     reason: str = ""
     detail: str = ""
+    a: dict[str, Number] = {}
+    """Imported: where its effort axes and its bound stood when it ended, if a row of its own says so."""
 
 
 class Close(msgspec.Struct, tag_field="t", tag="close"):
@@ -117,6 +126,9 @@ class Close(msgspec.Struct, tag_field="t", tag="close"):
 
 
 Record: TypeAlias = Header | ProblemCard | Start | Rows | Count | End | Close
+
+IMPORTED = "imported"
+"""The version of a problem of which a store only has what an imported file told."""
 
 STATUSES = ("done", "stopped early", "failed", "timed out", "interrupted")
 

@@ -17,9 +17,10 @@ import numpy as np
 import polars as pl
 
 from optarena._process import alive, host
+from optarena.errors import OptarenaError, nearest
 from optarena.store import RunFile, Store
 from optarena.store.reading import ROW_STATUSES, Attempt, Columns, read_columns
-from optarena.traces import Traces, first_argmin
+from optarena.traces import Floats, Ints, Traces, first_argmin
 
 SCHEMA = {
     "study": pl.String,
@@ -40,6 +41,7 @@ SCHEMA = {
     "best": pl.Float64,
     "best_evaluation": pl.Int64,
     "optimum": pl.Float64,
+    "best_known": pl.Float64,
     "failures": pl.Int64,
     "suggest_seconds": pl.Float64,
     "evaluate_seconds": pl.Float64,
@@ -119,6 +121,7 @@ class Results:
             "batch": start.batch,
             "sense": card.objectives[0].sense if single else None,
             "optimum": card.known.optimum[0] if single and card.known.optimum else None,
+            "best_known": card.known.best_known[0] if single and card.known.best_known else None,
             "record": start.record,
             "attempt": start.attempt,
             "conflicts": len(attempt.conflicts),
@@ -195,15 +198,28 @@ class Results:
 
     # ---- rows ------------------------------------------------------------------------------------------------------
 
-    def traces(self) -> Traces:
-        """The rows of all begun studies, in the order of `.studies`, minimised."""
+    @property
+    def attributes(self) -> pl.DataFrame:
+        """What imported files say of their studies beyond the usual: `study`, and a column for each attribute."""
+        starts = [self._columns.attempts[i].start for i in self._attempts]
+        names = list(dict.fromkeys(name for start in starts for name in start.attributes))
+        rows = [{"study": start.study, **start.attributes} for start in starts]
+        return pl.DataFrame(rows, schema=dict.fromkeys(["study", *names], pl.String))
+
+    def _rows(self) -> tuple[Ints, Ints]:
+        """The rows of all begun studies, in the order of `.studies`, and how many each has."""
         columns = self._columns
         order = np.full(len(columns.attempts), -1, dtype=np.int64)
         order[self._attempts] = np.arange(len(self._attempts))
         place = order[columns.owner]
         rows = np.flatnonzero((place >= 0) & ~columns.counts_only)
         rows = rows[np.argsort(place[rows], kind="stable")]
-        counts = np.bincount(place[rows], minlength=len(self._attempts))
+        return rows, np.bincount(place[rows], minlength=len(self._attempts)).astype(np.int64)
+
+    def traces(self) -> Traces:
+        """The rows of all begun studies, in the order of `.studies`, minimised."""
+        columns = self._columns
+        rows, counts = self._rows()
         width = columns.values.shape[1]
         signs = np.array([_signs(attempt, width) for attempt in columns.attempts]).reshape(-1, width)
         values = columns.values[rows]
@@ -215,8 +231,55 @@ class Results:
             evaluation=columns.evaluation[rows],
             values=values,
             feasible=np.all(~(columns.violations[rows] > 0), axis=1),
-            spent=lambda: _cumulative(columns.costs[:, [0, 2, 4]].sum(axis=1), columns.owner)[rows],
+            spent=lambda: self._seconds()[rows],
         )
+
+    def _seconds(self) -> Floats:
+        """For every row of the store: the seconds since its study began, as imported or as charged."""
+        columns = self._columns
+        charged: Floats = _cumulative(columns.costs[:, [0, 2, 4]].sum(axis=1), columns.owner)
+        given = columns.extras.get("seconds")
+        return charged if given is None else np.where(np.isnan(given), charged, given)
+
+    @property
+    def axes(self) -> list[str]:
+        """The names that `efforts` knows: evaluations, batches, seconds, and those that imported rows have."""
+        more = [name for name in self._columns.extras if name == "decisions" or name.startswith("effort.")]
+        return ["evaluations", "batches", "seconds", *(name.removeprefix("effort.") for name in more)]
+
+    def efforts(self, axis: str) -> Floats:
+        """What each row of `traces()` stood at on an effort axis (see `axes`); NaN where its study has no such axis.
+
+        Batches are counted from 1, so that an effort is what was spent when the row was there.
+        """
+        columns = self._columns
+        rows, counts = self._rows()
+        if axis == "evaluations":
+            return columns.evaluation[rows].astype(float)
+        if axis == "seconds":
+            return self._seconds()[rows]
+        if axis == "batches":
+            size = np.repeat([columns.attempts[i].start.batch for i in self._attempts], counts)
+            usual = (columns.evaluation[rows] - 1) // np.maximum(size, 1) + 1.0
+            given = self.extra("batch")
+            return np.where(np.isnan(given), usual, given + 1.0)
+        if axis not in self.axes:
+            raise OptarenaError(
+                f"no effort axis {axis!r}.{nearest(axis, self.axes)} (there are {', '.join(self.axes)})"
+            )
+        return self.extra("decisions" if axis == "decisions" else f"effort.{axis}")
+
+    def extra(self, name: str) -> Floats:
+        """A number that imported rows carry (`bound`, say) for each row of `traces()`; NaN where there is none."""
+        rows, _ = self._rows()
+        column = self._columns.extras.get(name)
+        return np.full(len(rows), np.nan) if column is None else column[rows]
+
+    def extra_at_end(self, name: str) -> Floats:
+        """Where each begun study stood when it ended (`seconds`, `decisions`, `effort.<name>`, `bound`), if that was
+        imported as a row of its own: a run may go on long after its last solution. NaN where it was not."""
+        found = [[end.a[name] for end in self._columns.attempts[i].ends if name in end.a] for i in self._attempts]
+        return np.array([float(given[-1]) if given else np.nan for given in found])  # type: ignore[arg-type]
 
     def points(self, study: str) -> list[dict[str, Any]]:
         """Every kept row of a study in full: evaluation, parameters, objectives, status; to read, not to score."""

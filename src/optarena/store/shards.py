@@ -2,8 +2,9 @@
 
 A shard is one table. Its first rows are events, one journal line each (`event`); the others are traces, an attempt a
 row, with lists for its n evaluations: k (if not 1 to n), y (n x objectives), x (n x dimension, the space's matrix
-form), v, m, status (if not all is well) and costs (n x 6 nanoseconds). Only journals that are closed or whose process
-is dead are compacted; they are removed after.
+form), v, m, status (if not all is well) and costs (n x 6 nanoseconds). Imported studies may have more: `points` (JSON,
+instead of x, as their space is not known), `extras` (names x n numbers, with `names`) and `notes` (JSON). Only journals
+that are closed or whose process is dead are compacted; they are removed after.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from optarena._json import strict
 from optarena._process import alive, host
 from optarena.errors import OptarenaError, WorkError
 from optarena.space import Space
@@ -31,10 +33,11 @@ from optarena.store.reading import (
     Events,
     Line,
     RowsWithoutPoints,
+    as_written,
     decode_line,
     read_columns,
 )
-from optarena.store.records import Close, Count, End, Header, ProblemCard, Start
+from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, Start
 from optarena.traces import Floats, Ints
 
 SCHEMA: dict[str, Any] = {
@@ -49,7 +52,13 @@ SCHEMA: dict[str, Any] = {
     "status": pl.List(pl.UInt8),
     "w": pl.List(pl.Int64),
     "failures": pl.String,
+    "points": pl.String,
+    "names": pl.List(pl.String),
+    "extras": pl.List(pl.Float64),
+    "notes": pl.String,
 }
+LATER = ("points", "names", "extras", "notes")
+"""Columns that a shard may lack."""
 _encode = msgspec.json.Encoder().encode
 YOUNG_SECONDS = 60.0  # a journal's header follows its creation at once; whoever has none for so long is dead
 
@@ -64,20 +73,22 @@ class ShardSource:
         self.path = path
 
     @cached_property
-    def _points(self) -> tuple[dict[int, tuple[int, int]], Floats]:
-        """All points of the shard in one array, and where each attempt's begin and end; read once, when first asked."""
-        table = pl.read_parquet(self.path, columns=["s", "x"]).drop_nulls("x")
-        ends = np.cumsum(table["x"].list.len().to_numpy().astype(np.int64)).tolist()
-        places = dict(zip(table["s"].to_list(), zip([0, *ends], ends, strict=False), strict=True))
-        return places, table["x"].explode().to_numpy() if len(table) else np.empty(0)
+    def _written(self) -> tuple[dict[int, int], pl.Series, pl.Series]:
+        """Where each attempt's points are: a shard has no index, so finding some costs as much as reading all."""
+        table = _read(self.path, ["s", "n", "x", "points"]).filter(pl.col("n").is_not_null())
+        return {s: i for i, s in enumerate(table["s"])}, table["x"], table["points"]
 
     def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
-        space = Space(card.space)
-        places, flat = self._points
+        places, matrices, texts = self._written
         out: list[list[Any]] = []
         for position in np.unique(positions).tolist():
-            low, high = places.get(position, (0, 0))
-            matrix = flat[low:high].reshape(-1, space.dimension)[inner[positions == position]]
+            place, wanted = places[position], inner[positions == position]
+            if matrices[place] is None:
+                points = msgspec.json.decode(texts[place]) if texts[place] is not None else []
+                out.extend(as_written([points[i] if points else [] for i in wanted.tolist()], card))
+                continue
+            space = Space(card.space)
+            matrix = matrices[place].to_numpy().reshape(-1, space.dimension)[wanted]
             known = ~np.isnan(matrix).any(axis=1)
             rows = iter(space.to_rows(matrix[known]))
             out.extend(next(rows) if yes else [] for yes in known.tolist())
@@ -100,11 +111,19 @@ class ShardBlock(Block):
         return out
 
 
+def _read(path: Path, names: list[str]) -> pl.DataFrame:
+    """Some columns of a shard; those that it may lack are then empty."""
+    present = pl.read_parquet_schema(path)
+    table = pl.read_parquet(path, columns=[name for name in names if name not in LATER or name in present])
+    lacking = [pl.lit(None, SCHEMA[name]).alias(name) for name in names if name in LATER and name not in present]
+    return table.with_columns(lacking) if lacking else table
+
+
 def read_shard(path: Path, columns: Columns, events: Events) -> Block:
     """Add a shard's events to what is known, and give its rows."""
-    names = ["event", "s", "n", "k", "y", "v", "m", "status", "failures"]
+    names = ["event", "s", "n", "k", "y", "v", "m", "status", "failures", "names", "extras", "notes"]
     try:
-        table = pl.read_parquet(path, columns=names)
+        table = _read(path, names)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise OptarenaError(f"{path}: not a shard, or damaged ({str(error).splitlines()[0]})") from error
     columns.sources.append(ShardSource(path))
@@ -138,6 +157,8 @@ def read_shard(path: Path, columns: Columns, events: Events) -> Block:
             if text is not None:
                 failures = msgspec.json.decode(text, type=dict[int, str])
                 block.messages.update({offset + row: message for row, message in failures.items()})
+        if table["names"].null_count() + table["notes"].null_count() < 2 * table.height:
+            _spread_more(block, table, length)
     for i, count in enumerate(counts, start=rows):
         block.owner[i], block.evaluation[i], block.counts_only[i] = here[count.s], count.k, True
     return block
@@ -154,6 +175,19 @@ def _spread(out: np.ndarray[Any, Any], lists: pl.Series, length: Ints, widths: l
     for item, n, width in zip(lists, length.tolist(), widths, strict=True):
         if item is not None:
             out[at : at + n, :width] = item.to_numpy().reshape(n, width)
+        at += n
+
+
+def _spread_more(block: Block, table: pl.DataFrame, length: Ints) -> None:
+    """What imported studies say beyond the usual, attempt by attempt."""
+    at = 0
+    for n, names, extras, notes in zip(length.tolist(), table["names"], table["extras"], table["notes"], strict=True):
+        if names is not None:
+            for name, column in zip(names, extras.to_numpy().reshape(-1, n), strict=True):
+                block.extras.setdefault(name, np.full(len(block.owner), np.nan))[at : at + n] = column
+        if notes is not None:
+            for name, texts in msgspec.json.decode(notes).items():
+                block.notes.setdefault(name, np.full(len(block.owner), None, dtype=object))[at : at + n] = texts
         at += n
 
 
@@ -262,17 +296,11 @@ def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
     rows = np.arange(low, high)[~columns.counts_only[low:high]]
     if not len(rows):
         return None
-    space = Space(card.space)
-    matrix = np.full((len(rows), space.dimension), np.nan)
-    points = columns.points(rows)
-    known = [i for i, point in enumerate(points) if point]
-    if known:
-        matrix[known] = space.encode_rows([points[i] for i in known])
     out: dict[str, Any] = {
         "s": s,
         "n": len(rows),
         "y": columns.values[rows, : len(card.objectives)].ravel(),
-        "x": matrix.ravel(),
+        **_points(columns.points(rows), card),
         "w": np.rint(columns.costs[rows] * 1e9).astype(np.int64).ravel(),
     }
     if not np.array_equal(columns.evaluation[rows], np.arange(1, len(rows) + 1)):
@@ -286,7 +314,26 @@ def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
     messages = {i: columns.messages[row] for i, row in enumerate(rows.tolist()) if row in columns.messages}
     if messages:
         out["failures"] = _encode(messages).decode()
+    extras = {name: column[rows] for name, column in columns.extras.items() if not np.isnan(column[rows]).all()}
+    if extras:
+        out["names"], out["extras"] = list(extras), np.concatenate(list(extras.values()))
+    notes = {name: column[rows].tolist() for name, column in columns.notes.items()}
+    notes = {name: texts for name, texts in notes.items() if any(text is not None for text in texts)}
+    if notes:
+        out["notes"] = _encode(notes).decode()
     return out
+
+
+def _points(points: list[list[Any]], card: ProblemCard) -> dict[str, Any]:
+    """The points of an attempt: in the space's matrix form, or as texts where only names and types are known."""
+    if card.version == IMPORTED:
+        return {"points": _encode(strict(points)).decode()} if any(points) else {}
+    space = Space(card.space)
+    matrix = np.full((len(points), space.dimension), np.nan)
+    known = [i for i, point in enumerate(points) if point]
+    if known:
+        matrix[known] = space.encode_rows([points[i] for i in known])
+    return {"x": matrix.ravel()}
 
 
 def _write(path: Path, data: bytes) -> None:

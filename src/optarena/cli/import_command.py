@@ -1,0 +1,36 @@
+"""`optarena import`: data of other tools, or of a spreadsheet, as studies of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+
+from optarena.cli._text import counted, table
+from optarena.formats import import_files
+from optarena.store.results import open_store
+
+
+def command(
+    format: Annotated[str, typer.Argument(help="What the files are: csv, parquet, … (optarena list formats).")],
+    paths: Annotated[list[Path], typer.Argument(help="The files.")],
+    store: Annotated[Path, typer.Option("--store", help="The store that receives them; it may exist.")] = Path(
+        "results"
+    ),
+) -> None:
+    """All files are checked first; a mistake is named by its place, and then nothing is imported."""
+    for done in import_files(format, paths, store):
+        what = f"{counted(done.studies, 'study')}, {done.rows:,} evaluations"
+        print(f"{done.name}: {what}" if done.new else f"{done.name}: {what}, which {store} has already")
+    frame = open_store(store).studies
+    print(f"{store} has {counted(frame.height, 'study')}   ·   look: optarena status {store}")
+    bad = frame.filter(pl.col("conflicts") > 0)
+    if bad.height:
+        print(
+            f"{counted(bad.height, 'study')} with rows that contradict each other (the first that was written counts)"
+        )
+        names = ["study", "problem", "optimizer", "trial", "conflicts"]
+        print(table(names, bad.select(names).rows(), right=("trial", "conflicts")))
+        raise typer.Exit(1)

@@ -1,0 +1,149 @@
+"""Our own tidy CSV: comma-separated, UTF-8, a header line, gzip by suffix. docs/csv.md describes it.
+
+What a line of text must be is checked here; what its cells must be, in `tidy`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from optarena.errors import OptarenaError, WorkError
+from optarena.formats.from_store import tidy_frame
+from optarena.formats.tidy import SHOWN, Table
+from optarena.store.results import Results
+from optarena.traces import Bools, Ints
+
+SUFFIXES = (".csv", ".csv.gz")
+WRONG = {b";": "semicolons", b"\t": "tabs"}
+
+
+def read(path: Path) -> Table:
+    """The table in a file; every ragged line is named."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise OptarenaError(f"{path}: {error.strerror}") from error
+    if path.suffix == ".gz":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise OptarenaError(f"{path}: cannot be unpacked ({error})") from error
+    return parse(data, str(path))
+
+
+def parse(data: bytes, name: str) -> Table:
+    """The table in the text of a file."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise OptarenaError(f"{name} is UTF-16; save it as UTF-8 ('CSV UTF-8' in a spreadsheet)")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise OptarenaError(f"{name} line {line}: not UTF-8; save it as 'CSV UTF-8'") from None
+    if not data.strip():
+        raise OptarenaError(f"{name} is empty: a header line with problem, optimizer, value, … comes first")
+    if b"\0" in data:
+        raise OptarenaError(f"{name} line {data.count(chr(10).encode(), 0, data.index(0)) + 1}: not a text file")
+    first = data.split(b"\n", 1)[0]
+    if b"\r" in first:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        first = data.split(b"\n", 1)[0]
+    for sign, word in WRONG.items():
+        if sign in first and b"," not in first:
+            raise OptarenaError(
+                f"{name} line 1: its columns are separated by {word}; save it with commas (and decimal points)"
+            )
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    lines, fields, blank = _records(data, name)
+    _refuse_ragged(name, lines, fields, blank)
+    try:
+        frame = pl.read_csv(data, has_header=False, infer_schema=False, raise_if_empty=False)
+    except pl.exceptions.PolarsError as error:
+        raise OptarenaError(f"{name}: cannot be read as CSV ({str(error).splitlines()[0]})") from error
+    if frame.height != len(lines):
+        raise OptarenaError(f'{name}: its quotes do not match (a text with a quote in it is written "a ""b""")')
+    head = ["" if cell is None else cell.strip() for cell in frame.row(0)]
+    frame, lines = frame[1:], lines[1:]
+    frame, head = _without_empty(frame, head, name)
+    frame.columns = head
+    kept = (
+        frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
+        if frame.height
+        else pl.Series([], dtype=pl.Boolean)
+    )
+    return Table(name, frame.filter(kept), lines[kept.to_numpy()], typed=False, unit="line")
+
+
+def _records(data: bytes, name: str) -> tuple[Ints, Ints, Bools]:
+    """Of each record: its line, its number of fields, whether it is blank. A quoted text may hold commas and lines."""
+    text = np.frombuffer(data, dtype=np.uint8)
+    newline, comma = text == 10, text == 44
+    lines = np.flatnonzero(newline)
+    if b'"' in data:
+        inside = (np.cumsum(text == 34) & 1).astype(bool)
+        if inside[-1]:
+            opened = int(np.flatnonzero(text == 34)[-1])
+            line = int(np.searchsorted(lines, opened)) + 1
+            raise OptarenaError(f"{name} line {line}: a quote is opened and never closed")
+        newline, comma = newline & ~inside, comma & ~inside
+    ends = np.flatnonzero(newline)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    commas = np.concatenate(([0], np.cumsum(comma)))
+    fields = commas[ends] - commas[starts] + 1
+    return np.searchsorted(lines, starts) + 1, fields, ends == starts
+
+
+def _refuse_ragged(name: str, lines: Ints, fields: Ints, blank: Bools) -> None:
+    ragged = np.flatnonzero((fields != fields[0]) & ~blank)
+    if not len(ragged):
+        return
+    texts = [
+        f"{name} line {lines[i]}: {fields[i]} cells, the header has {fields[0]}"
+        + (" (a text with a comma in it must be quoted)" if fields[i] > fields[0] else "")
+        for i in ragged[:SHOWN].tolist()
+    ]
+    if len(ragged) > SHOWN:
+        texts.append(f"… and {len(ragged) - SHOWN:,} more mistakes")
+    if len(ragged) > 1:
+        texts.append("nothing was imported")
+    raise OptarenaError("\n".join(texts))
+
+
+def _without_empty(frame: pl.DataFrame, head: list[str], name: str) -> tuple[pl.DataFrame, list[str]]:
+    """Columns that have neither a name nor a cell, as spreadsheets leave them, are no columns."""
+    empty = [i for i, title in enumerate(head) if not title and frame[:, i].null_count() == frame.height]
+    frame = frame.select([frame.columns[i] for i in range(len(head)) if i not in empty])
+    head = [title for i, title in enumerate(head) if i not in empty]
+    for i, title in enumerate(head):
+        if not title:
+            raise OptarenaError(f"{name} line 1: column {i + 1} has no name")
+        if title in head[:i]:
+            raise OptarenaError(f"{name} line 1: column {title!r} is there twice")
+    return frame, head
+
+
+def write(results: Results, path: Path) -> None:
+    """Every evaluation of some studies; numbers in the shortest form that reads back as the same number."""
+    frame = tidy_frame(results, typed=False)
+    odd = [name for name in frame.columns if frame.schema[name] == pl.Float64 and frame[name].is_nan().any()]
+    frame = frame.with_columns(pl.col(odd).cast(pl.String).replace("NaN", "nan"))
+    data = frame.write_csv().encode()
+    write_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Beside and renamed: a file is there whole or not at all."""
+    beside = path.with_name(path.name + ".tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(data)
+        beside.rename(path)
+    except OSError as error:
+        raise WorkError(f"cannot write to {path}: {error.strerror}") from error

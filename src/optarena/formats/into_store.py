@@ -1,0 +1,323 @@
+"""A checked tidy table as studies of a store: one journal, named by what it says, so that the same is there once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from optarena._json import printable, strict
+from optarena._process import host
+from optarena._version import __version__
+from optarena.errors import WorkError
+from optarena.experiment import Budget
+from optarena.formats.tidy import KNOWN_VALUES, NAMESPACE, Tidy, parameter_values
+from optarena.problem import Known, Objective
+from optarena.store import Store
+from optarena.store.records import (
+    FORMAT_VERSION,
+    IMPORTED,
+    STATUSES,
+    Close,
+    End,
+    Header,
+    ProblemCard,
+    Record,
+    Rows,
+    Start,
+)
+
+_encode = msgspec.json.Encoder().encode
+NOTHING = [0] * 6
+ENDS = {
+    **{status: status for status in ("", "ok", *STATUSES)},
+    **dict.fromkeys(("", "ok"), "done"),
+    **dict.fromkeys(("timeout", "time out", "time-out", "time limit", "out of time"), "timed out"),
+    **dict.fromkeys(("error", "nan", "crash", "crashed", "out of memory", "memory limit"), "failed"),
+    **dict.fromkeys(("running", "stale", "missing"), "interrupted"),
+}
+"""What a status means for a study; any other word (optimal, infeasible, …) is the reason of one that is done."""
+
+
+@dataclass
+class Imported:
+    """What an import did."""
+
+    name: str
+    studies: int
+    rows: int
+    new: bool
+    """False when the store had it already."""
+
+
+def into_store(tidy: Tidy, store: Store) -> Imported:
+    """Write the table's studies to a journal of their own; nothing is written when the store has that journal."""
+    at = time.time()
+    digest = hashlib.sha256()
+    lines: list[bytes] = []
+    for record in _records(tidy):
+        digest.update(_encode(record))
+        if isinstance(record, (Start, End)):
+            record.time = at
+        lines.append(_encode(record))
+    summary = Imported(tidy.table.name, tidy.studies.height, int(tidy.studies["_events"].sum()), new=True)
+    path = store.journals / f"import-{digest.hexdigest()[:24]}.jsonl"
+    store.create()
+    if path.exists():
+        summary.new = False
+        return summary
+    environment = {"optarena": __version__, "imported": printable(Path(tidy.table.name).name)}
+    header = Header(FORMAT_VERSION, __version__, host(), os.getpid(), at, environment)
+    _write(path, b"\n".join([_encode(header), *lines, _encode(Close()), b""]))
+    return summary
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Beside, synced, renamed: an import is there whole or not at all."""
+    beside = path.with_suffix(".tmp")
+    try:
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.rename(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise WorkError(f"cannot write to {path}: {error.strerror}") from error
+
+
+class _Columns:
+    """The columns of the table as plain lists, made when first used: slices of them are the rows of a study."""
+
+    def __init__(self, tidy: Tidy) -> None:
+        self.rows = tidy.rows
+        self._made: dict[str, list[Any]] = {}
+        self._some: dict[str, Any] = {}
+
+    def plain(self, name: str, kind: str = "") -> list[Any]:
+        key = f"{name}\n{kind}"
+        if key not in self._made:
+            series = parameter_values(self.rows[name], kind) if kind else self.rows[name]
+            self._made[key] = _plain(series)
+        return self._made[key]
+
+    def some(self, name: str, low: int, high: int) -> bool:
+        """Whether a study has anything in a column."""
+        if name not in self._some:
+            present = self.rows[name].is_not_null().to_numpy()
+            self._some[name] = np.concatenate(([0], np.cumsum(present)))
+        return bool(self._some[name][high] > self._some[name][low])
+
+    def table(self, names: list[tuple[str, str]], low: int, high: int) -> list[list[Any]]:
+        parts = [self.plain(name, kind)[low:high] for name, kind in names]
+        return [list(row) for row in zip(*parts, strict=True)]
+
+
+def _plain(series: pl.Series) -> list[Any]:
+    """A column as JSON can hold it."""
+    out = series.to_list()
+    if series.dtype == pl.Float64:
+        odd = (series.is_nan() | series.is_infinite()).fill_null(False).arg_true()
+        for i in odd.to_list():
+            out[i] = "nan" if out[i] != out[i] else ("inf" if out[i] > 0 else "-inf")
+    elif series.dtype == pl.String:
+        out = [text if text is None or text.isascii() else printable(text) for text in out]
+    return out
+
+
+def _records(tidy: Tidy) -> Iterator[Record]:
+    """The lines of the journal, study by study; times are left at 0."""
+    cards: dict[bytes, ProblemCard] = {}
+    columns = _Columns(tidy)
+    rows = tidy.rows
+    senses = _senses(tidy)
+    present = _present(tidy)
+    lengths = rows.group_by("_study", maintain_order=True).len()["len"].to_list()
+    bounds = list(pairwise(np.concatenate(([0], np.cumsum(lengths))).tolist()))
+    for s, (study, (low, high)) in enumerate(zip(tidy.studies.iter_rows(named=True), bounds, strict=True)):
+        problem = study["problem"]
+        has = present[problem]
+        card = _card(tidy, study, senses, has)
+        key = _encode(card)
+        if key not in cards:
+            card.hash = hashlib.sha256(key).hexdigest()[:16]
+            cards[key] = card
+            yield card
+        card = cards[key]
+        events = study["_events"]
+        last = low + events
+        batch, regular = _batches(columns, study, low, last)
+        ending = _ending(study)
+        made, record = _made(study, ending[0])
+        instance = _whole(study.get("instance"))
+        identity = [problem, study["optimizer"], int(study["trial"])] + ([instance] if instance is not None else [])
+        start = Start(
+            s=s,
+            study=study.get("study") or str(uuid.uuid5(NAMESPACE, repr(identity))),
+            problem=card.hash,
+            optimizer=study["optimizer"],
+            use=study["optimizer"],
+            trial=int(study["trial"]),
+            root=study.get("root") or str(NAMESPACE),
+            time=0.0,
+            budget=Budget(_whole(study.get("budget")), study.get("budget_seconds"), study.get("budget_target")),
+            batch=batch,
+            record=record,
+            attributes={
+                strict(name): columns.plain(name)[low]
+                for name in tidy.attributes
+                if columns.plain(name)[low] is not None
+            },
+        )
+        yield start
+        if events:
+            yield _rows(tidy, columns, s, problem, has, low, last, regular)
+        end = End(s, ending[0], made, 0.0, NOTHING, ending[1])
+        if last < high:  # a row of its own for the end
+            end.a = {name: columns.plain(name)[last] for name in tidy.extras if columns.some(name, last, high)}
+        yield end
+
+
+def _rows(
+    tidy: Tidy,
+    columns: _Columns,
+    s: int,
+    problem: str,
+    has: dict[str, list[str]],
+    low: int,
+    high: int,
+    regular: bool,
+) -> Rows:
+    evaluation = columns.plain("evaluation")[low:high]
+    parameters = [(column, kind) for _, column, kind in tidy.parameters[problem]]
+    points = columns.table(parameters, low, high) if parameters else []
+    if not any(columns.some(column, low, high) for column, _ in parameters):
+        points = []
+    out = Rows(
+        s=s,
+        k=evaluation[0],
+        x=points,
+        y=columns.table([(name, "") for name in has["objectives"]], low, high),
+        w=NOTHING,
+    )
+    if evaluation[-1] - evaluation[0] != len(evaluation) - 1:
+        out.e = evaluation
+    failed = columns.plain("_failed")[low:high]
+    if any(status != "ok" for status in failed):
+        texts = columns.plain("message")[low:high] if "message" in tidy.rows.columns else [""] * len(failed)
+        given = columns.plain("_status")[low:high]
+        out.f = {
+            i: (status, text or ("" if given[i] == status else given[i]))
+            for i, (status, text) in enumerate(zip(failed, texts, strict=True))
+            if status != "ok"
+        }
+    if has["violations"]:
+        out.v = columns.table([(name, "") for name in has["violations"]], low, high)
+    if has["metrics"]:
+        out.m = columns.table([(name, "") for name in has["metrics"]], low, high)
+    extras = [name for name in tidy.extras if not (regular and name in ("batch", "suggestion"))]
+    out.a = {name: columns.plain(name)[low:high] for name in extras if columns.some(name, low, high)}
+    out.n = {name: columns.plain(name)[low:high] for name in tidy.notes if columns.some(name, low, high)}
+    return out
+
+
+def _present(tidy: Tidy) -> dict[str, dict[str, list[str]]]:
+    """For each problem the objectives, metrics and violations that it has."""
+    names = [*tidy.objectives, *tidy.metrics, *tidy.violations]
+    found = tidy.rows.group_by("problem").agg([pl.col(name).is_not_null().any() for name in names])
+    out = {}
+    for row in found.iter_rows(named=True):
+        objectives = [name for name in tidy.objectives if row[name]]
+        if not objectives:  # nothing but runs without an event
+            objectives = ["value"] if "value" in tidy.objectives else tidy.objectives
+        out[row["problem"]] = {
+            "objectives": objectives,
+            "metrics": [name for name in tidy.metrics if row[name]],
+            "violations": [name for name in tidy.violations if row[name]],
+        }
+    return out
+
+
+def _senses(tidy: Tidy) -> dict[str, dict[str, Any]]:
+    names = [name for name in tidy.rows.columns if name == "sense" or name.startswith("sense.")]
+    found = tidy.rows.group_by("problem").agg([pl.col(name).drop_nulls().first() for name in names])
+    return {row["problem"]: row for row in found.iter_rows(named=True)}
+
+
+def _card(tidy: Tidy, study: dict[str, Any], senses: dict[str, Any], has: dict[str, list[str]]) -> ProblemCard:
+    problem = study["problem"]
+    names = [name.removeprefix("f.") for name in has["objectives"]]
+    sense = senses[problem]
+    parameters = tidy.parameters[problem]
+    known = {}
+    for head, field in KNOWN_VALUES.items():
+        given = [study.get(f"{head}.{name}", study.get(head) if len(names) == 1 else None) for name in names]
+        if all(value is not None for value in given):
+            known[field] = tuple(given)
+    return ProblemCard(
+        hash="",
+        id=problem,
+        version=IMPORTED,
+        space={name: {"type": "cat" if kind == "text" else kind} for name, _, kind in parameters},
+        dimension=_whole(study.get("dimension")) or len(parameters),
+        objectives=tuple(Objective(name, sense.get(f"sense.{name}") or sense.get("sense") or "min") for name in names),
+        suite=study.get("suite") or "",
+        function=study.get("function") or "",
+        instance=_whole(study.get("instance")),
+        constraints=len(has["violations"]),
+        metrics=tuple(name.removeprefix("metric.") for name in has["metrics"]),
+        known=Known(**known),  # type: ignore[arg-type]
+    )
+
+
+def _batches(columns: _Columns, study: dict[str, Any], low: int, high: int) -> tuple[int, bool]:
+    """The size of its batches, and whether batch and suggestion follow from it."""
+    size = _whole(study.get("batch_size"))
+    names = columns.rows.columns
+    if high == low or "batch" not in names or "suggestion" not in names:
+        return size or 1, False
+    part = columns.rows[low:high]
+    if part["batch"].null_count() or part["suggestion"].null_count():
+        return size or 1, False
+    batch, suggestion = part["batch"].to_numpy(), part["suggestion"].to_numpy()
+    size = size or int(suggestion.max()) + 1
+    regular = (part["evaluation"].to_numpy() - 1 == batch * size + suggestion).all() and suggestion.max() < size
+    return size, bool(regular)
+
+
+def _ending(study: dict[str, Any]) -> tuple[str, str]:
+    """How a study ended, and why: as a column says, else as the status of its last row does."""
+    text = study["_end_status"] if not study["_end_event"] or study["_end_failed"] == "ok" else ""
+    status = ENDS.get(text, "done")
+    reason = "" if text in ("", "ok", status) else text
+    if study.get("ended"):
+        status = ENDS.get(study["ended"].lower(), "done")
+        reason = "" if study["ended"].lower() == status else study["ended"]
+    return status, printable(study.get("reason") or reason)
+
+
+def _made(study: dict[str, Any], status: str) -> tuple[int, str]:
+    """How many evaluations it made, and whether the table has them all."""
+    made = int(study["_made"])
+    budget = _whole(study.get("budget"))
+    if study.get("evaluations") is not None:
+        total = max(made, int(study["evaluations"]))
+    else:
+        cut_short = status != "done" and study["_contiguous"] and made > 0
+        total = made if budget is None or cut_short else max(made, budget)
+    complete = study["_contiguous"] and total == made and (made > 0 or budget is None)
+    return total, study.get("record") or ("all" if complete else "improvements")
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)

@@ -1,0 +1,498 @@
+"""The tidy table, one row an evaluation or event: what its columns mean, and every mistake in one, named by its place.
+
+Reading files lives in `csv` and `parquet`; what is checked here goes to a store in `into_store`. Any format that can
+be put into this table can be imported. Everything is a Polars expression over all rows at once.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from optarena.errors import OptarenaError, nearest
+from optarena.store.reading import ROW_STATUSES
+from optarena.traces import Ints
+
+REQUIRED = ("problem", "optimizer")
+FACTS = ("suite", "function")  # texts, one a study
+WHOLE = {"dimension": 1, "instance": None, "budget": 0, "evaluations": 0, "batch_size": 1}  # name -> the least allowed
+LAST = ("budget", "budget_seconds", "budget_target", "evaluations")  # the last row says
+ENDINGS = ("ended", "reason", "record", "root")
+ROWWISE = ("seconds", "decisions", "bound", "batch", "suggestion")  # numbers of a row, beside effort.<name>
+KNOWN_VALUES = {"f_opt": "optimum", "best_known": "best_known", "ideal": "ideal", "nadir": "nadir"}
+PREFIXES = ("f", "effort", "metric", "violation", "x", "sense", *KNOWN_VALUES)
+NAMES = (
+    *REQUIRED,
+    *("value", "trial", "evaluation", "sense", "status", "message", "violation", "study"),
+    *(*FACTS, *WHOLE, *LAST, *ENDINGS, *ROWWISE, *KNOWN_VALUES),
+)
+KINDS = ("real", "int", "bool", "text")
+FAILED_ROWS = ROW_STATUSES[1:]
+SHOWN = 20
+
+
+@dataclass
+class Table:
+    """A table as it was read. `lines`: where each row stands; `typed`: whether its columns have types of their own."""
+
+    name: str
+    frame: pl.DataFrame
+    lines: Ints | None = None
+    typed: bool = True
+    unit: str = "row"
+    nan_is_empty: bool = False
+    """Whether an empty value may stand for NaN, as it does in pandas."""
+
+    def where(self, row: int) -> str:
+        return f"{self.name} {self.unit} {row + 1 if self.lines is None else int(self.lines[row])}"
+
+
+@dataclass
+class Mistakes:
+    """Mistakes found so far, each a sentence with its place."""
+
+    table: Table
+    found: list[tuple[int, str]] = field(default_factory=list)
+    count: int = 0
+
+    def cells(self, column: str, rows: pl.Series | Ints, say: Callable[[str], str]) -> None:
+        """The cells of a column in these rows are wrong; `say` gets the cell as it was written."""
+        self.count += len(rows)
+        for row in rows[:SHOWN]:
+            cell = self.table.frame[column][int(row)]
+            shown = repr("" if cell is None else str(cell))
+            shown = shown if len(shown) <= 60 else shown[:57] + "…'"
+            self.found.append((int(row), f"{self.table.where(int(row))}, column {column!r}: {say(shown)}"))
+
+    def whole(self, text: str) -> None:
+        """Something is wrong with the table itself."""
+        self.count += 1
+        self.found.append((-1, f"{self.table.name}: {text}"))
+
+    def raise_any(self) -> None:
+        if self.count:
+            texts = [text for _, text in sorted(self.found, key=lambda item: item[0])][:SHOWN]
+            if self.count > len(texts):
+                texts.append(f"… and {self.count - len(texts):,} more mistakes")
+            if self.count > 1:
+                texts.append("nothing was imported")
+            raise OptarenaError("\n".join(texts))
+
+
+@dataclass
+class Tidy:
+    """A table without mistakes: its rows sorted by study (`_study`, `_event`, evaluation, …), and its studies."""
+
+    table: Table
+    rows: pl.DataFrame
+    studies: pl.DataFrame
+    objectives: list[str]
+    metrics: list[str]
+    violations: list[str]
+    extras: list[str]
+    notes: list[str]
+    attributes: list[str]
+    parameters: dict[str, list[tuple[str, str, str]]]
+    """Problem -> (name, column, kind) of its parameters."""
+
+
+def checked(table: Table) -> Tidy:
+    """The table in order, or an OptarenaError that names up to twenty mistakes."""
+    return _Check(table).run()
+
+
+class _Check:
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.mistakes = Mistakes(table)
+        self.raw = table.frame
+        self.columns: list[str] = self.raw.columns
+
+    def run(self) -> Tidy:
+        self._names()
+        self.mistakes.raise_any()
+        rows = self._typed()
+        self.mistakes.raise_any()
+        rows = self._studied(rows)
+        rows = self._events(rows)
+        rows = self._ordered(rows)
+        studies = self._facts(rows)
+        self._senses(rows)
+        self.mistakes.raise_any()
+        notes, attributes = self._others(rows)
+        parameters = self._parameters(rows)
+        self.mistakes.raise_any()
+        return Tidy(
+            self.table,
+            rows,
+            studies,
+            self.objectives,
+            self.metrics,
+            self.violations,
+            self.extras,
+            notes,
+            attributes,
+            parameters,
+        )
+
+    # ---- columns -----------------------------------------------------------------------------------------------------
+
+    def _names(self) -> None:
+        """Which columns there are, and what each is for."""
+        for name in REQUIRED:
+            if name not in self.columns:
+                self._lacking(f"no column {name!r}", name)
+        kind: dict[str, list[str]] = {prefix: [] for prefix in PREFIXES}
+        self.others: list[str] = []
+        for name in self.columns:
+            head, dot, rest = name.partition(".")
+            if dot and head in PREFIXES:
+                if not rest:
+                    self.mistakes.whole(f"column {name!r} needs a name after the dot")
+                kind[head].append(name)
+            elif name not in NAMES:
+                self.others.append(name)
+        self.objectives = [*(["value"] if "value" in self.columns else []), *kind["f"]]
+        if not self.objectives:
+            self._lacking("no column 'value' (nor 'f.1', 'f.2', … for several objectives)", "value")
+        for name in kind["effort"]:
+            if name.partition(".")[2] in ("evaluation", "evaluations", "batch", "batches", "seconds", "decisions"):
+                self.mistakes.whole(
+                    f"column {name!r} has a name of its own: 'evaluation', 'batch', 'seconds', 'decisions'"
+                )
+        self.metrics, self.inputs = kind["metric"], kind["x"]
+        self.violations = [name for name in self.columns if name == "violation"] + kind["violation"]
+        self.extras = [name for name in ROWWISE if name in self.columns] + kind["effort"]
+        self.senses = [name for name in self.columns if name == "sense"] + kind["sense"]
+        self.known = [n for head in KNOWN_VALUES for n in [*([head] if head in self.columns else []), *kind[head]]]
+        if not self.raw.height and not self.mistakes.count:
+            self.mistakes.whole("there is a header and nothing below it")
+
+    def _lacking(self, text: str, name: str) -> None:
+        hint = nearest(name, [column for column in self.columns if column not in NAMES]).replace(
+            "Did you mean", "Is it"
+        )
+        self.mistakes.whole(f"{text}.{hint} The columns are {', '.join(map(repr, self.columns))[:300]}")
+
+    def _typed(self) -> pl.DataFrame:
+        """Every known column in its type; the others stay texts."""
+        out: dict[str, pl.Series] = {}
+        for name in REQUIRED:
+            out[name] = self._text(name)
+            self._bad(name, out[name].is_null(), lambda _, name=name: f"is empty; every row names its {name}")  # type: ignore[misc]
+        for name in ("status", "message", *FACTS, *ENDINGS, "study", *self.senses):
+            if name in self.columns:
+                out[name] = self._text(name, strip=name not in ("message", "reason"))
+        for name in self.objectives:
+            out[name] = self._number(name, "use nan or leave it empty with a status")
+        for name in [*self.metrics, *self.violations, *self.extras, *self.known]:
+            out[name] = self._number(name)
+        for name in ("budget_seconds", "budget_target"):
+            if name in self.columns:
+                out[name] = self._number(name)
+        for name, least in {"trial": 0, "evaluation": 1, **WHOLE, "batch": 0, "suggestion": 0}.items():
+            if name in self.columns:
+                out[name] = self._number(name, whole=True, least=least)
+        for name in self.known:
+            bad = out[name].is_infinite() | out[name].is_nan()
+            self._bad(name, bad, lambda cell: f"{cell} is not finite (leave it empty if it is not known)")
+        for name in self.senses:
+            out[name] = out[name].str.to_lowercase()
+            bad = ~out[name].is_in(["min", "max"])
+            self._bad(name, bad, lambda cell: f"{cell} is no sense: it is min or max")
+        if "record" in out:
+            bad = ~out["record"].is_in(["all", "improvements"])
+            self._bad("record", bad, lambda cell: f"{cell} is neither 'all' nor 'improvements'")
+        for name in [*self.others, *self.inputs]:
+            out[name] = self.raw[name] if name in self.inputs else self._text(name, strip=False)
+        frame = pl.DataFrame(out)
+        if "trial" not in out:
+            frame = frame.with_columns(trial=pl.lit(0.0))
+        return frame.with_columns(pl.col("trial").fill_null(0.0)).with_row_index("_row")
+
+    def _bad(self, column: str, mask: pl.Series, say: Callable[[str], str]) -> None:
+        rows = mask.fill_null(False).arg_true()
+        if len(rows):
+            self.mistakes.cells(column, rows, say)
+
+    def _text(self, name: str, *, strip: bool = True) -> pl.Series:
+        given = self.raw[name]
+        text = given if given.dtype == pl.String else given.cast(pl.String, strict=False)
+        text = text.str.strip_chars() if strip else text
+        return text.set(text == "", None) if len(text) else text
+
+    def _number(self, name: str, advice: str = "", *, whole: bool = False, least: int | None = None) -> pl.Series:
+        given = self.raw[name]
+        advice = advice or "leave it empty if there is none"
+        if given.dtype == pl.String:
+            text = given.str.strip_chars()
+            out = text.cast(pl.Float64, strict=False)
+            bad = out.is_null() & (text != "")
+        elif given.dtype.is_numeric() or given.dtype == pl.Null:
+            out = given.cast(pl.Float64)
+            bad = pl.Series([False]).new_from_index(0, len(out))
+        else:
+            out = pl.Series([None], dtype=pl.Float64).new_from_index(0, len(given))
+            bad = given.is_not_null()
+        self._bad(name, bad, lambda cell: f"{cell} is not a number ({advice})")
+        if whole:
+            bad = (out != out.floor()) | (out.abs() > 2**53) | out.is_nan()
+            self._bad(name, bad, lambda cell: f"{cell} is not a whole number")
+            if least is not None:
+                self._bad(name, (out < least) & ~bad, lambda cell: f"{cell} is below {least}")
+        return out.alias(name)
+
+    # ---- rows --------------------------------------------------------------------------------------------------------
+
+    def _studied(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Give every row the number of its study, in the order in which studies first appear."""
+        keys = ["problem", "optimizer", "trial", *(["instance"] if "instance" in rows.columns else [])]
+        if "study" in rows.columns and _are_ids(rows["study"]):
+            each = rows.group_by("study").agg(pl.struct(keys).n_unique().alias("n")).filter(pl.col("n") > 1)
+            if each.height:
+                bad = rows.filter(pl.col("study").is_in(each["study"].implode()))["_row"]
+                self.mistakes.cells("study", bad[:1], lambda cell: f"{cell} is the id of two different studies")
+            keys.append("study")
+        elif "study" in rows.columns:
+            rows = rows.rename({"study": "study_name"})
+            self.others.append("study_name")
+        numbered = rows.select(keys).unique(maintain_order=True).with_row_index("_study")
+        self.keys = keys
+        return rows.join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
+
+    def _events(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Tell evaluations from rows that only say how a run ended, and give each evaluation its status."""
+        status = pl.col("status").str.to_lowercase().fill_null("") if "status" in rows.columns else pl.lit("")
+        given = pl.col("evaluation").is_not_null() if "evaluation" in rows.columns else pl.lit(False)
+        some = pl.any_horizontal(pl.col(self.objectives).is_not_null())
+        used = [pl.col(name).is_not_null().any().over("problem") for name in self.objectives]
+        rows = rows.with_columns(
+            _status=status,
+            _value=some,
+            _numbered=given.any().over("_study"),
+            _length=pl.len().over("_study"),
+            _partial=some
+            & pl.any_horizontal([u & pl.col(n).is_null() for u, n in zip(used, self.objectives, strict=True)]),
+            _nan=pl.any_horizontal(pl.col(self.objectives).is_nan().fill_null(False)),
+        )
+        if self.table.nan_is_empty:
+            empty = ~pl.col("_value") & (pl.col("_status") == "")
+            rows = rows.with_columns(
+                _value=pl.col("_value") | empty,
+                _nan=pl.col("_nan") | empty | (pl.col("_partial") & (pl.col("_status") == "")),
+                _partial=pl.col("_partial") & (pl.col("_status") != ""),
+            )
+        unnumbered = pl.col("_value") | (pl.col("_status").is_in(FAILED_ROWS) & (pl.col("_length") > 1))
+        rows = rows.with_columns(_event=pl.when("_numbered").then(given | pl.col("_value")).otherwise(unnumbered))
+        objective = self.objectives[0]
+        if "evaluation" in rows.columns:
+            bad = rows.filter(pl.col("_numbered") & pl.col("_value") & pl.col("evaluation").is_null())["_row"]
+            if len(bad):
+                self.mistakes.cells("evaluation", bad, lambda _: "is empty, and others of its study have one")
+        bad = rows.filter((~pl.col("_value") | pl.col("_partial")) & (pl.col("_status") == ""))["_row"]
+        if len(bad):
+            say = "is empty and there is no status (give a number, nan, or a status that says why)"
+            partial = set(rows.filter("_partial")["_row"])
+            self.mistakes.cells(objective, [row for row in bad if row not in partial], lambda _: say)  # type: ignore[arg-type]
+            for name in self.objectives:
+                here = rows.filter("_partial", pl.col(name).is_null(), pl.col(name).is_not_null().any().over("problem"))
+                here = here.filter(pl.col("_status") == "")
+                if here.height:
+                    self.mistakes.cells(name, here["_row"], lambda _: say)
+        last = pl.int_range(pl.len()).over("_study") == pl.col("_length") - 1
+        bad = rows.filter(~pl.col("_event") & ~last & (pl.col("_status") != ""))["_row"]
+        if len(bad):
+            text = "with an empty value says how a run ended, but rows of its run follow"
+            self.mistakes.cells("status", bad, lambda cell: f"{cell} {text}")
+        failed = (
+            pl.when(~pl.col("_event")).then(pl.lit("ok"))
+            .when(pl.col("_status").is_in(["error", "nan"])).then(pl.col("_status"))
+            .when(~pl.col("_value") & pl.col("_status").is_in(FAILED_ROWS)).then(pl.col("_status"))
+            .when(~pl.col("_value")).then(pl.lit("error"))
+            .when(pl.col("_nan") | pl.col("_partial")).then(pl.lit("nan"))
+            .otherwise(pl.lit("ok"))
+        )  # fmt: skip
+        return rows.with_columns(_failed=failed)
+
+    def _ordered(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Sort by study; number evaluations that have no number, and check the numbers of those that have."""
+        order = ["_study", pl.col("_event").not_()]
+        for name in ("batch", "suggestion"):
+            if name in rows.columns:
+                order.append(pl.when("_numbered").then(None).otherwise(pl.col(name)))
+        rows = rows.sort([*order, "_row"], nulls_last=False)
+        counted = pl.col("_event").cast(pl.Int64).cum_sum().over("_study")
+        if "evaluation" in rows.columns:
+            numbered = pl.when("_numbered").then(pl.col("evaluation").cast(pl.Int64)).otherwise(counted)
+        else:
+            numbered = counted
+        rows = rows.with_columns(evaluation=pl.when("_event").then(numbered))
+        before = pl.col("evaluation").shift(1).over("_study")
+        bad = rows.filter(pl.col("_event") & (pl.col("evaluation") <= before)).with_columns(_before=before)
+        if bad.height:
+            self._not_increasing(rows)
+        if "batch" in rows.columns and "suggestion" in rows.columns:
+            twice = rows.filter(pl.col("batch").is_not_null() & pl.col("suggestion").is_not_null())
+            twice = twice.filter(pl.struct("_study", "batch", "suggestion").is_first_distinct().not_())
+            if twice.height:
+                self.mistakes.cells("suggestion", twice["_row"], lambda cell: f"{cell} is there twice in its batch")
+        return rows
+
+    def _not_increasing(self, rows: pl.DataFrame) -> None:
+        frame = rows.filter("_event").with_columns(
+            _before=pl.col("evaluation").shift(1).over("_study"),
+            _first=pl.col("_row").first().over("_study", "evaluation"),
+        )
+        bad = frame.filter(pl.col("evaluation") <= pl.col("_before")).sort("_row")
+        self.mistakes.count += bad.height
+        for row in bad.head(SHOWN).iter_rows(named=True):
+            study = f"problem {row['problem']!r}, optimizer {row['optimizer']!r}, trial {int(row['trial'])}"
+            if row["_first"] != row["_row"]:
+                first = self.table.where(row["_first"]).removeprefix(f"{self.table.name} ")
+                text = f"{row['evaluation']} is there twice for {study} (first in {first}); is it another trial?"
+            else:
+                text = f"{row['evaluation']} comes after {row['_before']} for {study}; evaluations must increase"
+            self.mistakes.found.append((row["_row"], f"{self.table.where(row['_row'])}, column 'evaluation': {text}"))
+
+    # ---- studies -----------------------------------------------------------------------------------------------------
+
+    def _facts(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """A row a study: what its rows say of it, which must be the same in all of them."""
+        same = [n for n in (*FACTS, "dimension", "batch_size", *ENDINGS, *self.known) if n in rows.columns]
+        for name in same:
+            first = pl.col(name).drop_nulls().first().over("_study")
+            bad = rows.filter(pl.col(name) != first).sort("_row")
+            if bad.height:
+                say = "differs from the rows before of the same study"
+                self.mistakes.cells(name, bad["_row"], lambda cell, say=say: f"{cell} {say}")  # type: ignore[misc]
+        last = [name for name in LAST if name in rows.columns]
+        events = pl.col("evaluation").filter("_event")
+        return rows.group_by("_study", maintain_order=True).agg(
+            *[pl.col(name).first() for name in self.keys],
+            *[pl.col(name).drop_nulls().first() for name in same],
+            *[pl.col(name).sort_by("_row").drop_nulls().last() for name in last],
+            _events=pl.col("_event").sum(),
+            _made=events.max().fill_null(0),
+            _contiguous=(events == pl.int_range(1, pl.len() + 1).head(pl.col("_event").sum())).all(),
+            _last=pl.col("_row").max(),
+            _end_status=pl.col("_status").sort_by("_row").last(),
+            _end_event=pl.col("_event").sort_by("_row").last(),
+            _end_failed=pl.col("_failed").sort_by("_row").last(),
+        )
+
+    def _senses(self, rows: pl.DataFrame) -> None:
+        for name in self.senses:
+            first = pl.col(name).drop_nulls().first().over("problem")
+            bad = rows.filter(pl.col(name) != first).sort("_row")
+            if bad.height:
+                self.mistakes.cells(
+                    name, bad["_row"], lambda cell: f"{cell} is not the sense of its problem's other rows"
+                )
+        if "value" in self.objectives and len(self.objectives) > 1:
+            both = pl.col("value").is_not_null().any() & pl.any_horizontal(
+                pl.col(self.objectives[1:]).is_not_null().any()
+            )
+            bad = rows.group_by("problem", maintain_order=True).agg(both=both, row=pl.col("_row").min()).filter("both")
+            if bad.height:
+                say = "its problem has both 'value' and 'f.' columns: use one of them"
+                self.mistakes.cells("value", bad["row"], lambda _: say)
+
+    def _others(self, rows: pl.DataFrame) -> tuple[list[str], list[str]]:
+        """The other columns: those that change within a study are kept with its rows, the rest with the study."""
+        if not self.others:
+            return [], []
+        changes = rows.select(
+            [(pl.col(name).ne_missing(pl.col(name).first().over("_study"))).any().alias(name) for name in self.others]
+        ).row(0, named=True)
+        notes = [name for name, yes in changes.items() if yes]
+        return notes, [name for name in self.others if name not in notes]
+
+    # ---- parameters --------------------------------------------------------------------------------------------------
+
+    def _parameters(self, rows: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
+        """What parameters each problem has, from which column, of which kind."""
+        problems = rows["problem"].unique(maintain_order=True).to_list()
+        out: dict[str, list[tuple[str, str, str]]] = {problem: [] for problem in problems}
+        if not self.inputs:
+            return out
+        stated = [(name, *_stated(name)) for name in self.inputs]
+        facts = rows.group_by("problem", maintain_order=True).agg(
+            [expression for name in self.inputs for expression in self._looks(name, rows.schema[name])]
+        )
+        for row in facts.iter_rows(named=True):
+            taken: dict[str, str] = {}
+            for column, name, kind in stated:
+                if not row[f"{column}:any"]:
+                    continue
+                if name in taken:
+                    text = f"columns {taken[name]!r} and {column!r} both have parameter {name!r}"
+                    self.mistakes.whole(f"{text} of problem {row['problem']!r}")
+                    continue
+                taken[name] = column
+                found = kind or next(kind for kind in ("int", "real", "bool", "text") if row[f"{column}:{kind}"])
+                if not row[f"{column}:{found}"]:
+                    self.mistakes.whole(
+                        f"column {column!r} has a value that is no {found} (problem {row['problem']!r})"
+                    )
+                out[row["problem"]].append((name, column, found))
+        return out
+
+    def _looks(self, name: str, kind: pl.DataType) -> list[pl.Expr]:
+        """For one problem: whether it has the parameter, and as what it can be read."""
+        cell = pl.col(name)
+        if kind != pl.String:
+            native = {"int": kind.is_integer(), "real": kind.is_float(), "bool": kind == pl.Boolean}
+            native["real"] = native["real"] or kind.is_integer()
+            native["text"] = not (native["real"] or native["bool"])
+            looks = {key: pl.lit(yes) for key, yes in native.items()}
+            return [cell.is_not_null().any().alias(f"{name}:any"), *(e.alias(f"{name}:{k}") for k, e in looks.items())]
+        text = cell.str.strip_chars()
+        filled = text.filter(text.fill_null("") != "")
+        looks = {
+            "int": filled.str.contains(r"^[+-]?\d+$").all() & filled.cast(pl.Int64, strict=False).is_not_null().all(),
+            "real": filled.cast(pl.Float64, strict=False).is_not_null().all(),
+            "bool": filled.str.to_lowercase().is_in(["true", "false"]).all(),
+            "text": pl.lit(True),
+        }
+        if self.table.typed and not _stated(name)[1]:
+            looks.update(int=pl.lit(False), real=pl.lit(False), bool=pl.lit(False))
+        else:  # nothing but empty texts: a text
+            looks = {key: look & (pl.lit(key == "text") | (filled.len() > 0)) for key, look in looks.items()}
+        return [cell.is_not_null().any().alias(f"{name}:any"), *(e.alias(f"{name}:{key}") for key, e in looks.items())]
+
+
+def _stated(column: str) -> tuple[str, str]:
+    """The parameter and the kind that `x.name` or `x.name:kind` states ('' when it states none)."""
+    name, colon, kind = column.removeprefix("x.").rpartition(":")
+    return (name, kind) if colon and kind in KINDS else (column.removeprefix("x."), "")
+
+
+def parameter_values(series: pl.Series, kind: str) -> pl.Series:
+    """A column of parameters in the type of its kind."""
+    if series.dtype != pl.String:
+        wanted = {"int": pl.Int64, "real": pl.Float64, "bool": pl.Boolean, "text": pl.String}[kind]
+        return series.cast(wanted)
+    text = series.str.strip_chars()
+    if kind == "int":
+        return text.cast(pl.Int64, strict=False)
+    if kind == "real":
+        return text.cast(pl.Float64, strict=False)
+    if kind == "bool":
+        lower = text.str.to_lowercase()
+        return (lower == "true").set(lower == "", None)
+    return series
+
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def _are_ids(column: pl.Series) -> bool:
+    return not column.null_count() and bool(column.str.contains(f"^{_ID.pattern}$").all())
+
+
+NAMESPACE = uuid.UUID("5c1d53a5-95b0-5c0a-8a3f-6f7074617265")
+"""Under which the ids of imported studies are made."""
