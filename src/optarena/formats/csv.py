@@ -87,7 +87,7 @@ def _records(data: bytes, name: str) -> tuple[Ints, Ints, Bools]:
     newline, comma = text == 10, text == 44
     lines = np.flatnonzero(newline)
     if b'"' in data:
-        inside = (np.cumsum(text == 34) & 1).astype(bool)
+        inside = np.logical_xor.accumulate(text == 34)
         if inside[-1]:
             opened = int(np.flatnonzero(text == 34)[-1])
             line = int(np.searchsorted(lines, opened)) + 1
@@ -95,8 +95,7 @@ def _records(data: bytes, name: str) -> tuple[Ints, Ints, Bools]:
         newline, comma = newline & ~inside, comma & ~inside
     ends = np.flatnonzero(newline)
     starts = np.concatenate(([0], ends[:-1] + 1))
-    commas = np.concatenate(([0], np.cumsum(comma)))
-    fields = commas[ends] - commas[starts] + 1
+    fields = np.diff(np.searchsorted(np.flatnonzero(comma), ends), prepend=0) + 1
     return np.searchsorted(lines, starts) + 1, fields, ends == starts
 
 

@@ -327,7 +327,8 @@ def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
 def _points(points: list[list[Any]], card: ProblemCard) -> dict[str, Any]:
     """The points of an attempt: in the space's matrix form, or as texts where only names and types are known."""
     if card.version == IMPORTED:
-        return {"points": _encode(strict(points)).decode()} if any(points) else {}
+        text = _encode(points)  # in which an infinite number is null, too
+        return {"points": (_encode(strict(points)) if b"null" in text else text).decode()} if any(points) else {}
     space = Space(card.space)
     matrix = np.full((len(points), space.dimension), np.nan)
     known = [i for i, point in enumerate(points) if point]
