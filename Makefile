@@ -15,6 +15,9 @@ $(VENV)/.done: pyproject.toml
 demo: $(VENV)/.done
 	$(BIN)/optarena demo
 
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+
 test: $(VENV)/.done
 	$(BIN)/python -m pytest
 

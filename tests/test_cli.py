@@ -15,6 +15,8 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
+from optarena.cli.demo_command import OPTIMIZERS
+from optarena.optimizer import BUILT_IN
 
 PROGRAM = [sys.executable, "-c", "from optarena.cli import main; raise SystemExit(main())"]
 
@@ -244,7 +246,9 @@ def test_on_a_terminal_there_are_bars():
 def test_the_demo_ends_with_a_table(capsys):
     code, out, _ = call(capsys, "demo")
     assert code == 0
-    assert "120 done" in out
+    there = [name for name in OPTIMIZERS if BUILT_IN[name].installed]
+    assert f"{30 * len(there)} done" in out
+    assert all(name in out for name in OPTIMIZERS)  # in the table, or with how to install it
     assert "functions/mixed-tuning/d9" in out
     assert "RandomSearch" in out
     assert "optimum" in out

@@ -16,10 +16,10 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from optarena._files import write_whole
 from optarena._json import printable, strict
 from optarena._process import host
 from optarena._version import __version__
-from optarena.errors import WorkError
 from optarena.experiment import Budget
 from optarena.formats.tidy import KNOWN_VALUES, NAMESPACE, Tidy, parameter_values
 from optarena.problem import Known, Objective
@@ -78,22 +78,8 @@ def into_store(tidy: Tidy, store: Store) -> Imported:
         return summary
     environment = {"optarena": __version__, "imported": printable(Path(tidy.table.name).name)}
     header = Header(FORMAT_VERSION, __version__, host(), os.getpid(), at, environment)
-    _write(path, b"\n".join([_encode(header), *lines, _encode(Close()), b""]))
+    write_whole(path, b"\n".join([_encode(header), *lines, _encode(Close()), b""]))
     return summary
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Beside, synced, renamed: an import is there whole or not at all."""
-    beside = path.with_suffix(".tmp")
-    try:
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.rename(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise WorkError(f"cannot write to {path}: {error.strerror}") from error
 
 
 class _Columns:

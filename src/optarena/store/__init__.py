@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from optarena._files import write_whole
 from optarena._json import strict
 from optarena._process import alive, born, host
-from optarena.errors import OptarenaError, WorkError
+from optarena.errors import OptarenaError
 from optarena.store.records import FORMAT_VERSION, refuse_newer
 
 if TYPE_CHECKING:
@@ -172,13 +173,4 @@ class Store:
 
     def _write_run(self, run: RunFile) -> None:
         """Written beside and renamed, so never half there."""
-        path = self._run_path(run)
-        try:
-            beside = path.with_suffix(".tmp")
-            with beside.open("wb") as file:
-                file.write(msgspec.json.encode(run))
-                file.flush()
-                os.fsync(file.fileno())
-            beside.rename(path)
-        except OSError as error:
-            raise WorkError(f"cannot write to {path}: {error.strerror}") from error
+        write_whole(self._run_path(run), msgspec.json.encode(run))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from optarena.errors import OptarenaError, WorkError
+from optarena._files import write_whole
+from optarena.errors import OptarenaError
 from optarena.store import PARTS, Store
 from optarena.store.records import IMPORTED, ProblemCard
 from optarena.store.results import Results, open_store
@@ -63,16 +63,7 @@ def _copy(path: Path, to: Path) -> None:
             return
         if not data.startswith(have):
             data = _newer(path, data, have)
-    beside = to.with_suffix(".tmp")
-    try:
-        to.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.rename(to)
-    except OSError as error:
-        raise WorkError(f"cannot write to {to}: {error.strerror}") from error
+    write_whole(to, data)
 
 
 def _newer(path: Path, data: bytes, have: bytes) -> bytes:

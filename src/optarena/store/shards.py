@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import time
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +20,10 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from optarena._files import write_whole
 from optarena._json import strict
 from optarena._process import alive, host
-from optarena.errors import OptarenaError, WorkError
+from optarena.errors import OptarenaError
 from optarena.space import Space
 from optarena.store import Store
 from optarena.store.journal import read_lines
@@ -231,7 +231,7 @@ def _compact(store: Store) -> Compaction:
     table.write_parquet(buffer, compression="zstd", statistics=False)
     data = buffer.getvalue()
     name = f"{hashlib.sha256(data).hexdigest()[:24]}.parquet"
-    _write(store.shards / name, data)
+    write_whole(store.shards / name, data)
     for path in resting:
         path.unlink(missing_ok=True)
     out.journals, out.rows, out.shard = len(resting), int((~columns.counts_only).sum()), name
@@ -335,21 +335,3 @@ def _points(points: list[list[Any]], card: ProblemCard) -> dict[str, Any]:
     if known:
         matrix[known] = space.encode_rows([points[i] for i in known])
     return {"x": matrix.ravel()}
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Beside, synced, renamed: a shard is there whole or not at all."""
-    beside = path.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(exist_ok=True)
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.rename(path)
-        directory = os.open(path.parent, os.O_RDONLY)
-        os.fsync(directory)
-        os.close(directory)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise WorkError(f"cannot write to {path}: {error.strerror}") from error
