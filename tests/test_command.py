@@ -127,7 +127,7 @@ FAILURES = [
     ("print('{\"values\": 1}')", "values and violations are lists"),
     ('print(\'{"value": 1, "evaluation": 7}\')', "answered evaluation 7, asked was 1"),
     ("print('{}')", "neither value and values"),
-    ("print(1); print(2)", "more than one line"),
+    ("os.write(1, b'1\\n2\\n')", "more than one line"),
     ("print('')", "answered nothing"),
     ("print('9' * 2_000_000)", "more than 1 MB"),
     ("print(9 ** 999)", "larger than any float"),
@@ -156,7 +156,7 @@ def test_a_program_that_ends_early_or_closes_its_output_has_not_answered():
     with pytest.raises(CommandError, match="closed its output"):
         silent.evaluate({"x": 1.0})
     before = CommandProblem(["echo", "ready"], SPACE)
-    with pytest.raises(CommandError, match="which is not JSON"):
+    with pytest.raises(CommandError, match="not JSON|before it was asked"):
         before.evaluate({"x": 1.0})
     assert not children()
 

@@ -299,7 +299,7 @@ class _Process:
                     raise TimeoutError(f"no end within {seconds:g} s")
                 raise CommandError("closed its output without an answer")
             self._read(self._err, 0)
-            time.sleep(0.001)
+            time.sleep(0.0002)
         self._read(self._err, 0)
         code = self._reap()
         if code < 0:
