@@ -68,7 +68,7 @@ def write_table(name: str, title: str, rows: list[tuple[str, float, float, str]]
     """Print peer, ours and their ratio, and keep the table in docs/benchmarks/."""
     lines = [f"## {title}", "", "| work | peer | optarena | ratio |", "| --- | ---: | ---: | ---: |"]
     for work, theirs, ours, unit in rows:
-        lines.append(f"| {work} | {theirs:.3g} {unit} | {ours:.3g} {unit} | {theirs / ours:.0f} |")
+        lines.append(f"| {work} | {theirs:.3g} {unit} | {ours:.3g} {unit} | {theirs / ours:.3g} |")
     text = "\n".join(lines) + "\n"
     print(text)
     place = Path(__file__).parent.parent / "docs" / "benchmarks"
