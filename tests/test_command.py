@@ -218,6 +218,12 @@ def test_in_mode_study_one_process_answers_all_and_a_dead_one_is_started_again()
     assert rows[2]["message"] == "CommandError: exit code 1"
 
 
+def test_check_takes_a_program_too(capsys):
+    write("mine.toml")
+    assert main(["check", "mine.toml"]) == 0
+    assert "mine.toml: a well-behaved problem" in capsys.readouterr().out
+
+
 def test_many_studies_leave_no_process_and_no_pipe_behind():
     oa.Experiment("RandomSearch", build(write("warm.toml")), 2).run("w", workers=0)
     before = descriptors(), children()

@@ -70,6 +70,8 @@ def _things(what: str) -> list[tuple[str, Any]]:
         if isinstance(thing, Problem) or (inspect.isclass(thing) and issubclass(thing, Optimizer)):
             return [(f"{path.name}:{what.rpartition(':')[2]}", thing)]
         raise OptarenaError(f"{what}: {type(thing).__name__} is neither an optimizer nor a problem")
+    if what.endswith(".toml"):
+        return [(Path(what).name, build(what))]
     names = [entry.name for entry in entries()]
     if what in names:
         return [(what, get_optimizer(what))]
