@@ -482,3 +482,17 @@ def test_formats_are_listed_and_a_wrong_one_is_told(capsys):
     Path("bad.parquet").write_text("x")
     assert main(["import", "parquet", "bad.parquet", "--store", "s"]) == 2
     assert "bad.parquet: not a Parquet file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("column", ["Trial", "seed", "repetition", "Seconds", "_row", "x_right", "study_name"])
+def test_a_column_that_would_put_studies_together_or_is_not_free_is_named(column):
+    Path("old.csv").write_text(f"problem,optimizer,value,{column}\np,A,1,0\np,A,2,1\n")
+    with pytest.raises(OptarenaError, match=f"column '{column}': "):
+        import_files("csv", ["old.csv"], "s")
+    assert not Path("s").exists()
+
+
+def test_a_seed_beside_a_trial_is_an_attribute():
+    Path("old.csv").write_text("problem,optimizer,value,trial,seed\np,A,1,0,17\np,A,2,1,18\n")
+    import_files("csv", ["old.csv"], "s")
+    assert oa.open("s").attributes["seed"].to_list() == ["17", "18"]

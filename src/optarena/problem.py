@@ -135,6 +135,11 @@ class FunctionProblem(Problem):
         self.call = function
         self.space = Space(space)
         self.id = self.function = id or getattr(function, "__name__", type(function).__name__).strip("<>")
+        for name, given in (("noisy", noisy), ("stateless", stateless), ("own_process", own_process)):
+            if not isinstance(given, bool):
+                raise OptarenaError(f"problem {self.id}: {name} must be true or false, got {given!r}")
+        if objectives is not None and (isinstance(objectives, str) or not isinstance(objectives, Sequence)):
+            raise OptarenaError(f"problem {self.id}: objectives must be a list of names, got {objectives!r}")
         senses = [sense] if isinstance(sense, str) else list(sense)
         names = objectives or (["value"] if len(senses) == 1 else [str(i + 1) for i in range(len(senses))])
         for each in senses:

@@ -182,6 +182,31 @@ def _points_lie_in_the_space(bench: _OptimizerBench) -> tuple[str, str] | None:
     return None
 
 
+def _batches_of_any_size_are_given(bench: _OptimizerBench) -> tuple[str, str] | None:
+    if not bench.cls.capabilities.batch:
+        return None
+    optimizer = bench.make()
+    try:
+        for n in (1, 2, 5, 1):
+            suggested = optimizer.suggest(n)
+            X = bench.matrix(suggested)
+            if len(X) != n:
+                mend = "Return as many points as asked for; the last batch of a study may be smaller than the others."
+                return f"suggest({n}) returned {len(X)} points", mend
+            bench.tell(optimizer, suggested, bench.value(X))
+    except Exhausted:
+        pass
+    finally:
+        optimizer.close()
+    return None
+
+
+def _infinite_values_are_survived(bench: _OptimizerBench) -> tuple[str, str] | None:
+    signs = iter([np.inf, 1.0, -np.inf, 1.0, np.inf, 1.0])
+    bench.play(bench.make(), value=lambda X: bench.value(X) * next(signs))
+    return None
+
+
 def _the_same_seed_gives_the_same_points(bench: _OptimizerBench) -> tuple[str, str] | None:
     first, second = bench.play(bench.make()), bench.play(bench.make())
     if not np.array_equal(first, second):
@@ -294,10 +319,12 @@ def _points_asked_ahead_are_the_same(bench: _OptimizerBench) -> tuple[str, str] 
 
 _OPTIMIZER_CHECKS: Sequence[Callable[[_OptimizerBench], tuple[str, str] | None]] = (
     _points_lie_in_the_space,
+    _batches_of_any_size_are_given,
     _the_same_seed_gives_the_same_points,
     _one_study_does_not_change_the_next,
     _global_random_state_is_left_alone,
     _failed_evaluations_are_survived,
+    _infinite_values_are_survived,
     _constant_values_are_survived,
     _points_it_never_suggested_are_taken,
     _what_is_observed_is_not_changed,

@@ -17,6 +17,8 @@ from optarena.errors import OptarenaError, nearest
 from optarena.store.reading import ROW_STATUSES
 from optarena.traces import Ints
 
+REPETITIONS = ("seed", "rep", "repeat", "repetition", "repetitions", "trials", "run_id")
+"""What others call a trial: left as an attribute it would put several studies into one."""
 REQUIRED = ("problem", "optimizer")
 FACTS = ("suite", "function")  # texts, one a study
 WHOLE = {"dimension": 1, "instance": None, "budget": 0, "evaluations": 0, "batch_size": 1}  # name -> the least allowed
@@ -155,7 +157,14 @@ class _Check:
                     self.mistakes.whole(f"column {name!r} needs a name after the dot")
                 kind[head].append(name)
             elif name not in NAMES:
-                self.others.append(name)
+                meant = name.strip().lower().replace(" ", "_")
+                right = "trial" if meant in REPETITIONS else meant
+                if right in NAMES and right not in self.columns and right not in (*REQUIRED, "value"):
+                    self.mistakes.whole(f"column {name!r}: call it {right!r}, or by a name that is not so like it")
+                elif name.startswith("_") or name.endswith("_right") or name == "study_name":
+                    self.mistakes.whole(f"column {name!r}: this name is not free; call it otherwise")
+                else:
+                    self.others.append(name)
         self.objectives = [*(["value"] if "value" in self.columns else []), *kind["f"]]
         if not self.objectives:
             self._lacking("no column 'value' (nor 'f.1', 'f.2', … for several objectives)", "value")

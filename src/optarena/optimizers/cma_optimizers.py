@@ -10,7 +10,7 @@ import numpy as np
 
 from optarena.errors import Exhausted
 from optarena.optimizers._generations import Generational, Indices, whole_batches
-from optarena.optimizers._settings import number, whole
+from optarena.optimizers._settings import flag, number, whole
 from optarena.space import Array, Space
 
 
@@ -44,7 +44,7 @@ class CMAES(Generational):
         self._create = cma.CMAEvolutionStrategy
         self._sigma0 = number(self, "sigma0", sigma0, 1e-9, 10.0)
         self._popsize = None if popsize is None else whole(self, "popsize", popsize, 4)
-        self._restarts = restarts
+        self._restarts = flag(self, "restarts", restarts)
         self._dimension = max(2, space.dimension)  # pycma has none below: a second coordinate that means nothing
         self._strategy: Any = None
         self._solutions: list[Array] = []

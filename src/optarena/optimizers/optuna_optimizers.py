@@ -13,11 +13,20 @@ import numpy as np
 
 from optarena.errors import OptarenaError
 from optarena.optimizer import Capabilities, Optimizer
-from optarena.optimizers._settings import whole
+from optarena.optimizers._settings import flag, whole
 from optarena.space import Array, Parameter, Space
 
 COUNTS = {"n_startup_trials": 0, "n_ei_candidates": 1}
 """Settings that are counts, and the least that each may be."""
+FLAGS = {
+    "multivariate",
+    "group",
+    "constant_liar",
+    "deterministic_objective",
+    "use_separable_cma",
+    "with_margin",
+    "lr_adapt",
+}
 
 
 @contextlib.contextmanager
@@ -104,6 +113,9 @@ class OptunaOptimizer(Optimizer):
         for key in settings.keys() & COUNTS.keys():
             if settings[key] is not None:
                 whole(self, key, settings[key], COUNTS[key])
+        for key in settings.keys() & FLAGS:
+            if settings[key] is not None:
+                flag(self, key, settings[key])
         self._codec = _Codec(space, categories=self.categories)
         self._pending: dict[bytes, list[Any]] = {}
         with _quiet():

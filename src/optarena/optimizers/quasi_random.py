@@ -8,6 +8,7 @@ import numpy as np
 
 from optarena.errors import OptarenaError
 from optarena.optimizer import Capabilities, Optimizer
+from optarena.optimizers._settings import flag
 from optarena.space import Array, Space
 
 SEQUENCES = ("sobol", "halton")
@@ -31,6 +32,7 @@ class QuasiRandom(Optimizer):
         super().__init__(space, objectives=objectives, rng=rng)
         if sequence not in SEQUENCES:
             raise OptarenaError(f"QuasiRandom: sequence must be one of {', '.join(SEQUENCES)}, got {sequence!r}")
+        flag(self, "scramble", scramble)
         from scipy.stats import qmc
 
         engine: Any
