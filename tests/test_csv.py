@@ -496,3 +496,12 @@ def test_a_seed_beside_a_trial_is_an_attribute():
     Path("old.csv").write_text("problem,optimizer,value,trial,seed\np,A,1,0,17\np,A,2,1,18\n")
     import_files("csv", ["old.csv"], "s")
     assert oa.open("s").attributes["seed"].to_list() == ["17", "18"]
+
+
+def test_importing_a_stores_own_export_changes_nothing():
+    oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/sphere/d2", 8, batch=2, trials=2).run("s", workers=0)
+    export("csv", oa.open("s"), "one.csv")
+    import_files("csv", ["one.csv"], "s")
+    export("csv", oa.open("s"), "two.csv")
+    assert Path("two.csv").read_text() == Path("one.csv").read_text()
+    assert oa.open("s").studies["conflicts"].sum() == 0

@@ -237,7 +237,9 @@ class Events:
             self._index[key] = len(self.columns.attempts)
             self.columns.attempts.append(Attempt(start, card))
         attempt = self.columns.attempts[self._index[key]]
-        if start.time >= attempt.start.time:
+        # the latest counts, but what a run itself wrote always counts before what a file says of it
+        run, was_run = card.version != IMPORTED, attempt.card.version != IMPORTED
+        if (run and not was_run) or (run == was_run and start.time >= attempt.start.time):
             attempt.start, attempt.card = start, card
         return self._index[key]
 
