@@ -350,6 +350,14 @@ def time_optimizer(optimizer: str | type[Optimizer], steps: int = 20, **settings
 
 def check_problem(problem: Problem, points: int = 20) -> list[Finding]:
     """Evaluate random points twice; failures of single evaluations are allowed, but not of all."""
+    problem.reset(np.random.default_rng(5))
+    try:
+        return _check_problem(problem, points)
+    finally:
+        problem.close()
+
+
+def _check_problem(problem: Problem, points: int) -> list[Finding]:
     out: list[Finding] = []
 
     def say(check: str, what: str, mend: str) -> None:
