@@ -247,7 +247,8 @@ def test_the_demo_ends_with_a_table(capsys):
     code, out, _ = call(capsys, "demo")
     assert code == 0
     there = [name for name in OPTIMIZERS if BUILT_IN[name].installed]
-    assert f"{30 * len(there)} done" in out
+    assert f"{30 * len(there)} studies" in out
+    assert "failed" not in out
     assert all(name in out for name in OPTIMIZERS)  # in the table, or with how to install it
     assert "functions/mixed-tuning/d9" in out
     assert "RandomSearch" in out
