@@ -11,7 +11,7 @@ import fnmatch
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -19,8 +19,11 @@ import polars as pl
 from optarena._process import alive, host
 from optarena.errors import OptarenaError, nearest
 from optarena.store import RunFile, Store
-from optarena.store.reading import ROW_STATUSES, Attempt, Columns, read_columns
-from optarena.traces import Floats, Ints, Traces, first_argmin
+from optarena.store.reading import ROW_STATUSES, Attempt, Codes, Columns, read_columns
+from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
+
+if TYPE_CHECKING:
+    from optarena.views.fixed_cost import FixedCost
 
 SCHEMA = {
     "study": pl.String,
@@ -269,6 +272,26 @@ class Results:
             )
         return self.extra("decisions" if axis == "decisions" else f"effort.{axis}")
 
+    @property
+    def metrics(self) -> list[str]:
+        """The hidden metrics that any begun study has."""
+        return list(dict.fromkeys(name for i in self._attempts for name in self._columns.attempts[i].card.metrics))
+
+    def metric(self, name: str) -> tuple[Floats, Bools]:
+        """A hidden metric for each row of `traces()`, NaN where there is none, and whether each begun study has it."""
+        columns = self._columns
+        rows, counts = self._rows()
+        places = np.array([_place(columns.attempts[i].card.metrics, name) for i in self._attempts], dtype=np.int64)
+        out = np.full(len(rows), np.nan)
+        for place in np.unique(places[places >= 0]).tolist():
+            mine = np.repeat(places == place, counts)
+            out[mine] = columns.metrics[rows[mine], place]
+        return out, places >= 0
+
+    def row_statuses(self) -> Codes:
+        """How each row of `traces()` ended: an index into `ROW_STATUSES`."""
+        return self._columns.status[self._rows()[0]]
+
     def extra(self, name: str) -> Floats:
         """A number that imported rows carry (`bound`, say) for each row of `traces()`; NaN where there is none."""
         rows, _ = self._rows()
@@ -350,6 +373,14 @@ class Results:
         schema = ("study", "optimizer", "problem", "trial", "evaluation", "status", "message")
         return pl.DataFrame(rows, schema={key: SCHEMA.get(key, pl.String) for key in schema} | {"evaluation": pl.Int64})
 
+    # ---- views -----------------------------------------------------------------------------------------------------
+
+    def fixed_cost(self, **options: Any) -> FixedCost:
+        """How good after so many evaluations, normalised: see `optarena.views.fixed_cost.fixed_cost`."""
+        from optarena.views.fixed_cost import fixed_cost
+
+        return fixed_cost(self, **options)
+
     # ---- choosing ----------------------------------------------------------------------------------------------------
 
     def filter(
@@ -406,6 +437,10 @@ def _sign(attempt: Attempt) -> float:
 def _signs(attempt: Attempt, width: int) -> list[float]:
     signs = [-1.0 if objective.sense == "max" else 1.0 for objective in attempt.card.objectives]
     return signs + [1.0] * (width - len(signs))
+
+
+def _place(names: Sequence[str], name: str) -> int:
+    return list(names).index(name) if name in names else -1
 
 
 def _cumulative(values: np.ndarray[Any, Any], owner: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -1,0 +1,47 @@
+"""What every view gives: tidy tables, the frame that they were measured against, and what was left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from optarena.errors import OptarenaError, nearest
+
+Excluded = dict[str, Any]
+
+
+@dataclass
+class View:
+    """Tables with their frame. `excluded` names every study, problem or pair that could not be scored, and why."""
+
+    mode: str
+    tables: dict[str, pl.DataFrame]
+    frame: dict[str, Any]
+    excluded: list[Excluded]
+    notes: list[str] = field(default_factory=list)
+    """What a reader of the tables should know: what was scored though not whole, what was chosen for them."""
+
+    name = ""
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table by its name."""
+        if name not in self.tables:
+            known = ", ".join(self.tables)
+            raise OptarenaError(f"no table {name!r}.{nearest(name, self.tables)} (the {self.name} view has {known})")
+        return self.tables[name]
+
+    def to_data(self) -> dict[str, Any]:
+        """The envelope that `optarena score --format json` prints: an undefined number is null."""
+        return {
+            "view": self.name,
+            "mode": self.mode,
+            "frame": self.frame,
+            "excluded": self.excluded,
+            "notes": self.notes,
+            "tables": {
+                name: table.with_columns(pl.selectors.float().fill_nan(None)).to_dicts()
+                for name, table in self.tables.items()
+            },
+        }

@@ -1,0 +1,322 @@
+"""From a store to the best so far of every study at every iteration, and the pool of what random search saw.
+
+The iterations are batches, evaluations, or points on any other effort axis; nothing is scored here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from optarena.errors import OptarenaError
+from optarena.store.reading import ROW_STATUSES
+from optarena.store.results import Results
+from optarena.traces import Bools, Floats, Ints, cumulative_minimum
+from optarena.views.fixed_cost.baseline import Pool
+
+ENDED = ("done", "stopped early", "failed", "timed out")
+COUNTED = ("batches", "evaluations")
+MOST_ITERATIONS = 1000
+MOST_NUMBERS = 40_000_000  # in one matrix of studies x iterations
+BETWEEN = 50  # iterations on an axis that is not counted
+
+
+@dataclass
+class Curves:
+    """The studies that can be scored, their rows, and where they stand on the chosen axis."""
+
+    results: Results
+    mode: str
+    axis: str
+    problems: list[str]
+    optimizers: list[str]
+    problem: Ints
+    """(studies,): index into `problems`; `optimizer` likewise."""
+    optimizer: Ints
+    trial: Ints
+    sign: Floats
+    """(problems,): -1 where the problem is maximised."""
+    kept: Ints
+    """(studies,): which of the begun studies of the results."""
+    random: Bools
+    """(studies,): whether it is random search whose every evaluation is kept."""
+    batch: Ints
+    """(studies,): the size of its batches."""
+    end: Floats
+    """(studies,): how far its best is known on the axis: its budget where it ended by itself, else its last row."""
+    last: Floats
+    """(studies,): where its last row stands on the axis, or its budget of seconds."""
+    reach: Ints
+    """(studies,): the same in evaluations."""
+    excluded: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        traces = self.results.traces()
+        lengths = traces.lengths[self.kept]
+        self._rows = _spans(traces.offsets[:-1][self.kept], lengths)
+        self._offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        self._study = np.repeat(np.arange(len(self.kept)), lengths)
+        sign = self.sign[self.problem][self._study]
+        y = traces.values[self._rows, 0]  # already minimised
+        status = self.results.row_statuses()[self._rows]
+        self._sign_of_row = sign
+        self._evaluation = traces.evaluation[self._rows]
+        self._effort = self.results.efforts(self.axis)[self._rows]
+        self._undefined = (status == ROW_STATUSES.index("nan")) | (y == -np.inf)
+        ok = (status == 0) & traces.feasible[self._rows] & ~np.isnan(y) & (y > -np.inf)
+        self._ok = ok
+        self._visible = np.where(ok, y, np.inf)
+
+    # ---- what every metric shares ------------------------------------------------------------------------------------
+
+    @property
+    def counted(self) -> bool:
+        """Whether iterations are whole numbers of batches or evaluations."""
+        return self.axis in COUNTED
+
+    def furthest(self) -> float:
+        """The last point of the axis that any study reached, or had as its budget."""
+        return float(np.max(np.where(np.isinf(self.end), self.last, self.end)))
+
+    def grid(self, most: int = MOST_ITERATIONS) -> Floats:
+        """The iterations: every one where they are counted (thinned where that is too many), else a geometric grid."""
+        if not len(self.end):
+            return np.empty(0)
+        if self.counted:
+            last = int(self.end.max())
+            most = max(100, min(most, MOST_NUMBERS // max(1, len(self.end))))
+            if last <= most:
+                return np.arange(1.0, last + 1)
+            self.notes.append(f"{last:,} {self.axis} are shown at {most:,} of them")
+            grid = np.unique(np.round(np.geomspace(1, last, most)))
+            return np.unique(np.concatenate((np.arange(1.0, 101.0), grid)))
+        if not self.furthest() > 0:
+            raise OptarenaError(f"every study ends at 0 on the axis {self.axis!r}")
+        self.notes.append(f"a study that ended keeps its best on the axis {self.axis!r} after its end")
+        return np.geomspace(self.furthest() / 1000, self.furthest(), BETWEEN)
+
+    def draws(self, grid: Floats) -> Ints:
+        """(problems, iterations): how many evaluations random search has made by then, for the baseline."""
+        if self.counted:
+            size = int(self.batch.max()) if self.axis == "batches" else 1
+            most = np.zeros(len(self.problems), dtype=np.int64)
+            np.maximum.at(most, self.problem, self.reach)
+            return np.minimum(size * grid.astype(np.int64)[None, :], most[:, None])
+        made, _ = self._at(grid, self._evaluation.astype(float), 0.0)
+        total = np.zeros((len(self.problems), len(grid)))
+        np.add.at(total, self.problem[self.random], made[self.random])
+        count = np.bincount(self.problem[self.random], minlength=len(self.problems))
+        return np.floor(total / np.maximum(count, 1)[:, None]).astype(np.int64)
+
+    # ---- a metric ----------------------------------------------------------------------------------------------------
+
+    def hidden(self, metric: str) -> tuple[Floats, Bools]:
+        """A hidden metric of each row, minimised, inf where it or its evaluation failed; which studies have it."""
+        values, has = self.results.metric(metric)
+        h = values[self._rows] * self._sign_of_row
+        return np.where(self._ok & ~np.isnan(h) & (h > -np.inf), h, np.inf), has[self.kept]
+
+    def undefined(self, metric: str | None) -> Bools:
+        """(studies,): whether a value is nan or -inf, at which Bayesmark stops."""
+        bad = self._undefined.copy()
+        if metric is not None:
+            h = self.results.metric(metric)[0][self._rows] * self._sign_of_row
+            bad |= self._ok & (np.isnan(h) | (h == -np.inf))
+        return np.bincount(self._study[bad], minlength=len(self.kept)) > 0
+
+    def rows(self, metric: str | None) -> tuple[Floats, Floats]:
+        """Every row's visible value and its value of the metric."""
+        return self._visible, self._visible if metric is None else self.hidden(metric)[0]
+
+    def pools(self, metric: str | None, use: Bools) -> list[Pool]:
+        """For each problem: all that random search saw in the usable studies."""
+        visible, values = self.rows(metric)
+        mine = np.flatnonzero((self.random & use)[self._study])
+        order = mine[np.argsort(self.problem[self._study[mine]], kind="stable")]
+        cuts = np.searchsorted(self.problem[self._study[order]], np.arange(1, len(self.problems)))
+        return [Pool(visible[part], values[part], self._study[part]) for part in np.split(order, cuts)]
+
+    def least(self, metric: str | None, use: Bools) -> Floats:
+        """(problems,): the least value of the metric that any of the studies saw."""
+        _, values = self.rows(metric)
+        out = np.full(len(self.problems), np.inf)
+        mine = use[self._study]
+        np.minimum.at(out, self.problem[self._study[mine]], values[mine])
+        return out
+
+    def best(self, grid: Floats, metric: str | None) -> Floats:
+        """(studies, iterations): the metric at the point with the least visible value so far; NaN beyond a study's end.
+
+        Within a batch the first least visible value counts; over batches the latest that ties the least (SCORES 1).
+        """
+        visible, values = self.rows(metric)
+        events = self._first_of_batch(visible) if self.axis == "batches" else np.arange(len(visible))
+        study, v = self._study[events], visible[events]
+        offsets = np.searchsorted(study, np.arange(len(self.kept) + 1)).astype(np.int64)
+        so_far = cumulative_minimum(v, offsets)
+        latest = np.maximum.accumulate(np.where(v == so_far, np.arange(len(v)), 0)) if len(v) else np.arange(0)
+        out, known = self._at(grid, values[events][latest], np.inf, events)
+        out[~known] = np.nan
+        return out
+
+    def _first_of_batch(self, visible: Floats) -> Ints:
+        """The row of each batch with its first least visible value."""
+        if not len(visible):
+            return np.empty(0, dtype=np.int64)
+        new = np.append(True, (np.diff(self._study) != 0) | (np.diff(self._effort) != 0))
+        starts = np.flatnonzero(new)
+        least = np.minimum.reduceat(visible, starts)
+        ties = np.flatnonzero(visible == np.repeat(least, np.diff(np.append(starts, len(visible)))))
+        return ties[np.searchsorted(ties, starts)]
+
+    def _at(self, grid: Floats, values: Floats, nothing: float, events: Ints | None = None) -> tuple[Floats, Bools]:
+        """A quantity of the last event of each study up to each grid point, and whether that is known there."""
+        study = self._study if events is None else self._study[events]
+        effort = self._effort if events is None else self._effort[events]
+        n, width = len(self.kept), len(grid) + 1
+        bins = np.searchsorted(grid, effort * (1 - 1e-12), side="left")
+        counts = np.bincount(study * width + bins, minlength=n * width).reshape(n, width)[:, :-1].cumsum(axis=1)
+        first = np.searchsorted(study, np.arange(n))
+        padded = np.append(values, nothing)
+        out = np.where(counts > 0, padded[np.minimum(first[:, None] + counts - 1, len(values))], nothing)
+        return out, grid[None, :] <= self.end[:, None] * (1 + 1e-12)
+
+
+def curves(results: Results, mode: str, axis: str | None) -> Curves:
+    """Choose the studies of a store that can be scored; name the others."""
+    frame = results.studies
+    excluded = [
+        _excluded(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").iter_rows(named=True)
+    ]
+    frame = frame.filter(frame["status"] != "missing")
+    traces = results.traces()
+    size = np.maximum(frame["batch"].fill_null(1).to_numpy(), 1).astype(np.int64)
+    given = results.extra("batch")
+    study_of_row = np.repeat(np.arange(len(traces)), traces.lengths)
+    told = np.flatnonzero(~np.isnan(given))
+    if len(told):  # imported batches may have any size
+        key, counts = np.unique(np.column_stack((study_of_row[told], given[told])), axis=0, return_counts=True)
+        largest = np.zeros(len(size), dtype=np.int64)
+        np.maximum.at(largest, key[:, 0].astype(np.int64), counts)
+        size = np.where(largest > 0, largest, size)
+    usable = np.ones(frame.height, dtype=bool)
+    for i, row in enumerate(frame.iter_rows(named=True)):
+        reason = ""
+        if row["sense"] is None:
+            reason = "it has several objectives: see the pareto view"
+        elif not traces.lengths[i]:
+            reason = f"no evaluation is recorded ({row['reason'] or row['status']})"
+        if reason:
+            usable[i] = False
+            excluded.append(_excluded(row, reason))
+    notes: list[str] = []
+    chosen = axis
+    if chosen is None:
+        chosen = "batches" if len(np.unique(size[usable])) <= 1 else "evaluations"
+        if chosen == "evaluations":
+            notes.append("the batches of the studies differ in size: scored by evaluations")
+    elif chosen == "batches" and len(np.unique(size[usable])) > 1:
+        raise OptarenaError(
+            f"batches of {', '.join(map(str, np.unique(size[usable])))} evaluations cannot share the axis 'batches': "
+            "filter by optimizer, or score by evaluations"
+        )
+    effort = results.efforts(chosen)  # names the axis if there is no such
+    lacking = np.bincount(study_of_row[np.isnan(effort)], minlength=len(usable)) > 0
+    for i in np.flatnonzero(usable & lacking).tolist():
+        usable[i] = False
+        excluded.append(_excluded(frame.row(i, named=True), f"it has no {chosen}"))
+    kept = np.flatnonzero(usable)
+    part = frame[kept.tolist()]
+    problems, optimizers = sorted(set(part["problem"])), _in_order(part["optimizer"].to_list())
+    ended = part["status"].is_in(ENDED).to_numpy()
+    made = part["evaluations"].to_numpy()
+    budget = part["budget"].fill_null(0).to_numpy()
+    reach = np.where(ended, np.maximum(made, budget), made)
+    _tell(part, made, notes)
+    name = np.array([text.partition("_")[0] == "RandomSearch" for text in part["optimizer"]], dtype=bool)
+    if mode == "bayesmark" and name.any():
+        _versioned(part["optimizer"].to_list())
+    whole = (part["record"] == "all").to_numpy()
+    for row in part.filter(name & ~whole).iter_rows(named=True):
+        excluded.append(_excluded(row, "only its improvements are recorded: not in random search's baseline"))
+    index = {problem: i for i, problem in enumerate(problems)}
+    sign = np.ones(len(problems))
+    sign[[index[p] for p in part.filter(part["sense"] == "max")["problem"]]] = -1.0
+    last = np.array([effort[b - 1] for b in traces.offsets[1:][kept].tolist()]) if len(kept) else np.empty(0)
+    if chosen == "seconds":
+        last = np.fmax(last, np.where(ended, part["budget_seconds"].fill_null(np.nan).to_numpy(), np.nan))
+    return Curves(
+        results=results,
+        mode=mode,
+        axis=chosen,
+        problems=problems,
+        optimizers=optimizers,
+        problem=np.array([index[p] for p in part["problem"]], dtype=np.int64),
+        optimizer=np.array([optimizers.index(o) for o in part["optimizer"]], dtype=np.int64),
+        trial=part["trial"].to_numpy(),
+        sign=sign,
+        kept=kept,
+        random=name & whole,
+        batch=size[kept],
+        last=last,
+        end=_ends(chosen, last, ended, reach, size[kept]),
+        reach=reach,
+        excluded=excluded,
+        notes=notes,
+    )
+
+
+def _ends(axis: str, last: Floats, ended: Bools, reach: Ints, size: Ints) -> Floats:
+    """How far the best of each study is known: an ended study's best stands until the end of its budget.
+
+    On an axis that is not counted it stands for ever: nothing more was to come.
+    """
+    if axis == "evaluations":
+        return np.maximum(last, reach)
+    if axis == "batches":
+        return np.maximum(last, np.ceil(reach / size))
+    return np.where(ended, np.inf, last)
+
+
+def _tell(part: Any, made: Ints, notes: list[str]) -> None:
+    """Say which studies are scored although they are not whole."""
+    budget = part["budget"].fill_null(0).to_numpy()
+    for status, what in (
+        ("stopped early", "its best stands until the end of its budget"),
+        ("failed", "scored from what is there; its best stands until the end of its budget"),
+        ("timed out", "scored from what is there; its best stands until the end of its budget"),
+        ("interrupted", "scored from what is there"),
+        ("running", "scored from what is there"),
+        ("stale", "scored from what is there"),
+    ):
+        count = int(((part["status"] == status).to_numpy() & ((made < budget) | (budget == 0))).sum())
+        if count:
+            notes.append(f"{count:,} {'study' if count == 1 else 'studies'} {status}: {what}")
+
+
+def _versioned(optimizers: list[str]) -> None:
+    """Bayesmark knows random search by the name before its version; beside versioned names a bare one is not it."""
+    bare = all(name == "RandomSearch" for name in optimizers if name.partition("_")[0] == "RandomSearch")
+    if bare and any(name.count("_") >= 2 for name in optimizers):
+        raise OptarenaError(
+            "Bayesmark does not take a bare 'RandomSearch' beside versioned names such as "
+            f"{next(name for name in optimizers if name.count('_') >= 2)!r} for random search: "
+            "name it RandomSearch_<version>, or score in mode exact"
+        )
+
+
+def _excluded(row: dict[str, Any], reason: str) -> dict[str, Any]:
+    return {"optimizer": row["optimizer"], "problem": row["problem"], "trial": row["trial"], "reason": reason}
+
+
+def _in_order(names: list[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _spans(starts: Ints, lengths: Ints) -> Ints:
+    """The rows of several spans, one after the other."""
+    before = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.zeros(0, dtype=np.int64)
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())

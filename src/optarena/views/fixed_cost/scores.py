@@ -1,0 +1,155 @@
+"""The figures of one metric: curves and a baseline in, arrays with their intervals out (SCORES 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from optarena.errors import OptarenaError
+from optarena.traces import Bools, Floats, Ints
+from optarena.views.fixed_cost import statistics
+from optarena.views.fixed_cost.baseline import Baseline, Pool, compute
+from optarena.views.fixed_cost.curves import Curves
+from optarena.views.fixed_cost.statistics import Estimate
+
+
+@dataclass
+class Scores:
+    """Problem figures are [problems, optimizers, iterations], those over all problems [optimizers, iterations]."""
+
+    baseline: Baseline
+    median: Estimate
+    median_normed: Floats
+    mean: Estimate
+    mean_normed: Estimate
+    overall_median: Estimate
+    overall_mean: Estimate
+    overall_normed: Estimate
+    """The mean divided by what random search's own would be, on the same problems."""
+
+
+def score(every: Curves, base: Baseline, best: Floats, left_out: Bools, grid: Floats, over: str) -> Scores:
+    """Score `best` [studies, iterations] against a baseline; problems in `left_out` (by index) are not normalised."""
+    exact = every.mode == "exact"
+    shape = (len(every.problems), len(every.optimizers), len(grid))
+    median, mean, normed = _empty(shape), _empty(shape), _empty(shape)
+    low, width = base.best, base.clip - base.best
+    pair = every.problem * shape[1] + every.optimizer
+    order = np.argsort(pair, kind="stable")
+    pairs, first, counts = np.unique(pair[order], return_index=True, return_counts=True)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for trials in np.unique(counts).tolist():  # the pairs with as many trials make one array
+            chosen = np.flatnonzero(counts == trials)
+            p, o = np.divmod(pairs[chosen], shape[1])
+            x = best[order[first[chosen][:, None] + np.arange(trials)]].transpose(
+                0, 2, 1
+            )  # [pairs, iterations, trials]
+            clipped = np.where(np.isnan(x), np.nan, np.minimum(x, base.clip[p][:, None, None]))
+            scaled = rescale(x, low[p][:, None, None], width[p][:, None, None], exact)
+            _put(median, p, o, statistics.median(x))
+            _put(mean, p, o, statistics.mean(clipped, scaled=exact))
+            _put(normed, p, o, statistics.mean(np.clip(scaled, -1.0, 1.0)))
+        room = (base.median - low[:, None])[:, None, :]
+        median_normed = rescale(median.value, low[:, None, None], room, exact)
+        random = rescale(base.mean, low[:, None], width[:, None], exact)
+    if not exact:
+        _refuse_overflow(every, mean, left_out)
+    for values in (median_normed, normed.value, normed.lower, normed.upper):
+        values[left_out] = np.nan
+    at = _standing(every, grid)
+    means = _over_problems(normed.value, at)
+    there = ~np.isnan(means)
+    overall = statistics.mean(means)
+    if over == "trials":
+        half = statistics.mean_of_means(
+            np.where(there, _over_problems(normed.upper - normed.value, at), np.nan), _over_problems(normed.n, at)
+        )
+        overall = Estimate(overall.value, overall.value - half, overall.value + half, overall.n)
+    of_random = _over_problems(np.broadcast_to(random[:, None, :], shape), at)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        normaliser = statistics.mean(np.where(there, of_random, np.nan)).value
+        value, lower, upper = (figure / normaliser for figure in overall[:3])
+        overall_normed = Estimate(value, lower, upper, overall.n)
+    overall_median = statistics.median(_over_problems(median_normed, at))
+    return Scores(base, median, median_normed, mean, normed, overall_median, overall, overall_normed)
+
+
+def rescale(x: Floats, low: Floats, width: Floats, exact: bool) -> Floats:
+    """0 at `low`, 1 at `low + width`. Bayesmark multiplies by the inverse, which may overflow."""
+    return (x - low) / width if exact else (x - low) * (1.0 / width)
+
+
+def with_baseline_uncertainty(
+    scores: Scores,
+    every: Curves,
+    pools: list[Pool],
+    draws: Ints,
+    best: Floats,
+    left_out: Bools,
+    grid: Floats,
+    *,
+    hidden: bool,
+    times: int,
+    seed: int,
+) -> Scores:
+    """Widen the intervals over all problems by what resampling random search's trials does to them (SCORES 1 (d))."""
+    rng = np.random.default_rng(seed)
+    base = scores.baseline
+    means, normed = [], []
+    for _ in range(times):
+        again = [_resampled(pool, rng) for pool in pools]
+        other = compute(every.problems, again, base.seen, draws, mode=every.mode, hidden=hidden)
+        usable = left_out | ~np.isfinite(other.clip) | (other.seen >= other.clip)
+        one = score(every, other, best, usable, grid, "problems")
+        means.append(one.overall_mean.value)
+        normed.append(one.overall_normed.value)
+
+    def wider(estimate: Estimate, replicates: list[Floats]) -> Estimate:
+        half = np.hypot(estimate.upper - estimate.value, 1.959963984540054 * np.nanstd(replicates, axis=0, ddof=1))
+        return Estimate(estimate.value, estimate.value - half, estimate.value + half, estimate.n)
+
+    return replace(
+        scores, overall_mean=wider(scores.overall_mean, means), overall_normed=wider(scores.overall_normed, normed)
+    )
+
+
+def _resampled(pool: Pool, rng: np.random.Generator) -> Pool:
+    """As many studies as there are, drawn with replacement, each whole."""
+    studies = np.unique(pool.study)
+    if len(studies) < 2:
+        return pool
+    rows = np.concatenate([np.flatnonzero(pool.study == s) for s in rng.choice(studies, len(studies))])
+    return Pool(pool.visible[rows], pool.values[rows], pool.study[rows])
+
+
+def _empty(shape: tuple[int, ...]) -> Estimate:
+    value, lower, upper = (np.full(shape, np.nan) for _ in range(3))
+    return Estimate(value, lower, upper, np.zeros(shape, dtype=np.int64))
+
+
+def _put(into: Estimate, p: Ints, o: Ints, estimate: Estimate) -> None:
+    for target, values in zip(into, estimate, strict=True):
+        target[p, o] = values
+
+
+def _standing(every: Curves, grid: Floats) -> Ints:
+    """[problems, iterations]: which iteration counts: a problem whose budget ended stands at its last one."""
+    last = np.zeros(len(every.problems))
+    np.maximum.at(last, every.problem, np.minimum(every.end, grid[-1]))
+    index = np.searchsorted(grid, last * (1 + 1e-12), side="right") - 1
+    return np.minimum(np.arange(len(grid))[None, :], np.maximum(index, 0)[:, None])
+
+
+def _over_problems(figures: Any, at: Ints) -> Any:
+    """[optimizers, iterations, problems] of [problems, optimizers, iterations]."""
+    return np.ascontiguousarray(np.moveaxis(np.take_along_axis(figures, at[:, None, :], axis=2), 0, -1))
+
+
+def _refuse_overflow(every: Curves, mean: Estimate, left_out: Bools) -> None:
+    bad = np.argwhere(np.isinf(mean.value) & ~left_out[:, None, None])
+    if len(bad):
+        raise OptarenaError(
+            f"the mean on {every.problems[bad[0][0]]} overflows, at which Bayesmark stops: score in mode exact"
+        )

@@ -1,0 +1,379 @@
+"""The view: a store in, the tables `problem`, `summary` and `baseline` out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from optarena.errors import OptarenaError, nearest
+from optarena.store.results import Results
+from optarena.traces import Bools, Floats, Ints
+from optarena.views._view import View
+from optarena.views.fixed_cost.baseline import Baseline, Frame, compute, read_frame
+from optarena.views.fixed_cost.curves import Curves, curves
+from optarena.views.fixed_cost.scores import Scores, score, with_baseline_uncertainty
+
+VISIBLE = "value"
+MODES = ("exact", "bayesmark")
+OVER = ("problems", "trials")
+DIFFERENCES = {
+    "exact": [
+        "a hidden metric's baseline is read where the visible value is least",
+        "problems where nothing beats random search's median are left out of summaries",
+        "nan and -inf are failed evaluations",
+    ],
+    "bayesmark": [],
+}
+
+
+@dataclass
+class FixedCost(View):
+    """Fixed-cost scores: tables `.problem`, `.summary`, `.baseline`; `.leaderboard()`; `.pinned`, a frame to save."""
+
+    pinned: Frame | None = None
+    optimizers: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    name = "fixed-cost"
+
+    @property
+    def problem(self) -> pl.DataFrame:
+        """A row an optimizer, problem, metric and iteration."""
+        return self.tables["problem"]
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """A row an optimizer, metric and iteration: over all problems."""
+        return self.tables["summary"]
+
+    @property
+    def baseline(self) -> pl.DataFrame:
+        """A row a problem, metric and iteration: what random search does."""
+        return self.tables["baseline"]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that were scored, the visible objective first."""
+        return list(dict.fromkeys(self.summary["metric"]))
+
+    def leaderboard(self, metric: str | None = None) -> pl.DataFrame:
+        """The last iteration's summary, best first, with the number of problems on which each is the best."""
+        metric = metric or self.metrics[0]
+        rows = self.summary.filter(pl.col("metric") == metric)
+        rows = rows.filter(pl.col("iteration") == pl.col("iteration").max())
+        last = self.problem.filter((pl.col("metric") == metric) & pl.col("mean_normed").is_not_null())
+        last = last.filter(pl.col("iteration") == pl.col("iteration").max().over("problem"))
+        best = last.filter(pl.col("mean_normed") == pl.col("mean_normed").min().over("problem"))
+        wins = best.group_by("optimizer").agg(best_on=pl.len())
+        return (
+            rows.join(wins, on="optimizer", how="left")
+            .with_columns(pl.col("best_on").fill_null(0))
+            .sort("mean", "optimizer", nulls_last=True)
+        )
+
+    def to_xarray(self, metric: str | None = None) -> dict[str, Any]:
+        """`baseline`, `agg_result` and `summary` as xarray datasets with Bayesmark's names and dimensions."""
+        from optarena.views.fixed_cost.datasets import datasets
+
+        return datasets(self, metric)
+
+
+def fixed_cost(
+    results: Results,
+    *,
+    mode: str = "exact",
+    metric: str | None = None,
+    axis: str | None = None,
+    over: str = "problems",
+    frame: str | Path | Frame | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> FixedCost:
+    """Score a store by what its optimizers had found after so many batches, evaluations or seconds (SCORES 1).
+
+    mode: `exact`, or `bayesmark` for its very numbers. metric: a hidden metric, or `value`; all by default. axis: any
+    of `results.axes`; by default batches, if all studies have batches of one size, else evaluations. over: whether
+    intervals speak of new problems of the same kind, or of just these problems and new trials. frame: a saved frame or
+    a baseline of Bayesmark, instead of this store's own random search. bootstrap: how many resamplings of random search
+    widen the intervals by the baseline's own uncertainty; none by default.
+    """
+    _one_of("mode", mode, MODES)
+    _one_of("over", over, OVER)
+    if bootstrap == 1 or bootstrap < 0:
+        raise OptarenaError(f"bootstrap must be 0 or at least 2 resamplings; got {bootstrap}")
+    given = read_frame(frame) if isinstance(frame, (str, Path)) else frame
+    every = curves(results, mode, given.axis if given is not None and axis is None else axis)
+    if not len(every.kept):
+        reasons = "; ".join(dict.fromkeys(item["reason"] for item in every.excluded)) or "it is empty"
+        raise OptarenaError(f"nothing in store {results.path} can be scored: {reasons}")
+    if given is None and not every.random.any():
+        raise OptarenaError(
+            f"store {results.path} has no RandomSearch to normalise by: run it on the same problems "
+            "(optarena run -o RandomSearch …), or give a baseline with --frame FILE"
+        )
+    if given is not None:
+        _fits(given, every)
+    grid = (
+        every.grid()
+        if given is None
+        else given.grid[: int(np.searchsorted(given.grid, every.furthest() * (1 + 1e-12), "right"))]
+    )
+    if given is not None and every.furthest() > given.grid[-1] * (1 + 1e-12):
+        every.notes.append(f"the frame ends after {given.grid[-1]:g} {every.axis}: nothing is scored beyond")
+    scores = {
+        name: _one_metric(every, name, grid, given, over=over, bootstrap=bootstrap, seed=seed)
+        for name in _metrics(results, metric, given)
+    }
+    _tell_gaps(every, scores)
+    used = given or Frame(
+        axis=every.axis,
+        batch=int(every.batch.max()) if every.axis == "batches" else None,
+        grid=grid,
+        metrics={name: figures.baseline for name, figures in scores.items()},
+        facts={"mode": mode, "optimizers": every.optimizers, "source": "RandomSearch"},
+    )
+    return FixedCost(
+        mode=mode,
+        tables={
+            "problem": pl.concat([_problem_rows(every, name, one, grid) for name, one in scores.items()]),
+            "summary": pl.concat([_summary_rows(every, name, one, grid) for name, one in scores.items()]),
+            "baseline": pl.concat([_baseline_rows(every, name, one, grid) for name, one in scores.items()]),
+        },
+        frame={
+            "hash": used.hash,
+            "axis": used.axis,
+            "batch": used.batch,
+            "iterations": len(grid),
+            "source": used.facts.get("source", ""),
+            "optimizers": used.facts.get("optimizers", every.optimizers),
+            "problems": len(every.problems),
+            "random_evaluations": int(next(iter(scores.values())).baseline.draws.sum()),
+            "intervals": f"95 % over {over}" + (f", {bootstrap} resamplings of random search" if bootstrap else ""),
+            "differs_from_bayesmark": DIFFERENCES[mode],
+            "provisional": bool((results.studies["status"] == "running").any()),
+        },
+        excluded=every.excluded,
+        notes=list(dict.fromkeys(every.notes)),
+        pinned=used,
+        optimizers=every.optimizers,
+        problems=every.problems,
+    )
+
+
+# ---- what can be scored ---------------------------------------------------------------------------------------------
+
+
+def _one_of(what: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise OptarenaError(f"{what} must be one of {', '.join(known)}; got {given!r}.{nearest(given, known)}")
+
+
+def _metrics(results: Results, metric: str | None, given: Frame | None) -> list[str]:
+    known = [VISIBLE, *(name for name in results.metrics if name != VISIBLE)]
+    if metric is not None:
+        metric = VISIBLE if metric == "_visible_to_opt" else metric
+        _one_of("metric", metric, tuple(known))
+        return [metric]
+    there = known if given is None else [name for name in known if _baseline_of(given, name, asked=False)]
+    if not there and given is not None:
+        raise OptarenaError(f"the frame has baselines of {', '.join(given.metrics)}, none of {', '.join(known)}")
+    return there
+
+
+def _baseline_of(given: Frame, name: str, *, asked: bool) -> Baseline | None:
+    """The frame's baseline of a metric. One without a name is the visible objective's, or that of the one asked for."""
+    theirs = "_visible_to_opt" if name == VISIBLE else name
+    nameless = given.metrics.get("") if name == VISIBLE or asked else None
+    return given.metrics.get(name) or given.metrics.get(theirs) or nameless
+
+
+def _fits(given: Frame, every: Curves) -> None:
+    if given.axis != every.axis:
+        raise OptarenaError(f"the frame is by {given.axis}, the scores were asked by {every.axis}")
+    size = int(every.batch.max())
+    if given.axis == "batches" and given.batch not in (None, size):
+        raise OptarenaError(f"the frame is for batches of {given.batch}, the studies have batches of {size}")
+
+
+def _one_metric(
+    every: Curves, name: str, grid: Floats, given: Frame | None, *, over: str, bootstrap: int, seed: int
+) -> Scores:
+    hidden = None if name == VISIBLE else name
+    use = _usable(every, hidden, name)
+    best = every.best(grid, hidden)
+    best[~use] = np.nan
+    if given is not None:
+        base = _baseline_of(given, name, asked=True)
+        if base is None:
+            raise OptarenaError(f"the frame has no baseline of {name!r}, only of {', '.join(given.metrics)}")
+        base = base.select(every.problems, len(grid))
+        left_out = _left_out(every, base, name, None)
+        return score(every, base, best, left_out, grid, over)
+    pools, draws = every.pools(hidden, use), every.draws(grid)
+    base = compute(every.problems, pools, every.least(hidden, use), draws, mode=every.mode, hidden=hidden is not None)
+    left_out = _left_out(every, base, name, every.least(hidden, use & ~every.random))
+    scores = score(every, base, best, left_out, grid, over)
+    if bootstrap:
+        scores = with_baseline_uncertainty(
+            scores, every, pools, draws, best, left_out, grid, hidden=hidden is not None, times=bootstrap, seed=seed
+        )
+    return scores
+
+
+def _usable(every: Curves, hidden: str | None, name: str) -> Bools:
+    """Which studies have the metric and, in Bayesmark's mode, only values at which it does not stop."""
+    use = np.ones(len(every.kept), dtype=bool)
+    if hidden is not None:
+        use = every.hidden(hidden)[1]
+        _exclude(every, ~use, f"it has no metric {name!r}", name)
+    if every.mode == "bayesmark":
+        bad = every.undefined(hidden) & use
+        _exclude(every, bad, "a value is nan or -inf, at which Bayesmark stops", name)
+        use = use & ~bad
+    return use
+
+
+def _exclude(every: Curves, which: Bools, reason: str, name: str) -> None:
+    for i in np.flatnonzero(which).tolist():
+        every.excluded.append(
+            {
+                "optimizer": every.optimizers[every.optimizer[i]],
+                "problem": every.problems[every.problem[i]],
+                "trial": int(every.trial[i]),
+                "metric": name,
+                "reason": reason,
+            }
+        )
+
+
+def _left_out(every: Curves, base: Baseline, name: str, of_others: Floats | None) -> Bools:
+    """(problems,): those without a usable baseline, each named; says where random search itself is the best.
+
+    `of_others`: the least value of everyone but random search; None where the baseline was given.
+    """
+    constant = base.constant() if every.mode == "exact" else np.zeros(len(every.problems), dtype=bool)
+    reasons: dict[int, str] = {}
+    for p, problem in enumerate(every.problems):
+        if of_others is None and np.isnan(base.clip[p]):
+            reasons[p] = "the frame does not have it"
+        elif of_others is not None and not base.draws[p]:
+            reasons[p] = "random search was not run on it"
+        elif not np.isfinite(base.clip[p]):
+            reasons[p] = "the median of random search's evaluations is not finite"
+        elif not np.isfinite(base.best[p]):
+            reasons[p] = "the best value found is not finite"
+        elif constant[p]:
+            reasons[p] = "nothing better than random search's median was seen: left out of summaries"
+        elif of_others is not None:
+            if of_others[p] > base.seen[p]:
+                every.notes.append(f"random search has the best value of all on {problem} ({name})")
+            if np.isnan(base.mean[p]).any():
+                every.notes.append(
+                    f"random search made only {base.draws[p]:,} evaluations on {problem}: "
+                    "later iterations are not normalised"
+                )
+    out = np.zeros(len(every.problems), dtype=bool)
+    for p, reason in reasons.items():
+        out[p] = True
+        every.excluded.append(
+            {"optimizer": None, "problem": every.problems[p], "trial": None, "metric": name, "reason": reason}
+        )
+    if out.all():
+        raise OptarenaError(
+            f"no problem can be scored on {name!r}: "
+            + "; ".join(f"{every.problems[p]}: {reason}" for p, reason in list(reasons.items())[:3])
+        )
+    return out
+
+
+def _tell_gaps(every: Curves, scores: dict[str, Scores]) -> None:
+    """Say whose averages are over fewer problems or trials than others'."""
+    for name, one in scores.items():
+        last = one.overall_mean.n[:, -1]
+        for o in np.flatnonzero(last < last.max()).tolist():
+            every.notes.append(
+                f"{every.optimizers[o]} has values on {last[o]} of {last.max()} problems at the last iteration ({name})"
+            )
+    trials = np.bincount(every.problem * len(every.optimizers) + every.optimizer)
+    some = trials[trials > 0]
+    if some.min() < some.max():
+        every.notes.append(f"the number of trials differs: from {some.min()} to {some.max()}")
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+def _rows(
+    every: Curves,
+    name: str,
+    grid: Floats,
+    t: Ints,
+    columns: dict[str, Any],
+    o: Ints | None = None,
+    p: Ints | None = None,
+) -> pl.DataFrame:
+    n = len(t)
+    nothing = pl.Series([None] * n, dtype=pl.String)
+    return pl.DataFrame(
+        {
+            "optimizer": nothing if o is None else pl.Series(every.optimizers, dtype=pl.String).gather(o),
+            "problem": nothing if p is None else pl.Series(every.problems, dtype=pl.String).gather(p),
+            "metric": pl.Series([name]).new_from_index(0, n),
+            "iteration": grid[t].astype(np.int64) if every.counted else t + 1,
+            "effort": grid[t],
+            **columns,
+        }
+    )
+
+
+def _figures(median: Any, median_normed: Any, mean: Any, normed: Any, score: Any) -> dict[str, Any]:
+    names = (
+        *("median", "median_lb", "median_ub", "median_normed", "mean", "mean_lb", "mean_ub"),
+        *("mean_normed", "mean_normed_lb", "mean_normed_ub", "score"),
+    )
+    figures = (*median[:3], median_normed, *mean[:3], *normed[:3], score)
+    columns = {name: pl.Series(name, figure).fill_nan(None) for name, figure in zip(names, figures, strict=True)}
+    return {**columns, "n": mean[3]}
+
+
+def _problem_rows(every: Curves, name: str, scores: Scores, grid: Floats) -> pl.DataFrame:
+    p, o, t = np.nonzero(scores.mean.n > 0)
+    sign = every.sign[p]
+
+    def restored(estimate: Any) -> list[Any]:
+        value, lower, upper, count = (figure[p, o, t] for figure in estimate)
+        down = sign < 0
+        return [value * sign, np.where(down, -upper, lower), np.where(down, -lower, upper), count]
+
+    normed = [figure[p, o, t] for figure in scores.mean_normed]
+    figures = _figures(
+        restored(scores.median), scores.median_normed[p, o, t], restored(scores.mean), normed, 100 * (1 - normed[0])
+    )
+    return _rows(every, name, grid, t, figures, o, p)
+
+
+def _summary_rows(every: Curves, name: str, scores: Scores, grid: Floats) -> pl.DataFrame:
+    o, t = np.nonzero(scores.overall_mean.n > 0)
+    median, mean, normed = (
+        [figure[o, t] for figure in estimate]
+        for estimate in (scores.overall_median, scores.overall_mean, scores.overall_normed)
+    )
+    figures = _figures(median, np.full(len(t), np.nan), mean, normed, 100 * (1 - mean[0]))
+    return _rows(every, name, grid, t, figures, o)
+
+
+def _baseline_rows(every: Curves, name: str, scores: Scores, grid: Floats) -> pl.DataFrame:
+    base = scores.baseline
+    p, t = np.nonzero(np.isfinite(base.clip)[:, None] & np.ones(len(grid), dtype=bool)[None, :])
+    sign = every.sign[p]
+    figures = {
+        "median": pl.Series(base.median[p, t] * sign).fill_nan(None),
+        "mean": pl.Series(base.mean[p, t] * sign).fill_nan(None),
+        "clip": base.clip[p] * sign,
+        "best": base.best[p] * sign,
+        "n": base.draws[p],
+    }
+    return _rows(every, name, grid, t, figures, None, p).drop("optimizer")
