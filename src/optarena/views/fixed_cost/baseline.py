@@ -141,16 +141,18 @@ def _selected(visible: Floats, values: Floats, clip: float, sizes: Ints) -> tupl
 
 
 def _as_bayesmark(ordered: Floats, clip: float, sizes: Ints) -> Floats:
-    """The expected minimum with Bayesmark's own rounding, which shows on constant problems (SCORES 1)."""
-    y = -ordered[::-1]
+    """The expected minimum with Bayesmark's own rounding, which shows on constant problems (SCORES 1).
+
+    The sum itself is rounded once, as by a processor with fused multiply-add; the weights are what is not exact.
+    """
+    y = -ordered[::-1].astype(np.longdouble)
     n = len(y)
     log_factorial = special.gammaln(np.arange(1.0, n + 1))  # gammaln(i) for i = 1..n
     out = np.empty(len(sizes))
     for i, m in enumerate(sizes.tolist()):
         lw = log_factorial[m - 1 :] - log_factorial[: n - m + 1]
-        weights = np.zeros(n)
-        weights[m - 1 :] = np.exp(lw - special.logsumexp(lw))
-        out[i] = min(-float(np.dot(weights, y)), clip)
+        weights = np.exp(lw - special.logsumexp(lw)).astype(np.longdouble)
+        out[i] = min(-float(weights @ y[m - 1 :]), clip)
     return np.minimum.accumulate(out)
 
 

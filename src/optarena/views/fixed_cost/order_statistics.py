@@ -65,10 +65,12 @@ def interval_indices(n: npt.ArrayLike, q: npt.ArrayLike, alpha: float) -> tuple[
 def _binomial_quantile(tail: float, n: Floats, q: Floats, *, upper: bool = False) -> Ints:
     """The least k with P(X <= k) >= tail, or with P(X > k) <= tail. (`scipy.stats` takes a second to import.)"""
 
+    whole = n.astype(np.int64)
+
     def reached(k: Floats) -> npt.NDArray[np.bool_]:
         if upper:
-            return np.where(k >= n, True, special.bdtrc(np.maximum(k, 0), n, q) <= tail) & (k >= 0)
-        return np.where(k >= n, True, special.bdtr(np.maximum(k, 0), n, q) >= tail) & (k >= 0)
+            return np.where(k >= n, True, special.bdtrc(np.maximum(k, 0), whole, q) <= tail) & (k >= 0)
+        return np.where(k >= n, True, special.bdtr(np.maximum(k, 0), whole, q) >= tail) & (k >= 0)
 
     low, high = np.full(n.shape, -1.0), n.copy()  # bisection keeps: not reached at low, reached at high
     while (high - low > 1).any():
