@@ -65,6 +65,7 @@ def everything(results: oa.Results) -> list[tuple]:
                     sorted(attempt.start.attributes.items()),
                     attempt.start.budget,
                     [sorted(end.a.items()) for end in attempt.ends],
+                    results._columns.measured[results._rows()[0][part], : len(attempt.card.metrics)].tolist(),
                 )
             ).replace("-nan", "nan")
         )
@@ -121,7 +122,9 @@ def test_several_objectives_have_a_column_each():
 
 
 def test_a_failed_evaluation_is_a_row_with_a_status():
-    results = read(HEAD + ",status,message\np,A,0,1,,error,no mesh\np,A,0,2,5,ok,\np,A,0,3,nan,,\np,A,0,4,,diverged,\n")
+    results = read(
+        HEAD + ",status,message\np,A,0,1,,error,no mesh\np,A,0,2,5,ok,\np,A,0,3,nan,,\np,A,0,4,,failed,diverged\n"
+    )
     assert results.failures().select("evaluation", "status", "message").rows() == [
         (1, "error", "no mesh"),
         (3, "nan", ""),
@@ -261,7 +264,10 @@ def test_lines_are_counted_as_an_editor_does_after_quoted_lines_and_blank_ones()
         ("problem\toptimizer\tvalue\np\tA\t1\n", "separated by tabs"),
         (b"\xff\xfep\x00", "old.csv is UTF-16; save it as UTF-8"),
         (b"problem,optimizer,value\np,caf\xe9,1\n", "old.csv line 2: not UTF-8"),
-        ("problem,optimizer,value\np,A,1\np,A,2,3\n", "old.csv line 3: 4 cells, the header has 3 (a text with a comma"),
+        (
+            "problem,optimizer,value\np,A,1\np,A,2,3\n",
+            "old.csv line 3: 4 cells, the header has 3 (a text with a comma in it must be quoted; decimals",
+        ),
         ("problem,optimizer,value\np,A\n", "old.csv line 2: 2 cells, the header has 3"),
         ('problem,optimizer,value\np,"A,1\n', "old.csv line 2: a quote is opened and never closed"),
         ("problem,optimizer,value,value\np,A,1,2\n", "column 'value' is there twice"),
@@ -269,7 +275,10 @@ def test_lines_are_counted_as_an_editor_does_after_quoted_lines_and_blank_ones()
         ("problem,optimizer,value\n,A,2\n", "line 2, column 'problem': is empty; every row names its problem"),
         ("problem,optimizer,value\np,A,\n", "line 2, column 'value': is empty and there is no status"),
         ("problem,optimizer,value,sense\np,A,1,up\n", "line 2, column 'sense': 'up' is no sense: it is min or max"),
-        ("problem,optimizer,value,sense\np,A,1,min\np,B,1,max\n", "line 3, column 'sense': 'max' is not the sense of"),
+        (
+            "problem,optimizer,value,sense\np,A,1,min\np,B,1,max\n",
+            "line 3, column 'sense': 'max' differs from 'min' in line 2 of the same problem",
+        ),
         (HEAD + "\np,A,1.5,1,2\n", "line 2, column 'trial': '1.5' is not a whole number"),
         (HEAD + "\np,A,-1,1,2\n", "line 2, column 'trial': '-1' is below 0"),
         (HEAD + "\np,A,0,0,2\n", "line 2, column 'evaluation': '0' is below 1"),
@@ -282,7 +291,7 @@ def test_lines_are_counted_as_an_editor_does_after_quoted_lines_and_blank_ones()
         ("problem,optimizer,value,f_opt\np,A,1,inf\n", "line 2, column 'f_opt': 'inf' is not finite"),
         (
             "problem,optimizer,value,suite\np,A,1,a\np,A,2,b\n",
-            "line 3, column 'suite': 'b' differs from the rows before",
+            "line 3, column 'suite': 'b' differs from 'a' in line 2 of the same study",
         ),
         ("problem,optimizer,value,f.1\np,A,1,2\n", "its problem has both 'value' and 'f.' columns"),
         ("problem,optimizer,f.1,f.2\np,A,1,2\np,A,1,\n", "line 3, column 'f.2': is empty and there is no status"),
@@ -292,7 +301,7 @@ def test_lines_are_counted_as_an_editor_does_after_quoted_lines_and_blank_ones()
         ),
         ("problem,optimizer,value,seconds\np,A,1,fast\n", "'fast' is not a number (leave it empty if there is none)"),
         ("problem,optimizer,value,x.\np,A,1,2\n", "column 'x.' needs a name after the dot"),
-        ("problem,optimizer,value,x.a:int\np,A,1,2.5\n", "column 'x.a:int' has a value that is no int"),
+        ("problem,optimizer,value,x.a:int\np,A,1,2.5\n", "line 2, column 'x.a:int': '2.5' is no int"),
         ("problem,optimizer,value,effort.seconds\np,A,1,2.5\n", "has a name of its own"),
         ("problem,optimizer,batch,suggestion,value\np,A,0,0,1\np,A,0,0,2\n", "'0' is there twice in its batch"),
     ],
@@ -391,17 +400,20 @@ def tables(draw):
             row = {"problem": problem, "optimizer": 'A,\n"B"', "trial": trial, "f_opt": None if many else optimum}
             row["budget"] = draw(st.none() | st.integers(1, 1000))
             row["attribute"] = draw(st.none() | texts)
-            k = 0
+            k, spent = 0, dict.fromkeys(extras, 0.0)
             for _ in range(draw(st.integers(0, 5))):
                 k += draw(st.sampled_from([1, 1, 1, 7]))
                 failed = draw(st.sampled_from([None, None, "error", "timed out"]))
                 new = {**row, "evaluation": k, "status": failed, "message": draw(texts) if failed else None}
                 for name in ("f.1", "f.2") if many else ("value",):
                     new[name] = None if failed else draw(numbers | st.just(math.nan))
-                new["metric.m"] = draw(st.none() | numbers)
+                new["metric.m"] = draw(st.none() | numbers | st.just(math.nan))
                 new["violation"] = draw(st.none() | numbers)
-                for name in extras:
-                    new[name] = draw(st.none() | numbers)
+                for name in extras:  # what was spent never becomes less
+                    if name == "bound":
+                        new[name] = draw(st.none() | numbers)
+                    elif draw(st.booleans()):
+                        new[name] = spent[name] = spent[name] + draw(st.floats(0, 1e100))
                 for i, kind in enumerate(kinds):
                     new[f"x.{i}"] = draw(st.none() | values[kind]) if draw(st.booleans()) else draw(values[kind])
                 rows.append(new)
@@ -484,8 +496,8 @@ def test_formats_are_listed_and_a_wrong_one_is_told(capsys):
     assert "bad.parquet: not a Parquet file" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("column", ["Trial", "seed", "repetition", "Seconds", "_row", "x_right", "study_name"])
-def test_a_column_that_would_put_studies_together_or_is_not_free_is_named(column):
+@pytest.mark.parametrize("column", ["Trial", "seed", "repetition", "Seconds"])
+def test_a_column_that_would_put_studies_together_is_named(column):
     Path("old.csv").write_text(f"problem,optimizer,value,{column}\np,A,1,0\np,A,2,1\n")
     with pytest.raises(OptarenaError, match=f"column '{column}': "):
         import_files("csv", ["old.csv"], "s")

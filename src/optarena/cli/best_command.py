@@ -21,7 +21,7 @@ def command(
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
     format: Annotated[Format, typer.Option("--format", help="table or json.")] = Format.table,
 ) -> None:
-    """One row a problem."""
+    """One row a problem, or an instance where several share an id."""
     rows = open_store(store).best()
     if format is Format.json:
         print_json(rows)
@@ -29,9 +29,12 @@ def command(
     if not rows:
         print(f"store {store} has no value yet")
         return
+    problems = [row["problem"] for row in rows]
+    several = len(set(problems)) < len(problems)
     cells = [
         [
             row["problem"],
+            *([row["instance"]] if several else []),
             row["best"],
             row["optimum"],
             row["optimizer"],
@@ -44,5 +47,14 @@ def command(
         ]
         for row in rows
     ]
-    headers = ["problem", "best", "optimum", "optimizer", "trial", "evaluation", "parameters"]
-    print(table(headers, cells, right=("best", "optimum", "trial", "evaluation")))
+    headers = [
+        "problem",
+        *(["instance"] if several else []),
+        "best",
+        "optimum",
+        "optimizer",
+        "trial",
+        "evaluation",
+        "parameters",
+    ]
+    print(table(headers, cells, right=("instance", "best", "optimum", "trial", "evaluation")))

@@ -25,4 +25,5 @@ def command(
     """Every evaluation, with parameters, metrics and statuses."""
     results = open_store(store).filter(optimizer or None, problem or None, dimension=dimension or None)
     path = export(format, results, output)
-    print(f"{path}: {counted(len(results.traces()), 'study')}, {results.traces().offsets[-1]:,} evaluations")
+    traces = results.traces()
+    print(f"{path}: {counted(len(traces), 'study')}, {counted(int(traces.offsets[-1]), 'evaluation')}")

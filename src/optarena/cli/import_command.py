@@ -22,7 +22,7 @@ def command(
 ) -> None:
     """All files are checked first; a mistake is named by its place, and then nothing is imported."""
     for done in import_files(format, paths, store):
-        what = f"{counted(done.studies, 'study')}, {done.rows:,} evaluations"
+        what = f"{counted(done.studies, 'study')}, {counted(done.rows, 'evaluation')}"
         print(f"{done.name}: {what}" if done.new else f"{done.name}: {what}, which {store} has already")
     frame = open_store(store).studies
     print(f"{store} has {counted(frame.height, 'study')}   ·   look: optarena status {store}")

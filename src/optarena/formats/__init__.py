@@ -15,6 +15,7 @@ from optarena.errors import OptarenaError, nearest
 
 if TYPE_CHECKING:
     from optarena.formats.into_store import Imported
+    from optarena.formats.tidy import Tidy
     from optarena.store.results import Results
 
 
@@ -47,14 +48,22 @@ def get_format(name: str, does: str) -> Any:
 
 def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> list[Imported]:
     """Bring files into a store, which may be new. All are checked first: one mistake, and nothing is imported."""
-    from optarena.formats.into_store import into_store
     from optarena.formats.tidy import checked
-    from optarena.store import Store
 
     module = get_format(name, "reads")
     if not paths:
         raise OptarenaError("nothing to import: name a file")
     tables = [checked(module.read(Path(path))) for path in paths]
+    return _bring(tables, store)
+
+
+def _bring(tables: Sequence[Tidy], store: str | Path) -> list[Imported]:
+    """Write tables to a store, if they do not contradict each other or what it holds."""
+    from optarena.formats.agreement import refuse_contradictions
+    from optarena.formats.into_store import into_store
+    from optarena.store import Store
+
+    refuse_contradictions(tables, Store(store))
     return [into_store(table, Store(store)) for table in tables]
 
 
@@ -74,24 +83,10 @@ def export(name: str, results: Results, output: str | Path) -> Path:
 
 def from_frame(frame: Any, store: str | Path) -> Results:
     """A pandas or Polars frame with the columns of the tidy CSV as studies of a store, which is returned."""
-    import polars as pl
-
-    from optarena.formats.into_store import into_store
+    from optarena.formats.frames import as_polars
     from optarena.formats.tidy import Table, checked
-    from optarena.store import Store
     from optarena.store.results import open_store
 
-    if isinstance(frame, pl.LazyFrame):
-        frame = frame.collect()
-    if isinstance(frame, pl.DataFrame):
-        table = Table("frame", frame)
-    elif all(
-        hasattr(frame, name) for name in ("astype", "notna", "to_dict", "columns")
-    ):  # pandas, without importing it
-        plain = frame.astype(object).where(frame.notna(), None)
-        series = [pl.Series(str(name), list(plain[name]), strict=False) for name in plain.columns]
-        table = Table("frame", pl.DataFrame(series), nan_is_empty=True)
-    else:
-        raise OptarenaError(f"from_frame: expected a pandas or Polars frame, got {type(frame).__name__}")
-    into_store(checked(table), Store(store))
+    plain, from_pandas = as_polars(frame)
+    _bring([checked(Table("frame", plain, nan_is_empty=from_pandas))], store)
     return open_store(store)

@@ -14,12 +14,12 @@ import polars as pl
 
 from optarena.errors import OptarenaError, WorkError
 from optarena.formats.from_store import tidy_frame
-from optarena.formats.tidy import SHOWN, Table
+from optarena.formats.tidy import SHOWN, Table, more_mistakes
 from optarena.store.results import Results
 from optarena.traces import Bools, Ints
 
 SUFFIXES = (".csv", ".csv.gz")
-WRONG = {b";": "semicolons", b"\t": "tabs"}
+WRONG = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def read(path: Path) -> Table:
@@ -54,11 +54,7 @@ def parse(data: bytes, name: str) -> Table:
     if b"\r" in first:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         first = data.split(b"\n", 1)[0]
-    for sign, word in WRONG.items():
-        if sign in first and b"," not in first:
-            raise OptarenaError(
-                f"{name} line 1: its columns are separated by {word}; save it with commas (and decimal points)"
-            )
+    _refuse_separators(first.decode(), name)
     if not data.endswith(b"\n"):
         data += b"\n"
     lines, fields, blank = _records(data, name)
@@ -79,6 +75,26 @@ def parse(data: bytes, name: str) -> Table:
         else pl.Series([], dtype=pl.Boolean)
     )
     return Table(name, frame.filter(kept), lines[kept.to_numpy()], typed=False, unit="line")
+
+
+def _refuse_separators(header: str, name: str) -> None:
+    """A header that names its columns with another sign between them; cells may hold any sign, so only it is asked."""
+    if header.strip().strip('"').lower().startswith("sep="):
+        raise OptarenaError(f"{name} line 1: {header.strip()!r} is no header; remove the line, and separate by commas")
+    found = {sign: len(_required(header, sign)) for sign in (",", *WRONG)}
+    best = max(found, key=lambda sign: found[sign])
+    if found[best] == found[","]:  # none of the names, or spelt otherwise: what is there and no comma
+        best = next((sign for sign in WRONG if sign in header and "," not in header), ",")
+    if best != ",":
+        raise OptarenaError(
+            f"{name} line 1: its columns are separated by {WRONG[best]}; save it with commas between columns and"
+            " points in numbers (1.5, not 1,5)"
+        )
+
+
+def _required(header: str, sign: str) -> set[str]:
+    cells = {cell.strip().strip('"').strip().lower() for cell in header.split(sign)}
+    return cells & {"problem", "optimizer", "value", "trial", "evaluation"}
 
 
 def _records(data: bytes, name: str) -> tuple[Ints, Ints, Bools]:
@@ -104,12 +120,12 @@ def _refuse_ragged(name: str, lines: Ints, fields: Ints, blank: Bools) -> None:
     if not len(ragged):
         return
     texts = [
-        f"{name} line {lines[i]}: {fields[i]} cells, the header has {fields[0]}"
-        + (" (a text with a comma in it must be quoted)" if fields[i] > fields[0] else "")
+        f"{name} line {lines[i]}: {fields[i]} cell{'s' * int(fields[i] > 1)}, the header has {fields[0]}"
+        + (" (a text with a comma in it must be quoted; decimals have a point)" if fields[i] > fields[0] else "")
         for i in ragged[:SHOWN].tolist()
     ]
     if len(ragged) > SHOWN:
-        texts.append(f"… and {len(ragged) - SHOWN:,} more mistakes")
+        texts.append(more_mistakes(len(ragged) - SHOWN))
     if len(ragged) > 1:
         texts.append("nothing was imported")
     raise OptarenaError("\n".join(texts))

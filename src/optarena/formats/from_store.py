@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from optarena.formats.tidy import KINDS, KNOWN_VALUES, NAMES, PREFIXES
+from optarena.formats.parameters import KINDS, TYPES
+from optarena.formats.statuses import OF_RUNS
+from optarena.formats.tidy import KNOWN_VALUES, NAMES, OTHER, PREFIXES, as_named
 from optarena.store.reading import ROW_STATUSES, Attempt
 from optarena.store.records import IMPORTED
 from optarena.store.results import Results
@@ -20,7 +22,6 @@ ORDER = (
     *("status", "message", "bound", "violation", "metric", "x"),
     *("batch_size", "record", "evaluations", "ended", "reason", "study", "root"),
 )
-TYPES: dict[str, Any] = {"real": pl.Float64, "int": pl.Int64, "bool": pl.Boolean, "text": pl.String}
 
 
 def tidy_frame(results: Results, *, typed: bool) -> pl.DataFrame:
@@ -31,14 +32,16 @@ def tidy_frame(results: Results, *, typed: bool) -> pl.DataFrame:
     """
     table = _Table(results)
     frame = table.rows().with_columns(pl.col("_study").cast(pl.Int64))
-    frame = frame.join(table.studies(), on="_study", how="left", maintain_order="left")
-    twice = [
-        name for name in frame.columns if f"{name}_right" in frame.columns
-    ]  # kept with rows by one file, not by another
-    frame = frame.with_columns([pl.coalesce(name, f"{name}_right") for name in twice]).drop(
-        [f"{n}_right" for n in twice]
-    )
+    studies = table.studies()
+    twice = [name for name in studies.columns if name in frame.columns and name != "_study"]
+    frame = frame.join(studies.drop(twice), on="_study", how="left", maintain_order="left")
+    if twice:  # kept with rows by one file, with the study by another
+        more = studies.select("_study", *(pl.col(name).alias(f"_study {name}") for name in twice))
+        frame = frame.join(more, on="_study", how="left", maintain_order="left")
+        frame = frame.with_columns([pl.coalesce(name, f"_study {name}") for name in twice])
+        frame = frame.drop([f"_study {name}" for name in twice])
     frame = frame.join(table.parameters(typed), on="_at", how="left", maintain_order="left").drop("_study", "_at")
+    frame = frame.rename(as_named)
     kept = [
         name for name in frame.columns if frame[name].null_count() < frame.height or name in ("problem", "optimizer")
     ]
@@ -47,17 +50,20 @@ def tidy_frame(results: Results, *, typed: bool) -> pl.DataFrame:
     return frame.select(sorted(kept, key=lambda name: _place(str(name))))
 
 
-def _place(name: str) -> int:
+def _place(name: str) -> tuple[int, str]:
+    """Where a column stands; those whose order no problem's card tells are sorted by name."""
     head = name if name in ORDER else name.partition(".")[0] if name.partition(".")[0] in PREFIXES else ""
-    return ORDER.index(head) if head in ORDER else len(ORDER)
+    return (ORDER.index(head), name if head == "effort" else "") if head in ORDER else (len(ORDER), name)
 
 
 class _Table:
     def __init__(self, results: Results) -> None:
-        self.results = results
         self.columns = results._columns
-        self.attempts: list[Attempt] = [self.columns.attempts[i] for i in results._attempts]
-        self.at, self.counts = results._rows()
+        # by problem, optimizer and trial, whatever the order of plans and files: equal stores give equal bytes
+        self.results = results.filter()
+        self.results._attempts.sort(key=lambda i: _rank(self.columns.attempts[i]))
+        self.attempts: list[Attempt] = [self.columns.attempts[i] for i in self.results._attempts]
+        self.at, self.counts = self.results._rows()
         self.of = np.repeat(np.arange(len(self.attempts)), self.counts)
 
     # ---- rows --------------------------------------------------------------------------------------------------------
@@ -92,8 +98,10 @@ class _Table:
             for name, column, present in self._named(names):
                 full = f"{prefix}.{name}" if name else prefix
                 out[full] = np.where(present, matrix[at, column], out.get(full, np.nan))
+                if prefix == "metric":  # one that was nan is not one that was not there
+                    out[f"_has {full}"] = out.get(f"_has {full}", False) | (present & columns.measured[at, column])
         for name, texts in columns.notes.items():
-            out[name] = pl.Series(texts[at].tolist(), dtype=pl.String)
+            out[OTHER + name] = pl.Series(texts[at].tolist(), dtype=pl.String)
         frame = pl.DataFrame(out)
         frame = frame.with_columns(
             [
@@ -101,8 +109,8 @@ class _Table:
                 for name in [n.removeprefix("_has ") for n in out if n.startswith("_has ")]
             ]
         ).drop([name for name in out if name.startswith("_has ")])
-        numbers = [name for name in (*extras, *out) if name.startswith(("metric", "violation")) or name in extras]
-        frame = frame.with_columns(pl.col(list(dict.fromkeys(numbers))).fill_nan(None))
+        numbers = [name for name in out if name == "violation" or name.startswith("violation.") or name in extras]
+        frame = frame.with_columns(pl.col(numbers).fill_nan(None))
         whole = [name for name in ("batch", "suggestion") if name in frame.columns]
         frame = frame.with_columns(pl.col(whole).cast(pl.Int64), **self._failures(status))
         endings = self._endings()
@@ -152,7 +160,8 @@ class _Table:
             stood = {name: number for end in attempt.ends for name, number in end.a.items()}
             if stood or not self.counts[i]:
                 status, reason = self._ended(i)
-                text = status if status != "done" or not reason else reason
+                # a word that import knows; any other reason stands in its own column
+                text = reason if status == "done" and OF_RUNS.get(reason) == "done" else status
                 stood = {name: None if number is None else float(number) for name, number in stood.items()}
                 rows.append({"_study": i, "status": text, **stood})
         return pl.DataFrame(rows, infer_schema_length=None)
@@ -193,10 +202,10 @@ class _Table:
                 "reason": reason or None,
                 "study": start.study,
                 "root": start.root,
-                **{name: text for name, text in start.attributes.items() if name not in NAMES},
+                **{OTHER + name: text for name, text in start.attributes.items() if name not in NAMES},
             }
             if card.version not in (IMPORTED, "1"):
-                row["version"] = card.version
+                row[OTHER + "version"] = card.version
             senses = {objective.sense for objective in card.objectives}
             if len(senses) == 1:
                 row["sense"] = senses.pop()
@@ -240,6 +249,11 @@ class _Table:
         order = _merged([frame.columns for frame in frames])
         frame = pl.concat(frames, how="diagonal").select(order)
         return frame.rename(_titles(frame, typed))
+
+
+def _rank(attempt: Attempt) -> tuple[Any, ...]:
+    start, instance = attempt.start, attempt.card.instance
+    return attempt.card.id, start.optimizer, start.trial, -1 if instance is None else instance, start.study
 
 
 def _merged(lists: list[list[str]]) -> list[str]:

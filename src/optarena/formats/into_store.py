@@ -21,13 +21,14 @@ from optarena._json import printable, strict
 from optarena._process import host
 from optarena._version import __version__
 from optarena.experiment import Budget
-from optarena.formats.tidy import KNOWN_VALUES, NAMESPACE, Tidy, parameter_values
+from optarena.formats.parameters import parameter_values
+from optarena.formats.statuses import of_run
+from optarena.formats.tidy import KNOWN_VALUES, NAMESPACE, Tidy, as_named, plain_word
 from optarena.problem import Known, Objective
 from optarena.store import Store
 from optarena.store.records import (
     FORMAT_VERSION,
     IMPORTED,
-    STATUSES,
     Close,
     End,
     Header,
@@ -39,14 +40,6 @@ from optarena.store.records import (
 
 _encode = msgspec.json.Encoder().encode
 NOTHING = [0] * 6
-ENDS = {
-    **{status: status for status in ("", "ok", *STATUSES)},
-    **dict.fromkeys(("", "ok"), "done"),
-    **dict.fromkeys(("timeout", "time out", "time-out", "time limit", "out of time"), "timed out"),
-    **dict.fromkeys(("error", "nan", "crash", "crashed", "out of memory", "memory limit"), "failed"),
-    **dict.fromkeys(("running", "stale", "missing"), "interrupted"),
-}
-"""What a status means for a study; any other word (optimal, infeasible, …) is the reason of one that is done."""
 
 
 @dataclass
@@ -123,23 +116,19 @@ def _plain(series: pl.Series) -> list[Any]:
 
 def _records(tidy: Tidy) -> Iterator[Record]:
     """The lines of the journal, study by study; times are left at 0."""
-    cards: dict[bytes, ProblemCard] = {}
+    written: set[str] = set()
     columns = _Columns(tidy)
     rows = tidy.rows
-    senses = _senses(tidy)
     present = _present(tidy)
     lengths = rows.group_by("_study", maintain_order=True).len()["len"].to_list()
     bounds = list(pairwise(np.concatenate(([0], np.cumsum(lengths))).tolist()))
-    for s, (study, (low, high)) in enumerate(zip(tidy.studies.iter_rows(named=True), bounds, strict=True)):
+    studies = zip(tidy.studies.iter_rows(named=True), study_cards(tidy), bounds, strict=True)
+    for s, (study, card, (low, high)) in enumerate(studies):
         problem = study["problem"]
         has = present[problem]
-        card = _card(tidy, study, senses, has)
-        key = _encode(card)
-        if key not in cards:
-            card.hash = hashlib.sha256(key).hexdigest()[:16]
-            cards[key] = card
+        if card.hash not in written:
+            written.add(card.hash)
             yield card
-        card = cards[key]
         events = study["_events"]
         last = low + events
         batch, regular = _batches(columns, study, low, last)
@@ -160,7 +149,7 @@ def _records(tidy: Tidy) -> Iterator[Record]:
             batch=batch,
             record=record,
             attributes={
-                strict(name): columns.plain(name)[low]
+                strict(as_named(name)): columns.plain(name)[low]
                 for name in tidy.attributes
                 if columns.plain(name)[low] is not None
             },
@@ -213,7 +202,22 @@ def _rows(
         out.m = columns.table([(name, "") for name in has["metrics"]], low, high)
     extras = [name for name in tidy.extras if not (regular and name in ("batch", "suggestion"))]
     out.a = {name: columns.plain(name)[low:high] for name in extras if columns.some(name, low, high)}
-    out.n = {name: columns.plain(name)[low:high] for name in tidy.notes if columns.some(name, low, high)}
+    out.n = {as_named(name): columns.plain(name)[low:high] for name in tidy.notes if columns.some(name, low, high)}
+    return out
+
+
+def study_cards(tidy: Tidy) -> list[ProblemCard]:
+    """What the table says of the problem of each study; those that are equal are one card."""
+    cards: dict[bytes, ProblemCard] = {}
+    senses, present = _senses(tidy), _present(tidy)
+    out = []
+    for study in tidy.studies.iter_rows(named=True):
+        card = _card(tidy, study, senses, present[study["problem"]])
+        key = _encode(card)
+        if key not in cards:
+            card.hash = hashlib.sha256(key).hexdigest()[:16]
+            cards[key] = card
+        out.append(cards[key])
     return out
 
 
@@ -284,11 +288,7 @@ def _batches(columns: _Columns, study: dict[str, Any], low: int, high: int) -> t
 def _ending(study: dict[str, Any]) -> tuple[str, str]:
     """How a study ended, and why: as a column says, else as the status of its last row does."""
     text = study["_end_status"] if not study["_end_event"] or study["_end_failed"] == "ok" else ""
-    status = ENDS.get(text, "done")
-    reason = "" if text in ("", "ok", status) else text
-    if study.get("ended"):
-        status = ENDS.get(study["ended"].lower(), "done")
-        reason = "" if study["ended"].lower() == status else study["ended"]
+    status, reason = of_run(plain_word(study["ended"]) if study.get("ended") else text)
     return status, printable(study.get("reason") or reason)
 
 

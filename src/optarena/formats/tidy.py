@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from optarena.errors import OptarenaError, nearest
-from optarena.store.reading import ROW_STATUSES
+from optarena.formats.frames import plain_frame
+from optarena.formats.parameters import find_parameters
+from optarena.formats.statuses import OF_ROWS, OF_RUNS, unknown
 from optarena.traces import Ints
 
 REPETITIONS = ("seed", "rep", "repeat", "repetition", "repetitions", "trials", "run_id")
@@ -32,9 +34,15 @@ NAMES = (
     *("value", "trial", "evaluation", "sense", "status", "message", "violation", "study"),
     *(*FACTS, *WHOLE, *LAST, *ENDINGS, *ROWWISE, *KNOWN_VALUES),
 )
-KINDS = ("real", "int", "bool", "text")
-FAILED_ROWS = ROW_STATUSES[1:]
 SHOWN = 20
+OTHER = "@"
+"""Stands before the name of every other column while the table is checked, so that no name of ours can be theirs."""
+FAILED = tuple(dict.fromkeys(status for status in OF_ROWS.values() if status != "ok"))
+BAYESMARK = ("objective", "function", "optimizer", "study_id", "iter", "suggestion", "value")
+BAYESMARK_ADVICE = (
+    "these are the columns of Bayesmark's long table: rename function to problem, study_id to trial and iter to batch,"
+    " take the rows whose objective is _visible_to_opt as 'value' and every other objective as a column 'metric.<name>'"
+)
 
 
 @dataclass
@@ -50,7 +58,10 @@ class Table:
     """Whether an empty value may stand for NaN, as it does in pandas."""
 
     def where(self, row: int) -> str:
-        return f"{self.name} {self.unit} {row + 1 if self.lines is None else int(self.lines[row])}"
+        return f"{self.name} {self.place(row)}"
+
+    def place(self, row: int) -> str:
+        return f"{self.unit} {row + 1 if self.lines is None else int(self.lines[row])}"
 
 
 @dataclass
@@ -61,14 +72,14 @@ class Mistakes:
     found: list[tuple[int, str]] = field(default_factory=list)
     count: int = 0
 
-    def cells(self, column: str, rows: pl.Series | Ints, say: Callable[[str], str]) -> None:
-        """The cells of a column in these rows are wrong; `say` gets the cell as it was written."""
+    def cells(self, column: str, rows: pl.Series, say: Callable[[str, int], str]) -> None:
+        """The cells of a column in these rows are wrong; `say` gets the cell as it was written, and its row."""
         self.count += len(rows)
         for row in rows[:SHOWN]:
             cell = self.table.frame[column][int(row)]
             shown = repr("" if cell is None else str(cell))
             shown = shown if len(shown) <= 60 else shown[:57] + "…'"
-            self.found.append((int(row), f"{self.table.where(int(row))}, column {column!r}: {say(shown)}"))
+            self.found.append((int(row), f"{self.table.where(int(row))}, column {column!r}: {say(shown, int(row))}"))
 
     def whole(self, text: str) -> None:
         """Something is wrong with the table itself."""
@@ -79,10 +90,14 @@ class Mistakes:
         if self.count:
             texts = [text for _, text in sorted(self.found, key=lambda item: item[0])][:SHOWN]
             if self.count > len(texts):
-                texts.append(f"… and {self.count - len(texts):,} more mistakes")
+                texts.append(more_mistakes(self.count - len(texts)))
             if self.count > 1:
                 texts.append("nothing was imported")
             raise OptarenaError("\n".join(texts))
+
+
+def more_mistakes(n: int) -> str:
+    return f"… and {n:,} more mistake{'s' * (n > 1)}"
 
 
 @dataclass
@@ -115,6 +130,7 @@ class _Check:
         self.columns: list[str] = self.raw.columns
 
     def run(self) -> Tidy:
+        self.raw = plain_frame(self.table)
         self._names()
         self.mistakes.raise_any()
         rows = self._typed()
@@ -126,7 +142,7 @@ class _Check:
         self._senses(rows)
         self.mistakes.raise_any()
         notes, attributes = self._others(rows)
-        parameters = self._parameters(rows)
+        parameters = find_parameters(rows, self.inputs, self.table, self.mistakes)
         self.mistakes.raise_any()
         return Tidy(
             self.table,
@@ -145,6 +161,9 @@ class _Check:
 
     def _names(self) -> None:
         """Which columns there are, and what each is for."""
+        if set(BAYESMARK) <= set(self.columns) and "problem" not in self.columns:
+            self.mistakes.whole(BAYESMARK_ADVICE)
+            self.mistakes.raise_any()
         for name in REQUIRED:
             if name not in self.columns:
                 self._lacking(f"no column {name!r}", name)
@@ -161,8 +180,6 @@ class _Check:
                 right = "trial" if meant in REPETITIONS else meant
                 if right in NAMES and right not in self.columns and right not in (*REQUIRED, "value"):
                     self.mistakes.whole(f"column {name!r}: call it {right!r}, or by a name that is not so like it")
-                elif name.startswith("_") or name.endswith("_right") or name == "study_name":
-                    self.mistakes.whole(f"column {name!r}: this name is not free; call it otherwise")
                 else:
                     self.others.append(name)
         self.objectives = [*(["value"] if "value" in self.columns else []), *kind["f"]]
@@ -176,6 +193,7 @@ class _Check:
         self.metrics, self.inputs = kind["metric"], kind["x"]
         self.violations = [name for name in self.columns if name == "violation"] + kind["violation"]
         self.extras = [name for name in ROWWISE if name in self.columns] + kind["effort"]
+        self.efforts = [name for name in ("seconds", "decisions") if name in self.columns] + kind["effort"]
         self.senses = [name for name in self.columns if name == "sense"] + kind["sense"]
         self.known = [n for head in KNOWN_VALUES for n in [*([head] if head in self.columns else []), *kind[head]]]
         if not self.raw.height and not self.mistakes.count:
@@ -203,6 +221,13 @@ class _Check:
         for name in ("budget_seconds", "budget_target"):
             if name in self.columns:
                 out[name] = self._number(name)
+        for name in [*self.efforts, *(["budget_seconds"] if "budget_seconds" in self.columns else [])]:
+            bad = (out[name] < 0) | out[name].is_infinite() | out[name].is_nan()
+            self._bad(name, bad, lambda cell: f"{cell} is no effort: it is finite and not below 0, or left empty")
+        for name in [n for n in ("bound", *self.violations) if n in out]:
+            self._bad(
+                name, out[name].is_nan(), lambda cell: f"{cell} is not a number (leave it empty if there is none)"
+            )
         for name, least in {"trial": 0, "evaluation": 1, **WHOLE, "batch": 0, "suggestion": 0}.items():
             if name in self.columns:
                 out[name] = self._number(name, whole=True, least=least)
@@ -216,17 +241,18 @@ class _Check:
         if "record" in out:
             bad = ~out["record"].is_in(["all", "improvements"])
             self._bad("record", bad, lambda cell: f"{cell} is neither 'all' nor 'improvements'")
-        for name in [*self.others, *self.inputs]:
-            out[name] = self.raw[name] if name in self.inputs else self._text(name, strip=False)
+        for name in self.inputs:
+            out[name] = self.raw[name]
+        for name in self.others:
+            out[OTHER + name] = self._text(name, strip=False)
+        self.others = [OTHER + name for name in self.others]
         frame = pl.DataFrame(out)
         if "trial" not in out:
             frame = frame.with_columns(trial=pl.lit(0.0))
         return frame.with_columns(pl.col("trial").fill_null(0.0)).with_row_index("_row")
 
     def _bad(self, column: str, mask: pl.Series, say: Callable[[str], str]) -> None:
-        rows = mask.fill_null(False).arg_true()
-        if len(rows):
-            self.mistakes.cells(column, rows, say)
+        self.mistakes.cells(column, mask.fill_null(False).arg_true(), lambda cell, _: say(cell))
 
     def _text(self, name: str, *, strip: bool = True) -> pl.Series:
         given = self.raw[name]
@@ -241,6 +267,9 @@ class _Check:
             text = given.str.strip_chars()
             out = text.cast(pl.Float64, strict=False)
             bad = out.is_null() & (text != "")
+            comma = bad & text.str.contains(r"^[+-]?\d+,\d+([eE][+-]?\d+)?$")
+            self._bad(name, comma, lambda cell: f"{cell} has a decimal comma; write a point: {cell.replace(',', '.')}")
+            bad &= ~comma
         elif given.dtype.is_numeric() or given.dtype == pl.Null:
             out = given.cast(pl.Float64)
             bad = pl.Series([False]).new_from_index(0, len(out))
@@ -264,25 +293,31 @@ class _Check:
             each = rows.group_by("study").agg(pl.struct(keys).n_unique().alias("n")).filter(pl.col("n") > 1)
             if each.height:
                 bad = rows.filter(pl.col("study").is_in(each["study"].implode()))["_row"]
-                self.mistakes.cells("study", bad[:1], lambda cell: f"{cell} is the id of two different studies")
+                self.mistakes.cells("study", bad[:1], lambda cell, _: f"{cell} is the id of two different studies")
             keys.append("study")
         elif "study" in rows.columns:
-            rows = rows.rename({"study": "study_name"})
-            self.others.append("study_name")
+            name = "study_name"
+            while OTHER + name in self.others:
+                name += "_"
+            rows = rows.rename({"study": OTHER + name})
+            self.others.append(OTHER + name)
         numbered = rows.select(keys).unique(maintain_order=True).with_row_index("_study")
         self.keys = keys
         return rows.join(numbered, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
     def _events(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Tell evaluations from rows that only say how a run ended, and give each evaluation its status."""
-        status = pl.col("status").str.to_lowercase().fill_null("") if "status" in rows.columns else pl.lit("")
+        word = plain_words(pl.col("status")).fill_null("") if "status" in rows.columns else pl.lit("")
         given = pl.col("evaluation").is_not_null() if "evaluation" in rows.columns else pl.lit(False)
+        placed = [pl.col(name).is_not_null() for name in ("batch", "suggestion") if name in rows.columns]
         some = pl.any_horizontal(pl.col(self.objectives).is_not_null())
         used = [pl.col(name).is_not_null().any().over("problem") for name in self.objectives]
         rows = rows.with_columns(
-            _status=status,
+            _status=word,
+            _word=word.replace_strict(OF_ROWS, default="", return_dtype=pl.String),
             _value=some,
             _numbered=given.any().over("_study"),
+            _placed=pl.any_horizontal(placed) if placed else pl.lit(False),
             _length=pl.len().over("_study"),
             _partial=some
             & pl.any_horizontal([u & pl.col(n).is_null() for u, n in zip(used, self.objectives, strict=True)]),
@@ -295,37 +330,57 @@ class _Check:
                 _nan=pl.col("_nan") | empty | (pl.col("_partial") & (pl.col("_status") == "")),
                 _partial=pl.col("_partial") & (pl.col("_status") != ""),
             )
-        unnumbered = pl.col("_value") | (pl.col("_status").is_in(FAILED_ROWS) & (pl.col("_length") > 1))
-        rows = rows.with_columns(_event=pl.when("_numbered").then(given | pl.col("_value")).otherwise(unnumbered))
-        objective = self.objectives[0]
-        if "evaluation" in rows.columns:
-            bad = rows.filter(pl.col("_numbered") & pl.col("_value") & pl.col("evaluation").is_null())["_row"]
-            if len(bad):
-                self.mistakes.cells("evaluation", bad, lambda _: "is empty, and others of its study have one")
-        bad = rows.filter((~pl.col("_value") | pl.col("_partial")) & (pl.col("_status") == ""))["_row"]
-        if len(bad):
-            say = "is empty and there is no status (give a number, nan, or a status that says why)"
-            partial = set(rows.filter("_partial")["_row"])
-            self.mistakes.cells(objective, [row for row in bad if row not in partial], lambda _: say)  # type: ignore[arg-type]
-            for name in self.objectives:
-                here = rows.filter("_partial", pl.col(name).is_null(), pl.col(name).is_not_null().any().over("problem"))
-                here = here.filter(pl.col("_status") == "")
-                if here.height:
-                    self.mistakes.cells(name, here["_row"], lambda _: say)
         last = pl.int_range(pl.len()).over("_study") == pl.col("_length") - 1
-        bad = rows.filter(~pl.col("_event") & ~last & (pl.col("_status") != ""))["_row"]
-        if len(bad):
-            text = "with an empty value says how a run ended, but rows of its run follow"
-            self.mistakes.cells("status", bad, lambda cell: f"{cell} {text}")
+        # without numbers, a last row without a value tells of the run, unless its word is only used of evaluations
+        ending = last & ~pl.col("_placed") & ((pl.col("_length") == 1) | ~pl.col("_status").is_in(["error", "nan"]))
+        unnumbered = pl.col("_value") | (pl.col("_word").is_in(FAILED) & ~ending)
+        rows = rows.with_columns(
+            _event=pl.when("_numbered").then(given | pl.col("_value")).otherwise(unnumbered), _ends=last
+        )
+        self._words(rows)
+        self._empty(rows)
         failed = (
             pl.when(~pl.col("_event")).then(pl.lit("ok"))
-            .when(pl.col("_status").is_in(["error", "nan"])).then(pl.col("_status"))
-            .when(~pl.col("_value") & pl.col("_status").is_in(FAILED_ROWS)).then(pl.col("_status"))
-            .when(~pl.col("_value")).then(pl.lit("error"))
+            .when(pl.col("_status").is_in(["error", "nan"]) | ~pl.col("_value")).then(pl.col("_word"))
             .when(pl.col("_nan") | pl.col("_partial")).then(pl.lit("nan"))
             .otherwise(pl.lit("ok"))
         )  # fmt: skip
         return rows.with_columns(_failed=failed)
+
+    def _words(self, rows: pl.DataFrame) -> None:
+        """Every status is a word that is known, where it can be said."""
+        if "status" not in rows.columns:
+            return
+        event, word, known = pl.col("_event"), pl.col("_status"), pl.col("_status").is_in([*OF_ROWS, *OF_RUNS])
+        words = dict(rows.filter(~known).select("_row", "_status").head(SHOWN).iter_rows())
+        self.mistakes.cells("status", rows.filter(~known)["_row"], lambda cell, row: unknown(cell, words[row]))
+        no_reason = event & ~pl.col("_value") & ~pl.col("_word").is_in(FAILED)
+        early = ~event & ~pl.col("_ends")
+        lone = event & pl.col("_value") & ~pl.col("_ends") & ~word.is_in(["error", "nan"]) & (pl.col("_word") != "ok")
+        for wrong, say in (
+            (no_reason, "does not say why an evaluation has no value (error, nan, timed out, crashed)"),
+            (early, "with an empty value says how a run ended, but rows of its run follow"),
+            (lone, "stands beside a value, but rows of its run follow; an evaluation that failed has no value"),
+        ):
+            bad = rows.filter(known & (word != "") & wrong)["_row"]
+            self.mistakes.cells("status", bad, lambda cell, _, say=say: f"{cell} {say}")  # type: ignore[misc]
+        if "ended" in rows.columns:
+            bad = rows.filter(~plain_words(pl.col("ended")).is_in(list(OF_RUNS)))["_row"]
+            self.mistakes.cells("ended", bad, lambda cell, _: f"{cell} is no word for how a run ended (docs/csv.md)")
+
+    def _empty(self, rows: pl.DataFrame) -> None:
+        """A cell that is empty and must not be."""
+        if "evaluation" in rows.columns:
+            bad = rows.filter(pl.col("_numbered") & pl.col("_value") & pl.col("evaluation").is_null())["_row"]
+            self.mistakes.cells("evaluation", bad, lambda *_: "is empty, and others of its study have one")
+        say = "is empty and there is no status (give a number, nan, or a status that says why)"
+        bare = rows.filter(pl.col("_status") == "")
+        self.mistakes.cells(self.objectives[0], bare.filter(~pl.col("_value"))["_row"], lambda *_: say)
+        used = [name for name in self.objectives if rows[name].null_count() < rows.height]
+        for name in used:
+            used_here = pl.col(name).is_not_null().any().over("problem")
+            here = rows.filter(used_here).filter(pl.col(name).is_null(), "_partial", pl.col("_status") == "")
+            self.mistakes.cells(name, here["_row"], lambda *_: say)
 
     def _ordered(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Sort by study; number evaluations that have no number, and check the numbers of those that have."""
@@ -344,12 +399,25 @@ class _Check:
         bad = rows.filter(pl.col("_event") & (pl.col("evaluation") <= before)).with_columns(_before=before)
         if bad.height:
             self._not_increasing(rows)
+        self._efforts_grow(rows)
         if "batch" in rows.columns and "suggestion" in rows.columns:
             twice = rows.filter(pl.col("batch").is_not_null() & pl.col("suggestion").is_not_null())
             twice = twice.filter(pl.struct("_study", "batch", "suggestion").is_first_distinct().not_())
             if twice.height:
-                self.mistakes.cells("suggestion", twice["_row"], lambda cell: f"{cell} is there twice in its batch")
+                self.mistakes.cells("suggestion", twice["_row"], lambda cell, _: f"{cell} is there twice in its batch")
         return rows
+
+    def _efforts_grow(self, rows: pl.DataFrame) -> None:
+        """What a study has spent never becomes less."""
+        for name in self.efforts:
+            before = pl.col(name).cum_max().forward_fill().shift(1).over("_study")
+            bad = rows.select("_row", name, _before=before).filter(pl.col(name) < pl.col("_before")).sort("_row")
+            was = dict(bad.select("_row", "_before").head(SHOWN).iter_rows())
+            self.mistakes.cells(
+                name,
+                bad["_row"],
+                lambda cell, row, was=was: f"{cell} is less than {was[row]:g}, which its study had spent before",  # type: ignore[misc]
+            )
 
     def _not_increasing(self, rows: pl.DataFrame) -> None:
         frame = rows.filter("_event").with_columns(
@@ -361,7 +429,7 @@ class _Check:
         for row in bad.head(SHOWN).iter_rows(named=True):
             study = f"problem {row['problem']!r}, optimizer {row['optimizer']!r}, trial {int(row['trial'])}"
             if row["_first"] != row["_row"]:
-                first = self.table.where(row["_first"]).removeprefix(f"{self.table.name} ")
+                first = self.table.place(row["_first"])
                 text = f"{row['evaluation']} is there twice for {study} (first in {first}); is it another trial?"
             else:
                 text = f"{row['evaluation']} comes after {row['_before']} for {study}; evaluations must increase"
@@ -373,34 +441,42 @@ class _Check:
         """A row a study: what its rows say of it, which must be the same in all of them."""
         same = [n for n in (*FACTS, "dimension", "batch_size", *ENDINGS, *self.known) if n in rows.columns]
         for name in same:
-            first = pl.col(name).drop_nulls().first().over("_study")
-            bad = rows.filter(pl.col(name) != first).sort("_row")
-            if bad.height:
-                say = "differs from the rows before of the same study"
-                self.mistakes.cells(name, bad["_row"], lambda cell, say=say: f"{cell} {say}")  # type: ignore[misc]
+            self._one(rows, name, "_study", "study")
         last = [name for name in LAST if name in rows.columns]
         events = pl.col("evaluation").filter("_event")
         return rows.group_by("_study", maintain_order=True).agg(
             *[pl.col(name).first() for name in self.keys],
             *[pl.col(name).drop_nulls().first() for name in same],
-            *[pl.col(name).sort_by("_row").drop_nulls().last() for name in last],
+            *[pl.col(name).drop_nulls().last() for name in last],
             _events=pl.col("_event").sum(),
             _made=events.max().fill_null(0),
             _contiguous=(events == pl.int_range(1, pl.len() + 1).head(pl.col("_event").sum())).all(),
             _last=pl.col("_row").max(),
-            _end_status=pl.col("_status").sort_by("_row").last(),
-            _end_event=pl.col("_event").sort_by("_row").last(),
-            _end_failed=pl.col("_failed").sort_by("_row").last(),
+            _end_status=pl.col("_status").last(),
+            _end_event=pl.col("_event").last(),
+            _end_failed=pl.col("_failed").last(),
+        )
+
+    def _one(self, rows: pl.DataFrame, name: str, over: str, what: str) -> None:
+        """Each study, or problem, has one value in this column; any other is named beside the first."""
+        given = rows.select("_row", over, name).drop_nulls()
+        if given.select((pl.col(name) == pl.col(name).first().over(over)).all()).item():
+            return
+        given = given.sort("_row").with_columns(
+            _first=pl.col(name).first().over(over), _from=pl.col("_row").first().over(over)
+        )
+        bad = given.filter(pl.col(name) != pl.col("_first"))
+        firsts = {
+            row: f"{first!r} in {self.table.place(place)}"
+            for row, first, place in bad.select("_row", "_first", "_from").head(SHOWN).iter_rows()
+        }
+        self.mistakes.cells(
+            name, bad["_row"], lambda cell, row: f"{cell} differs from {firsts[row]} of the same {what}"
         )
 
     def _senses(self, rows: pl.DataFrame) -> None:
         for name in self.senses:
-            first = pl.col(name).drop_nulls().first().over("problem")
-            bad = rows.filter(pl.col(name) != first).sort("_row")
-            if bad.height:
-                self.mistakes.cells(
-                    name, bad["_row"], lambda cell: f"{cell} is not the sense of its problem's other rows"
-                )
+            self._one(rows, name, "problem", "problem")
         if "value" in self.objectives and len(self.objectives) > 1:
             both = pl.col("value").is_not_null().any() & pl.any_horizontal(
                 pl.col(self.objectives[1:]).is_not_null().any()
@@ -408,7 +484,7 @@ class _Check:
             bad = rows.group_by("problem", maintain_order=True).agg(both=both, row=pl.col("_row").min()).filter("both")
             if bad.height:
                 say = "its problem has both 'value' and 'f.' columns: use one of them"
-                self.mistakes.cells("value", bad["row"], lambda _: say)
+                self.mistakes.cells("value", bad["row"], lambda *_: say)
 
     def _others(self, rows: pl.DataFrame) -> tuple[list[str], list[str]]:
         """The other columns: those that change within a study are kept with its rows, the rest with the study."""
@@ -420,87 +496,26 @@ class _Check:
         notes = [name for name, yes in changes.items() if yes]
         return notes, [name for name in self.others if name not in notes]
 
-    # ---- parameters --------------------------------------------------------------------------------------------------
-
-    def _parameters(self, rows: pl.DataFrame) -> dict[str, list[tuple[str, str, str]]]:
-        """What parameters each problem has, from which column, of which kind."""
-        problems = rows["problem"].unique(maintain_order=True).to_list()
-        out: dict[str, list[tuple[str, str, str]]] = {problem: [] for problem in problems}
-        if not self.inputs:
-            return out
-        stated = [(name, *_stated(name)) for name in self.inputs]
-        facts = rows.group_by("problem", maintain_order=True).agg(
-            [expression for name in self.inputs for expression in self._looks(name, rows.schema[name])]
-        )
-        for row in facts.iter_rows(named=True):
-            taken: dict[str, str] = {}
-            for column, name, kind in stated:
-                if not row[f"{column}:any"]:
-                    continue
-                if name in taken:
-                    text = f"columns {taken[name]!r} and {column!r} both have parameter {name!r}"
-                    self.mistakes.whole(f"{text} of problem {row['problem']!r}")
-                    continue
-                taken[name] = column
-                found = kind or next(kind for kind in ("int", "real", "bool", "text") if row[f"{column}:{kind}"])
-                if not row[f"{column}:{found}"]:
-                    self.mistakes.whole(
-                        f"column {column!r} has a value that is no {found} (problem {row['problem']!r})"
-                    )
-                out[row["problem"]].append((name, column, found))
-        return out
-
-    def _looks(self, name: str, kind: pl.DataType) -> list[pl.Expr]:
-        """For one problem: whether it has the parameter, and as what it can be read."""
-        cell = pl.col(name)
-        if kind != pl.String:
-            native = {"int": kind.is_integer(), "real": kind.is_float(), "bool": kind == pl.Boolean}
-            native["real"] = native["real"] or kind.is_integer()
-            native["text"] = not (native["real"] or native["bool"])
-            looks = {key: pl.lit(yes) for key, yes in native.items()}
-            return [cell.is_not_null().any().alias(f"{name}:any"), *(e.alias(f"{name}:{k}") for k, e in looks.items())]
-        text = cell.str.strip_chars()
-        filled = text.filter(text.fill_null("") != "")
-        looks = {
-            "int": filled.str.contains(r"^[+-]?\d+$").all() & filled.cast(pl.Int64, strict=False).is_not_null().all(),
-            "real": filled.cast(pl.Float64, strict=False).is_not_null().all(),
-            "bool": filled.str.to_lowercase().is_in(["true", "false"]).all(),
-            "text": pl.lit(True),
-        }
-        if self.table.typed and not _stated(name)[1]:
-            looks.update(int=pl.lit(False), real=pl.lit(False), bool=pl.lit(False))
-        else:  # nothing but empty texts: a text
-            looks = {key: look & (pl.lit(key == "text") | (filled.len() > 0)) for key, look in looks.items()}
-        return [cell.is_not_null().any().alias(f"{name}:any"), *(e.alias(f"{name}:{key}") for key, e in looks.items())]
-
-
-def _stated(column: str) -> tuple[str, str]:
-    """The parameter and the kind that `x.name` or `x.name:kind` states ('' when it states none)."""
-    name, colon, kind = column.removeprefix("x.").rpartition(":")
-    return (name, kind) if colon and kind in KINDS else (column.removeprefix("x."), "")
-
-
-def parameter_values(series: pl.Series, kind: str) -> pl.Series:
-    """A column of parameters in the type of its kind."""
-    if series.dtype != pl.String:
-        wanted = {"int": pl.Int64, "real": pl.Float64, "bool": pl.Boolean, "text": pl.String}[kind]
-        return series.cast(wanted)
-    text = series.str.strip_chars()
-    if kind == "int":
-        return text.cast(pl.Int64, strict=False)
-    if kind == "real":
-        return text.cast(pl.Float64, strict=False)
-    if kind == "bool":
-        lower = text.str.to_lowercase()
-        return (lower == "true").set(lower == "", None)
-    return series
-
 
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def _are_ids(column: pl.Series) -> bool:
     return not column.null_count() and bool(column.str.contains(f"^{_ID.pattern}$").all())
+
+
+def plain_words(column: pl.Expr) -> pl.Expr:
+    """Statuses as they are compared: 'TIMED_OUT' is 'timed out'."""
+    return column.str.to_lowercase().str.replace_all("[_ -]+", " ")
+
+
+def plain_word(text: str) -> str:
+    return re.sub("[_ -]+", " ", text.lower())
+
+
+def as_named(column: str) -> str:
+    """An other column's own name."""
+    return column.removeprefix(OTHER)
 
 
 NAMESPACE = uuid.UUID("5c1d53a5-95b0-5c0a-8a3f-6f7074617265")

@@ -22,6 +22,7 @@ from optarena.store import Store
 from optarena.store.journal import problem_card
 from optarena.store.merging import differing
 from optarena.store.reading import Attempt
+from optarena.store.records import IMPORTED
 from optarena.store.results import Results, open_store
 
 
@@ -42,6 +43,8 @@ def replay(store: str | Path, study: str) -> Verdict:
     """Run a study of a store again in a worker of its own, elsewhere, and compare value by value."""
     results = open_store(store)
     attempt = _find(results, study)
+    if attempt.card.version == IMPORTED:
+        raise OptarenaError(f"study {attempt.start.study} was imported: there is nothing to run again")
     facts = _facts(attempt)
     plan = _plan(attempt)
     planned = plan.studies[-1]

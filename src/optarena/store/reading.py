@@ -112,6 +112,7 @@ class Block:
         self.evaluation: Ints = np.zeros(n, dtype=np.int64)
         self.values: Floats = np.full((n, objectives), np.nan)
         self.metrics: Floats = np.full((n, metrics), np.nan)
+        self.measured: Bools = np.zeros((n, metrics), dtype=bool)
         self.violations: Floats = np.full((n, constraints), np.nan)
         self.status: Codes = np.zeros(n, dtype=np.uint8)
         self.counts_only: Bools = np.zeros(n, dtype=bool)
@@ -137,7 +138,7 @@ class JournalBlock(Block):
 
 
 _COLUMNS = (
-    "owner evaluation values metrics violations status counts_only source position inner".split()  # noqa: SIM905
+    "owner evaluation values metrics measured violations status counts_only source position inner".split()  # noqa: SIM905
 )
 
 
@@ -145,7 +146,8 @@ class Columns(Block):
     """Every row of a store, sorted by attempt and evaluation, equal duplicates collapsed.
 
     owner: index into attempts. values: (rows, most objectives) in their own senses, NaN where there is none; so for
-    metrics and violations (<= 0 is feasible). counts_only: rows that carry costs and a counter but no evaluation.
+    metrics and violations (<= 0 is feasible). measured: which metrics were given, be it as NaN. counts_only:
+    rows that carry costs and a counter but no evaluation.
     messages: row -> the text of its failure. extras and notes: what imported rows say beyond that, numbers (NaN where
     there is none) and texts (None), by name.
     """
@@ -337,6 +339,7 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
         block.violations[constrained] = _matrix(violations, block.violations.shape[1])
     if measured:
         block.metrics[measured] = _matrix(metrics, block.metrics.shape[1])
+        block.measured[measured] = _given(metrics, block.metrics[measured])
     for at, record in more:
         _more(block, slice(at, at + len(record.y)), record)
     for row, status, text in failures:
@@ -373,12 +376,20 @@ def _matrix(rows: list[list[Number]], width: int) -> Floats:
     return out
 
 
+def _given(rows: list[list[Number]], matrix: Floats) -> Bools:
+    """Which numbers of a matrix its rows have: of those that are NaN some were never there."""
+    out: Bools = ~np.isnan(matrix)
+    for i in np.flatnonzero(~out.all(axis=1)).tolist():
+        out[i, : len(rows[i])] = [number is not None for number in rows[i]]
+    return out
+
+
 def _join(columns: Columns, blocks: list[Block]) -> None:
     """All blocks in one, sorted by attempt and evaluation, without duplicates."""
     blocks = [block for block in blocks if len(block.owner)]
     if not blocks:
         return
-    for name in ("values", "metrics", "violations"):
+    for name in ("values", "metrics", "measured", "violations"):
         width = max(getattr(block, name).shape[1] for block in blocks)
         for block in blocks:
             setattr(block, name, _widen(getattr(block, name), width))
@@ -423,10 +434,10 @@ def _join(columns: Columns, blocks: list[Block]) -> None:
             setattr(columns, name, getattr(columns, name)[~drop])
 
 
-def _widen(array: Floats, width: int) -> Floats:
+def _widen(array: Floats | Bools, width: int) -> Floats | Bools:
     if array.shape[1] == width:
         return array
-    out = np.full((len(array), width), np.nan)
+    out = np.full((len(array), width), False if array.dtype == bool else np.nan)
     out[:, : array.shape[1]] = array
     return out
 

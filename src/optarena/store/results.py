@@ -99,7 +99,11 @@ class Results:
         told = pl.col("status").is_in(["done", "stopped early", "failed", "timed out"])
         frame = frame.with_columns(
             status=pl.when(lost & told).then(pl.lit("interrupted")).otherwise("status"),
-            reason=pl.when(lost).then(pl.format("{} evaluations are lost", "lost")).otherwise("reason"),
+            reason=pl.when(pl.col("lost") == 1)
+            .then(pl.lit("1 evaluation is lost"))
+            .when(lost)
+            .then(pl.format("{} evaluations are lost", "lost"))
+            .otherwise("reason"),
         ).select(list(SCHEMA))
         missing = self._missing()
         return pl.concat([frame, missing]) if missing.height else frame
@@ -329,15 +333,19 @@ class Results:
         return out
 
     def best(self) -> list[dict[str, Any]]:
-        """The best feasible point found on each problem with one objective, by whom, when, and its parameters."""
+        """The best feasible point found on each problem with one objective, by whom, when, and its parameters.
+
+        Instances that share a problem's id are told apart: each has an optimum of its own.
+        """
         frame = self.studies.filter(pl.col("best").is_not_null())
         if not frame.height:
             return []
         key = pl.when(pl.col("sense") == "max").then(-pl.col("best")).otherwise(pl.col("best"))
+        several = pl.col("instance").drop_nulls().n_unique().over("problem") > 1
         winners = (
-            frame.with_columns(_key=key)
-            .sort("problem", "_key", "best_evaluation", "optimizer", "trial")
-            .group_by("problem", maintain_order=True)
+            frame.with_columns(_key=key, _variant=pl.when(several).then("instance"))
+            .sort("problem", "_variant", "_key", "best_evaluation", "optimizer", "trial")
+            .group_by("problem", "_variant", maintain_order=True)
             .first()
         )
         attempts = {self._columns.attempts[i].start.study: i for i in self._attempts}
@@ -349,7 +357,7 @@ class Results:
                 (columns.owner == i) & (columns.evaluation == row["best_evaluation"]) & ~columns.counts_only
             )
             parameters = dict(zip(columns.attempts[i].card.space, columns.points(at[:1])[0], strict=True))
-            kept = ("problem", "best", "optimum", "sense", "optimizer", "trial", "best_evaluation", "study")
+            kept = ("problem", "instance", "best", "optimum", "sense", "optimizer", "trial", "best_evaluation", "study")
             out.append({**{key: row[key] for key in kept}, "parameters": parameters})
         return out
 

@@ -152,6 +152,8 @@ def read_shard(path: Path, columns: Columns, events: Events) -> Block:
         _spread(block.status[:, None], table["status"], length, [1] * len(cards))
         _spread(block.values, table["y"], length, [len(card.objectives) for card in cards])
         _spread(block.metrics, table["m"], length, [len(card.metrics) for card in cards])
+        given = table.select(pl.col("m").list.eval(pl.element().is_not_null()))["m"]
+        _spread(block.measured, given, length, [len(card.metrics) for card in cards])
         _spread(block.violations, table["v"], length, [card.constraints for card in cards])
         for offset, text in zip((np.cumsum(length) - length).tolist(), table["failures"], strict=True):
             if text is not None:
@@ -310,7 +312,8 @@ def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
     if card.constraints:
         out["v"] = columns.violations[rows, : card.constraints].ravel()
     if card.metrics:
-        out["m"] = columns.metrics[rows, : len(card.metrics)].ravel()
+        given = columns.measured[rows, : len(card.metrics)].ravel()
+        out["m"] = pl.Series(columns.metrics[rows, : len(card.metrics)].ravel()).set(pl.Series(~given), None)
     messages = {i: columns.messages[row] for i, row in enumerate(rows.tolist()) if row in columns.messages}
     if messages:
         out["failures"] = _encode(messages).decode()
