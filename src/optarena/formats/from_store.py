@@ -161,7 +161,7 @@ class _Table:
             if stood or not self.counts[i]:
                 status, reason = self._ended(i)
                 # a word that import knows; any other reason stands in its own column
-                text = reason if status == "done" and OF_RUNS.get(reason) == "done" else status
+                text = reason if reason and status == OF_RUNS.get(reason) == "done" else status
                 stood = {name: None if number is None else float(number) for name, number in stood.items()}
                 rows.append({"_study": i, "status": text, **stood})
         return pl.DataFrame(rows, infer_schema_length=None)

@@ -349,6 +349,9 @@ class _Check:
 
     def _words(self, rows: pl.DataFrame) -> None:
         """Every status is a word that is known, where it can be said."""
+        if "ended" in rows.columns:
+            bad = rows.filter(~plain_words(pl.col("ended")).is_in(list(OF_RUNS)))["_row"]
+            self.mistakes.cells("ended", bad, lambda cell, _: f"{cell} is no word for how a run ended (docs/csv.md)")
         if "status" not in rows.columns:
             return
         event, word, known = pl.col("_event"), pl.col("_status"), pl.col("_status").is_in([*OF_ROWS, *OF_RUNS])
@@ -364,9 +367,6 @@ class _Check:
         ):
             bad = rows.filter(known & (word != "") & wrong)["_row"]
             self.mistakes.cells("status", bad, lambda cell, _, say=say: f"{cell} {say}")  # type: ignore[misc]
-        if "ended" in rows.columns:
-            bad = rows.filter(~plain_words(pl.col("ended")).is_in(list(OF_RUNS)))["_row"]
-            self.mistakes.cells("ended", bad, lambda cell, _: f"{cell} is no word for how a run ended (docs/csv.md)")
 
     def _empty(self, rows: pl.DataFrame) -> None:
         """A cell that is empty and must not be."""

@@ -1,0 +1,528 @@
+"""What the tidy CSV refuses because it contradicts itself or the store, and what it keeps to the last bit."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import optarena as oa
+from optarena.cli import main
+from optarena.errors import OptarenaError
+from optarena.formats import export, import_files
+from optarena.store import Store
+from optarena.store.shards import compact
+
+CUBES = Path(__file__).parent / "data" / "bayesmark_cubes"
+"""Bayesmark's long tables, as its own functions were given them."""
+
+
+def write(name: str, text: str) -> str:
+    Path(name).write_text(text)
+    return name
+
+
+def refused(*texts: str, store="refused") -> str:
+    names = [write(f"{chr(97 + i)}.csv", text) for i, text in enumerate(texts)]
+    before = sorted(Path(store).rglob("*")) if Path(store).exists() else None
+    with pytest.raises(OptarenaError) as caught:
+        import_files("csv", names, store)
+    assert (sorted(Path(store).rglob("*")) if Path(store).exists() else None) == before
+    return str(caught.value)
+
+
+def imported(text: str, store="s") -> oa.Results:
+    import_files("csv", [write("old.csv", text)], store)
+    return oa.open(store)
+
+
+# ---- one problem, one truth ------------------------------------------------------------------------------------------
+
+FACTS = [
+    ("sense", "min", "max"),
+    ("f_opt", "0.5", "0.25"),
+    ("best_known", "0.5", "0.25"),
+    ("dimension", "2", "3"),
+    ("suite", "one", "two"),
+    ("function", "one", "two"),
+]
+
+
+@pytest.mark.parametrize(("column", "one", "two"), FACTS)
+def test_studies_of_one_file_that_differ_about_their_problem_are_refused(column, one, two):
+    said = refused(f"problem,optimizer,value,{column}\np,A,1,{one}\nq,A,1,{two}\np,B,1,{two}\n")
+    assert said.startswith(f"a.csv line 4, column '{column}': ")
+    assert one in said
+    assert two in said
+    assert "line 2" in said
+
+
+@pytest.mark.parametrize(("column", "one", "two"), FACTS)
+def test_files_of_one_import_that_differ_about_a_problem_are_refused(column, one, two):
+    head = f"problem,optimizer,value,{column}\n"
+    said = refused(f"{head}p,A,1,{one}\n", f"{head}q,B,1,{two}\np,B,1,{two}\n")
+    assert said.startswith(f"b.csv line 3, column '{column}': ")
+    assert one in said
+    assert two in said
+    assert "a.csv line 2" in said
+
+
+@pytest.mark.parametrize(("column", "one", "two"), FACTS)
+def test_a_file_that_differs_from_the_store_about_a_problem_is_refused(column, one, two, capsys):
+    head = f"problem,optimizer,value,{column}\n"
+    imported(f"{head}p,A,1,{one}\n")
+    assert two in refused(f"{head}p,B,1,{two}\n", store="s")
+    compact(Store("s"))
+    assert main(["import", "csv", write("b.csv", f"{head}p,B,1,{two}\n"), "--store", "s"]) == 2
+    assert f"b.csv line 2, column '{column}': " in capsys.readouterr().err
+    assert oa.open("s").studies.height == 1
+
+
+def test_a_file_that_differs_from_a_problem_that_was_run_is_refused():
+    oa.Experiment("RandomSearch", "bbob/f1/d2/i3", 3).run("s", workers=0)
+    head = "problem,optimizer,value"
+    for column, value in [("instance", 4), ("f_opt", 1e300), ("dimension", 5), ("suite", "x"), ("sense", "max")]:
+        said = refused(f"{head},{column}\nbbob/f1/d2/i3,Mine,80,{value}\n", store="s")
+        assert f"column '{column}': " in said
+        assert "in store s" in said
+    imported(f"{head},instance,dimension\nbbob/f1/d2/i3,Mine,80,3,2\n")
+    imported(f"{head}\nbbob/f1/d2/i3,Other,90\n")
+    assert len(oa.open("s").best()) == 1
+
+
+def test_what_a_file_leaves_out_contradicts_nothing_but_the_sense():
+    imported("problem,optimizer,value,f_opt,dimension,suite\np,A,1,0.5,3,one\n")
+    imported("problem,optimizer,value\np,B,1\n")
+    imported("problem,optimizer,value,sense\nq,A,1,max\n")
+    said = refused("problem,optimizer,value\nq,B,1\n", store="s")
+    assert said.startswith(
+        "a.csv line 2, no column 'sense', which means min: 'min' for problem 'q', but 'max' in store s"
+    )
+
+
+def test_the_objectives_of_a_problem_have_the_same_names_everywhere():
+    imported("problem,optimizer,f.1,f.2\np,A,1,2\n")
+    assert "its objectives: 'value' for problem 'p', but '1', '2' in store s" in refused(
+        "problem,optimizer,value\np,B,1\n", store="s"
+    )
+    imported("problem,optimizer,value,status\np,B,,timed out\n")  # nothing was found, so no column says anything
+
+
+def test_parameters_count_as_the_dimension_where_it_is_not_told():
+    imported("problem,optimizer,value,x.a,x.b\np,A,1,2,3\n")
+    said = refused("problem,optimizer,value,x.a\np,B,1,2\n", store="s")
+    assert "its 'x.' columns: 1 for problem 'p', but 2 in store s; say it in a column 'dimension'" in said
+    imported("problem,optimizer,value,x.a,dimension\np,B,1,2,2\n")
+
+
+def test_instances_of_one_problem_have_optima_of_their_own(capsys):
+    results = imported("problem,optimizer,instance,value,f_opt\np,A,1,3,2.5\np,A,2,4,3.5\np,B,2,5,3.5\n")
+    assert [(row["instance"], row["best"], row["optimum"]) for row in results.best()] == [(1, 3, 2.5), (2, 4, 3.5)]
+    assert main(["best", "s"]) == 0
+    assert "instance" in capsys.readouterr().out
+    said = refused("problem,optimizer,instance,value,f_opt\np,C,2,4,3\n", store="s")
+    assert "column 'f_opt': 3.0 for problem 'p', but 3.5 in store s" in said
+
+
+def test_from_frame_refuses_what_contradicts_the_store():
+    oa.from_frame(pl.DataFrame({"problem": ["p"], "optimizer": ["A"], "value": [1.0], "f_opt": [0.5]}), "s")
+    with pytest.raises(OptarenaError, match=r"frame row 1, column 'f_opt': 0\.0 for problem 'p', but 0\.5 in store s"):
+        oa.from_frame(pl.DataFrame({"problem": ["p"], "optimizer": ["B"], "value": [1.0], "f_opt": [0.0]}), "s")
+
+
+# ---- efforts ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", ["seconds", "decisions", "effort.nodes", "budget_seconds"])
+@pytest.mark.parametrize("cell", ["-1", "nan", "inf", "-inf"])
+def test_an_effort_is_finite_and_not_negative(column, cell):
+    said = refused(f"problem,optimizer,value,{column}\np,A,1,{cell}\n")
+    assert said.startswith(f"a.csv line 2, column '{column}': '{cell}' is no effort")
+
+
+@pytest.mark.parametrize("column", ["seconds", "decisions", "effort.nodes"])
+def test_an_effort_never_becomes_less_within_a_study(column):
+    head = f"problem,optimizer,value,{column},status\n"
+    said = refused(f"{head}p,A,3,1,\np,B,3,9,\np,A,2,5,\np,A,2,,\np,A,1,4.5,\n")
+    assert said == f"a.csv line 6, column '{column}': '4.5' is less than 5, which its study had spent before"
+    assert f"line 3, column '{column}': '0.5' is less than 1" in refused(f"{head}p,A,3,1,\np,A,,0.5,optimal\n")
+    imported(f"{head}p,A,3,1,\np,A,2,1,\np,A,,7,optimal\n")
+
+
+@pytest.mark.parametrize("column", ["bound", "violation"])
+def test_a_bound_or_violation_that_is_no_number_is_refused(column):
+    assert f"column '{column}': 'nan' is not a number" in refused(f"problem,optimizer,value,{column}\np,A,1,nan\n")
+
+
+# ---- nan and nothing -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("format", "compacted"), [("csv", False), ("csv", True), ("parquet", True)])
+def test_a_metric_of_nan_is_not_a_metric_that_is_absent(format, compacted):
+    imported("problem,optimizer,value,metric.a,metric.b\np,A,1,nan,\np,A,2,,3\np,A,3,4,nan\nq,A,3,,\n")
+    for store in ("s", "again"):
+        if compacted:
+            compact(Store(store))
+        path = export(format, oa.open(store), f"out.{format}")
+        frame = pl.read_csv(path, infer_schema=False) if format == "csv" else pl.read_parquet(path)
+        cells = [[None if cell is None else float(cell) for cell in frame[f"metric.{name}"]] for name in "ab"]
+        np.testing.assert_equal(cells, [[math.nan, None, 4.0, None], [None, 3.0, math.nan, None]])
+        if store == "s":
+            import_files(format, [path], "again")
+
+
+def test_a_metric_of_nan_from_a_run_is_exported_as_nan():
+    @oa.as_problem({"a": {"type": "real", "space": "linear", "range": [0, 1]}}, metrics=["held"])
+    def odd(x):
+        if x["a"] < 0.5:
+            raise ValueError("low")
+        return oa.Evaluation([x["a"]], [], {"held": math.nan})
+
+    oa.Experiment("RandomSearch", [odd], 20).run("s", workers=0)
+    frame = pl.read_csv(export("csv", oa.open("s"), "out.csv"), infer_schema=False)
+    failed = frame["status"] == "error"
+    assert 0 < failed.sum() < 20
+    assert frame.filter(failed)["metric.held"].null_count() == failed.sum()
+    assert set(frame.filter(~failed.fill_null(False))["metric.held"]) == {"nan"}
+
+
+# ---- frames ----------------------------------------------------------------------------------------------------------
+
+LEAST = {"problem": ["p", "p"], "optimizer": ["A", "A"], "value": [1.0, 2.0]}
+
+
+@pytest.mark.parametrize(
+    ("column", "series", "said"),
+    [
+        (
+            "note",
+            pl.Series([[1], [2]]),
+            "frame: column 'note' holds lists; a cell is a number, a text, or true or false",
+        ),
+        ("x.a", pl.Series([{"b": 1}, {"b": 2}]), "column 'x.a' holds structs"),
+        ("x.a", pl.Series([b"a", b"b"]), "column 'x.a' holds binary"),
+        ("x.a", pl.Series([object(), object()], dtype=pl.Object), "column 'x.a' holds object"),
+        ("x.a", pl.Series([1, 2**63], dtype=pl.UInt64), "frame row 2, column 'x.a': 9223372036854775808 is beyond"),
+        ("trial", pl.Series([1, 2**70], dtype=pl.Int128), "frame row 2, column 'trial': 1180591620717411303424 is"),
+        ("seconds", pl.Series([True, False]), "frame row 1, column 'seconds': 'True' is not a number"),
+        ("seconds", pl.Series([datetime.date(2020, 1, 1)] * 2), "column 'seconds': '2020-01-01' is not a number"),
+    ],
+)
+def test_a_frame_with_a_column_that_cannot_be_is_one_sentence(column, series, said):
+    with pytest.raises(OptarenaError) as caught:
+        oa.from_frame(pl.DataFrame(LEAST).with_columns(series.alias(column)), "s")
+    assert said in str(caught.value)
+    assert not Path("s").exists()
+
+
+def test_small_unsigned_decimal_and_categorical_columns_are_taken():
+    frame = pl.DataFrame(LEAST).with_columns(
+        pl.Series("x.n", [1, 2**63 - 1], dtype=pl.UInt64),
+        pl.Series("x.k", ["a", "b"], dtype=pl.Categorical),
+        pl.Series("x.d", ["0.5", "1.5"]).str.to_decimal(scale=1),
+        pl.Series("when", [datetime.datetime(2020, 1, 1)] * 2),
+    )
+    results = oa.from_frame(frame, "s")
+    assert results.points(results.studies["study"][0])[1]["parameters"] == {"n": 2**63 - 1, "k": "b", "d": 1.5}
+    assert results.attributes["when"][0].startswith("2020-01-01")
+
+
+def test_a_pandas_frame_that_cannot_be_is_one_sentence():
+    pandas = pytest.importorskip("pandas")
+
+    def said(frame) -> str:
+        with pytest.raises(OptarenaError) as caught:
+            oa.from_frame(frame, "s")
+        assert "\n" not in str(caught.value)
+        assert not Path("s").exists()
+        return str(caught.value)
+
+    frame = pandas.DataFrame(LEAST)
+    assert said(pandas.concat([frame, frame[["value"]]], axis=1)) == "frame: column 'value' is there twice"
+    assert "row 2, column 'note': a cell of type list" in said(frame.assign(note=["a", [1]]))
+    assert "row 1, column 'x.a': a cell of type ndarray" in said(frame.assign(**{"x.a": [np.zeros(2), np.zeros(2)]}))
+    assert "row 1, column 'x.a': a cell of type complex" in said(frame.assign(**{"x.a": [1j, 2j]}))
+    assert "row 1, column 'note': a cell of type object" in said(frame.assign(note=[object(), None]))
+    assert "column 'x.a'" in said(frame.assign(**{"x.a": np.array([1, 2**63], dtype=np.uint64)}))
+    assert "column 'x.a'" in said(frame.assign(**{"x.a": [1, 2**70]}))
+    assert "row 2, column 'x.a': 'n/a' is a text, and others are not" in said(frame.assign(**{"x.a": [1, "n/a"]}))
+    assert "row 2, column 'value': 'n/a' is not a number" in said(frame.assign(value=[1, "n/a"]))
+
+
+# ---- parameters ------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_among_numbers_is_refused_by_line():
+    head = "problem,optimizer,value,x.a\n"
+    said = refused(f"{head}p,A,1,0.5\np,A,1,n/a\nq,A,1,rbf\np,A,1,\np,A,1,-\n").splitlines()
+    assert len(said) == 3
+    assert said[0].startswith("a.csv line 3, column 'x.a': 'n/a' is no number, and others of its problem are")
+    assert "call the column 'x.a:text'" in said[0]
+    assert said[1].startswith("a.csv line 6, column 'x.a': '-'")
+
+
+def test_a_column_without_a_number_or_with_a_stated_kind_is_a_category():
+    results = imported("problem,optimizer,value,x.a,x.b:text,x.c\np,A,1,rbf,1,true\np,A,1,n/a,auto,maybe\n")
+    points = results.points(results.studies["study"][0])
+    assert [point["parameters"] for point in points] == [
+        {"a": "rbf", "b": "1", "c": "true"},
+        {"a": "n/a", "b": "auto", "c": "maybe"},
+    ]
+    import_files("csv", [export("csv", results, "out.csv")], "again")
+    again = oa.open("again")
+    assert again.points(again.studies["study"][0]) == points
+
+
+@pytest.mark.parametrize(("kind", "cell"), [("int", "2.5"), ("int", "1e3"), ("real", "a"), ("bool", "yes")])
+def test_a_cell_that_is_not_of_the_stated_kind_is_named(kind, cell):
+    good = {"int": "1", "real": "1.5", "bool": "true"}[kind]
+    said = refused(f"problem,optimizer,value,x.a:{kind}\np,A,1,{good}\np,A,1,{cell}\n")
+    assert said == f"a.csv line 3, column 'x.a:{kind}': '{cell}' is no {kind}"
+
+
+# ---- other hands' files ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("problem;optimizer;value\np;A;1,5\n", "line 1: its columns are separated by semicolons"),
+        ('"problem";"optimizer";"value";"x.a,b"\np;A;1,5;1\n', "separated by semicolons"),
+        ("problem\toptimizer\tvalue\tnote, long\np\tA\t1\t\n", "separated by tabs"),
+        ("problem|optimizer|value\np|A|1\n", "separated by bars"),
+        ("sep=;\nproblem;optimizer;value\np;A;1\n", "line 1: 'sep=;' is no header"),
+        (
+            'problem,optimizer,value\np,A,"1,5"\n',
+            "line 2, column 'value': '1,5' has a decimal comma; write a point: '1.5'",
+        ),
+        ("problem,optimizer,value\np,A,1,5\n", "line 2: 4 cells, the header has 3"),
+    ],
+)
+def test_other_separators_and_decimal_commas_are_told(text, said):
+    assert said in refused(text)
+
+
+def test_semicolons_and_tabs_within_cells_are_no_separators():
+    results = imported("problem,optimizer,value,a;b\np;q,A;B,1,c;\td\n")
+    assert results.attributes["a;b"].to_list() == ["c;\td"]
+
+
+def test_the_long_table_of_bayesmark_is_known_by_its_columns():
+    text = gzip.decompress((CUBES / "e01_nan.csv.gz").read_bytes()).decode()
+    assert refused(text) == (
+        "a.csv: these are the columns of Bayesmark's long table: rename function to problem, study_id to trial and iter"
+        " to batch, take the rows whose objective is _visible_to_opt as 'value' and every other objective as a column"
+        " 'metric.<name>'"
+    )
+
+
+def cube(name: str) -> pl.DataFrame:
+    """A long table of Bayesmark in our columns: the visible objective is the value, the others are metrics."""
+    long = pl.read_csv(gzip.decompress((CUBES / f"{name}.csv.gz").read_bytes())).with_columns(
+        pl.col("value").cast(pl.Float64)
+    )
+    keys = {"function": "problem", "optimizer": "optimizer", "study_id": "trial", "iter": "batch"}
+    long = long.rename(keys)
+    index = [*keys.values(), "suggestion"]
+    value = long.filter(objective="_visible_to_opt").select(*index, "value")
+    for objective in sorted(set(long["objective"]) - {"_visible_to_opt"}):
+        other = long.filter(objective=objective).select(*index, pl.col("value").alias(f"metric.{objective}"))
+        value = value.join(other, on=index, how="left", validate="1:1")
+    return value
+
+
+def write_cube(frame: pl.DataFrame, name: str) -> str:
+    """With numbers in the form in which they read back as the same, and nan as such."""
+    text = io.StringIO()
+    frame.with_columns(pl.col(pl.Float64).cast(pl.String)).write_csv(text)
+    return write(name, text.getvalue())
+
+
+@pytest.mark.parametrize("name", ["c02_batch4", "c03_inf_batch2", "e01_nan", "e04_neg_inf"])
+@pytest.mark.parametrize("compacted", [False, True])
+def test_a_cube_of_bayesmark_comes_in_exactly_in_whatever_order_its_rows_are(name, compacted):
+    frame = cube(name)
+    frame = frame.filter(~((pl.col("optimizer").str.starts_with("Opt")) & (pl.col("trial") == frame["trial"].max())))
+    assert frame.group_by("optimizer").agg(pl.col("trial").n_unique())["trial"].n_unique() == 2  # unequal trials
+    import_files("csv", [write_cube(frame.sample(fraction=1.0, shuffle=True, seed=3), "cube.csv")], "s")
+    if compacted:
+        compact(Store("s"))
+    results = oa.open("s")
+    studies = results.studies
+    expected = frame.sort("problem", "optimizer", "trial", "batch", "suggestion")
+    assert studies.select("problem", "optimizer", "trial").rows() == (
+        expected.select("problem", "optimizer", "trial").unique(maintain_order=True).rows()
+    )
+    assert set(studies["status"]) == {"done"}
+    assert set(studies["sense"]) == {"min"}
+    assert set(studies["batch"]) == {expected["suggestion"].max() + 1}
+    lengths = expected.group_by("problem", "optimizer", "trial", maintain_order=True).len()["len"].to_list()
+    traces = results.traces()
+    assert traces.lengths.tolist() == lengths
+    assert traces.evaluation.tolist() == [k for n in lengths for k in range(1, n + 1)]
+    np.testing.assert_array_equal(traces.values[:, 0], expected["value"].to_numpy())
+    np.testing.assert_array_equal(results.efforts("batches"), expected["batch"].to_numpy() + 1.0)
+    rows, _ = results._rows()
+    metrics = [column for column in expected.columns if column.startswith("metric.")]
+    assert {tuple(f"metric.{m}" for m in a.card.metrics) for a in results._columns.attempts} == {tuple(metrics)}
+    if metrics:
+        np.testing.assert_array_equal(results._columns.metrics[rows], expected.select(metrics).to_numpy())
+    back = pl.read_csv(export("csv", results, "out.csv"))
+    columns = ["problem", "optimizer", "trial", "batch", "suggestion", "value", *metrics]
+    if expected["suggestion"].max() == 0:  # a batch of one goes without saying
+        columns = [column for column in columns if column not in ("batch", "suggestion")]
+    typed = back.select(columns).cast(dict.fromkeys(("value", *metrics), pl.Float64))
+    assert typed.equals(expected.select(columns))
+
+
+# ---- export ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_export_is_sorted_and_the_same_bytes_whatever_the_order_of_files():
+    texts = [
+        "problem,optimizer,trial,value,effort.b,note\nq,B,10,1,2,x\nq,B,2,1,2,x\n",
+        "problem,optimizer,trial,value,effort.a,mark\np,B,0,2,2,y\np,B,0,1,3,z\np,A,0,1,2,x\n",
+    ]
+    for store, order in (("one", texts), ("two", texts[::-1])):
+        for text in order:
+            imported(text, store)
+    compact(Store("two"))
+    outputs = [Path(export("csv", oa.open(store), f"{store}.csv")).read_bytes() for store in ("one", "one", "two")]
+    assert outputs[0] == outputs[1] == outputs[2]
+    frame = pl.read_csv("one.csv")
+    assert frame.select("problem", "optimizer", "trial", "evaluation").rows() == [
+        ("p", "A", 0, 1),
+        ("p", "B", 0, 1),
+        ("p", "B", 0, 2),
+        ("q", "B", 2, 1),
+        ("q", "B", 10, 1),
+    ]
+
+
+def test_what_a_plan_puts_first_is_exported_in_its_place():
+    oa.Experiment(["RandomSearch", "QuasiRandom"], ["functions/sphere/d3", "functions/sphere/d2"], 3, trials=2).run(
+        "s", workers=0
+    )
+    frame = pl.read_csv(export("csv", oa.open("s"), "out.csv"))
+    keys = frame.select("problem", "optimizer", "trial", "evaluation").rows()
+    assert keys == sorted(keys)
+
+
+# ---- words -----------------------------------------------------------------------------------------------------------
+
+
+def test_one_evaluation_is_one(capsys):
+    assert main(["import", "csv", write("one.csv", "problem,optimizer,value\np,A,1\n"), "--store", "s"]) == 0
+    assert "one.csv: 1 study, 1 evaluation\n" in capsys.readouterr().out
+    assert main(["export", "csv", "s", "-o", "out.csv"]) == 0
+    assert "out.csv: 1 study, 1 evaluation\n" in capsys.readouterr().out
+    lines = refused("problem,optimizer,value\n" + "p,A,x\n" * 21).splitlines()
+    assert lines[-2] == "… and 1 more mistake"
+
+
+HEAD = "problem,optimizer,evaluation,value,status\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [
+        ("error", "error"),
+        ("Failed", "error"),
+        ("infeasible", "error"),
+        ("nan", "nan"),
+        ("TIMED_OUT", "timed out"),
+        ("time-limit", "timed out"),
+        ("crashed", "crashed"),
+        ("out of memory", "crashed"),
+    ],
+)
+def test_the_words_of_a_failed_evaluation(word, status):
+    results = imported(f"{HEAD}p,A,1,,{word}\np,A,2,3,ok\n")
+    assert results.failures().select("evaluation", "status").rows() == [(1, status)]
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "reason"),
+    [
+        ("done", "done", ""),
+        ("Optimal", "done", "optimal"),
+        ("OPTIMAL_SOLUTION", "done", "optimal solution"),
+        ("stopped early", "stopped early", ""),
+        ("timeout", "timed out", "timeout"),
+        ("timed out", "timed out", ""),
+        ("crashed", "failed", "crashed"),
+        ("interrupted", "interrupted", ""),
+    ],
+)
+@pytest.mark.parametrize("rows", ["", "p,A,3,\np,A,2,\n"])
+def test_the_words_of_a_run_that_ended(word, status, reason, rows):
+    results = imported(f"problem,optimizer,value,status\n{rows}p,A,,{word}\n")
+    assert results.studies.select("status", "reason").rows() == [(status, reason)]
+    assert results.traces().lengths.tolist() == [rows.count("\n")]
+    import_files("csv", [export("csv", results, "out.csv")], "again")
+    assert oa.open("again").studies.select("status", "reason").rows() == [(status, reason)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("p,A,1,,optiml\n", "line 2, column 'status': 'optiml' is no status. Did you mean 'optimal'?"),
+        ("p,A,1,5,fine\np,A,2,5,\n", "line 2, column 'status': 'fine' is no status."),
+        (
+            "p,A,1,,optimal\np,A,2,5,\n",
+            "line 2, column 'status': 'optimal' does not say why an evaluation has no value",
+        ),
+        ("p,A,1,,ok\np,A,2,5,\n", "line 2, column 'status': 'ok' does not say why"),
+        ("p,A,1,5,timed out\np,A,2,5,\n", "line 2, column 'status': 'timed out' stands beside a value, but rows"),
+        ("p,A,1,5,\np,A,,,optimal\np,A,2,5,\n", "line 3, column 'status': 'optimal' with an empty value says how"),
+    ],
+)
+def test_a_status_that_is_unknown_or_out_of_place_is_named_by_line(rows, said):
+    assert said in refused(HEAD + rows)
+
+
+def test_a_reason_of_any_words_comes_back():
+    results = imported("problem,optimizer,value,ended,reason\np,A,1,stopped early,no more: told so\n")
+    import_files("csv", [export("csv", results, "out.csv")], "again")
+    assert oa.open("again").studies.select("status", "reason").rows() == [("stopped early", "no more: told so")]
+    assert "column 'ended': 'so so' is no word" in refused("problem,optimizer,value,ended\np,A,1,so so\n")
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+
+def test_no_name_of_a_users_column_is_ours():
+    names = ["_row", "_study", "_status", "_at", "_first", "note_right", "study_name", "@note", "note", "version"]
+    head = f"problem,optimizer,value,study,effort.a,effort.a_right,x.a,x.a_right,{','.join(names)}\n"
+    changing = "".join(f"p,A,{k},mine,{k},{k},{k},{k},{','.join(f'{name}{k}' for name in names)}\n" for k in (1, 2))
+    fixed = f"p,B,1,mine,1,1,1,1,{','.join(names)}\n"
+    results = imported(head + changing + fixed)
+    import_files("csv", [export("csv", results, "out.csv")], "again")
+    for store in (results, oa.open("again")):
+        notes = store._columns.notes
+        assert {name: notes[name].tolist() for name in names} == {n: [f"{n}1", f"{n}2", n] for n in names}
+        assert store.attributes["study_name_"].to_list() == ["mine", "mine"]
+        assert store.axes[-2:] == ["a", "a_right"]
+        assert store.points(store.studies["study"][0])[1]["parameters"] == {"a": 2, "a_right": 2}
+
+
+def test_a_column_that_is_a_note_in_one_file_and_an_attribute_in_another_is_one_column():
+    imported("problem,optimizer,value,note\np,A,1,x\np,A,2,y\n")
+    results = imported("problem,optimizer,value,note\np,B,1,z\n")
+    frame = pl.read_csv(export("csv", results, "out.csv"))
+    assert frame["note"].to_list() == ["x", "y", "z"]
+
+
+# ---- replay ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_imported_study_cannot_be_run_again(capsys):
+    study = imported("problem,optimizer,value\nfunctions/sphere/d2,RandomSearch,1\n").studies["study"][0]
+    assert main(["replay", "s", study[:8]]) == 2
+    assert f"study {study} was imported: there is nothing to run again" in capsys.readouterr().err
