@@ -6,6 +6,7 @@ import datetime
 import gzip
 import io
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import optarena as oa
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.formats import export, import_files
+from optarena.formats.statuses import OF_ROWS, OF_RUNS
 from optarena.store import Store
 from optarena.store.shards import compact
 
@@ -485,6 +487,18 @@ def test_the_words_of_a_run_that_ended(word, status, reason, rows):
 )
 def test_a_status_that_is_unknown_or_out_of_place_is_named_by_line(rows, said):
     assert said in refused(HEAD + rows)
+
+
+def test_every_word_of_status_is_documented_as_it_is_understood():
+    page = (Path(__file__).parents[1] / "docs" / "csv.md").read_text()
+    documented: list[dict[str, str]] = [{}, {}]
+    for line in page.partition("| word | of an evaluation | of a run |")[2].split("\n\n")[0].splitlines()[2:]:
+        words, *meanings = (cell.strip() for cell in line.strip("|").split("|"))
+        for word in [*re.findall("`(.+?)`", words), *([""] if "(empty)" in words else [])]:
+            for said, meaning in zip(documented, meanings, strict=True):
+                if meaning:
+                    said[word] = meaning.partition(",")[0]
+    assert documented == [OF_ROWS, OF_RUNS]
 
 
 def test_a_reason_of_any_words_comes_back():
