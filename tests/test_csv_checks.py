@@ -21,7 +21,7 @@ from optarena.formats.statuses import OF_ROWS, OF_RUNS
 from optarena.store import Store
 from optarena.store.shards import compact
 
-CUBES = Path(__file__).parent / "data" / "bayesmark_cubes"
+CUBES = Path(__file__).parent / "data" / "bayesmark" / "cubes"
 """Bayesmark's long tables, as its own functions were given them."""
 
 
@@ -316,7 +316,7 @@ def test_semicolons_and_tabs_within_cells_are_no_separators():
 
 
 def test_the_long_table_of_bayesmark_is_known_by_its_columns():
-    text = gzip.decompress((CUBES / "e01_nan.csv.gz").read_bytes()).decode()
+    text = gzip.decompress((CUBES / "e01_nan" / "input.csv.gz").read_bytes()).decode()
     assert refused(text) == (
         "a.csv: these are the columns of Bayesmark's long table: rename function to problem, study_id to trial and iter"
         " to batch, take the rows whose objective is _visible_to_opt as 'value' and every other objective as a column"
@@ -326,7 +326,7 @@ def test_the_long_table_of_bayesmark_is_known_by_its_columns():
 
 def cube(name: str) -> pl.DataFrame:
     """A long table of Bayesmark in our columns: the visible objective is the value, the others are metrics."""
-    long = pl.read_csv(gzip.decompress((CUBES / f"{name}.csv.gz").read_bytes())).with_columns(
+    long = pl.read_csv(gzip.decompress((CUBES / name / "input.csv.gz").read_bytes())).with_columns(
         pl.col("value").cast(pl.Float64)
     )
     keys = {"function": "problem", "optimizer": "optimizer", "study_id": "trial", "iter": "batch"}

@@ -63,7 +63,7 @@ class _Table:
         self.results = results.filter()
         self.results._attempts.sort(key=lambda i: _rank(self.columns.attempts[i]))
         self.attempts: list[Attempt] = [self.columns.attempts[i] for i in self.results._attempts]
-        self.at, self.counts = self.results._rows()
+        self.at, self.counts = self.results._rows
         self.of = np.repeat(np.arange(len(self.attempts)), self.counts)
 
     # ---- rows --------------------------------------------------------------------------------------------------------

@@ -213,6 +213,7 @@ class Results:
         rows = [{"study": start.study, **start.attributes} for start in starts]
         return pl.DataFrame(rows, schema=dict.fromkeys(["study", *names], pl.String))
 
+    @cached_property
     def _rows(self) -> tuple[Ints, Ints]:
         """The rows of all begun studies, in the order of `.studies`, and how many each has."""
         columns = self._columns
@@ -225,8 +226,12 @@ class Results:
 
     def traces(self) -> Traces:
         """The rows of all begun studies, in the order of `.studies`, minimised."""
+        return self._traces
+
+    @cached_property
+    def _traces(self) -> Traces:
         columns = self._columns
-        rows, counts = self._rows()
+        rows, counts = self._rows
         width = columns.values.shape[1]
         signs = np.array([_signs(attempt, width) for attempt in columns.attempts]).reshape(-1, width)
         values = columns.values[rows]
@@ -260,7 +265,7 @@ class Results:
         Batches are counted from 1, so that an effort is what was spent when the row was there.
         """
         columns = self._columns
-        rows, counts = self._rows()
+        rows, counts = self._rows
         if axis == "evaluations":
             return columns.evaluation[rows].astype(float)
         if axis == "seconds":
@@ -284,7 +289,7 @@ class Results:
     def metric(self, name: str) -> tuple[Floats, Bools]:
         """A hidden metric for each row of `traces()`, NaN where there is none, and whether each begun study has it."""
         columns = self._columns
-        rows, counts = self._rows()
+        rows, counts = self._rows
         places = np.array([_place(columns.attempts[i].card.metrics, name) for i in self._attempts], dtype=np.int64)
         out = np.full(len(rows), np.nan)
         for place in np.unique(places[places >= 0]).tolist():
@@ -294,11 +299,11 @@ class Results:
 
     def row_statuses(self) -> Codes:
         """How each row of `traces()` ended: an index into `ROW_STATUSES`."""
-        return self._columns.status[self._rows()[0]]
+        return self._columns.status[self._rows[0]]
 
     def extra(self, name: str) -> Floats:
         """A number that imported rows carry (`bound`, say) for each row of `traces()`; NaN where there is none."""
-        rows, _ = self._rows()
+        rows, _ = self._rows
         column = self._columns.extras.get(name)
         return np.full(len(rows), np.nan) if column is None else column[rows]
 

@@ -132,7 +132,9 @@ def _selected(visible: Floats, values: Floats, clip: float, sizes: Ints) -> tupl
     clipped = np.minimum(h, clip)
     middle, average = np.empty(len(sizes)), np.empty(len(sizes))
     for i, m in enumerate(sizes.tolist()):
-        weights = np.repeat(np.add.reduceat(minimum_weights(n, m), starts) / counts, counts)
+        weights = minimum_weights(n, m)
+        if len(starts) < n:
+            weights = np.repeat(np.add.reduceat(weights, starts) / counts, counts)
         average[i] = weights @ clipped
         reached = np.cumsum(weights[by_value])
         at = min(int(np.searchsorted(reached, 0.5 - 1e-12)), n - 1)
@@ -151,7 +153,8 @@ def _as_bayesmark(ordered: Floats, clip: float, sizes: Ints) -> Floats:
     out = np.empty(len(sizes))
     for i, m in enumerate(sizes.tolist()):
         lw = log_factorial[m - 1 :] - log_factorial[: n - m + 1]
-        weights = np.exp(lw - special.logsumexp(lw)).astype(np.longdouble)
+        logsumexp = np.log(np.sum(np.exp(lw - lw[-1]))) + lw[-1]  # the last is the greatest
+        weights = np.exp(lw - logsumexp).astype(np.longdouble)
         out[i] = min(-float(weights @ y[m - 1 :]), clip)
     return np.minimum.accumulate(out)
 

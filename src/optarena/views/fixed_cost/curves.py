@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from optarena.errors import OptarenaError
 from optarena.store.reading import ROW_STATUSES
@@ -68,6 +69,7 @@ class Curves:
         self._undefined = (status == ROW_STATUSES.index("nan")) | (y == -np.inf)
         ok = (status == 0) & traces.feasible[self._rows] & ~np.isnan(y) & (y > -np.inf)
         self._ok = ok
+        self._hidden: dict[str, tuple[Floats, Bools]] = {}
         self._visible = np.where(ok, y, np.inf)
 
     # ---- what every metric shares ------------------------------------------------------------------------------------
@@ -115,9 +117,11 @@ class Curves:
 
     def hidden(self, metric: str) -> tuple[Floats, Bools]:
         """A hidden metric of each row, minimised, inf where it or its evaluation failed; which studies have it."""
-        values, has = self.results.metric(metric)
-        h = values[self._rows] * self._sign_of_row
-        return np.where(self._ok & ~np.isnan(h) & (h > -np.inf), h, np.inf), has[self.kept]
+        if metric not in self._hidden:
+            values, has = self.results.metric(metric)
+            h = values[self._rows] * self._sign_of_row
+            self._hidden[metric] = np.where(self._ok & ~np.isnan(h) & (h > -np.inf), h, np.inf), has[self.kept]
+        return self._hidden[metric]
 
     def undefined(self, metric: str | None) -> Bools:
         """(studies,): whether a value is nan or -inf, at which Bayesmark stops."""
@@ -202,16 +206,13 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
         largest = np.zeros(len(size), dtype=np.int64)
         np.maximum.at(largest, key[:, 0].astype(np.int64), counts)
         size = np.where(largest > 0, largest, size)
-    usable = np.ones(frame.height, dtype=bool)
-    for i, row in enumerate(frame.iter_rows(named=True)):
-        reason = ""
-        if row["sense"] is None:
-            reason = "it has several objectives: see the pareto view"
-        elif not traces.lengths[i]:
-            reason = f"no evaluation is recorded ({row['reason'] or row['status']})"
-        if reason:
-            usable[i] = False
-            excluded.append(_excluded(row, reason))
+    usable = frame["sense"].is_not_null().to_numpy() & (traces.lengths > 0)
+    for i in np.flatnonzero(~usable).tolist():
+        row = frame.row(i, named=True)
+        why = f"no evaluation is recorded ({row['reason'] or row['status']})"
+        excluded.append(
+            _excluded(row, "it has several objectives: see the pareto view" if row["sense"] is None else why)
+        )
     notes: list[str] = []
     chosen = axis
     if chosen is None:
@@ -242,10 +243,8 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
     whole = (part["record"] == "all").to_numpy()
     for row in part.filter(name & ~whole).iter_rows(named=True):
         excluded.append(_excluded(row, "only its improvements are recorded: not in random search's baseline"))
-    index = {problem: i for i, problem in enumerate(problems)}
-    sign = np.ones(len(problems))
-    sign[[index[p] for p in part.filter(part["sense"] == "max")["problem"]]] = -1.0
-    last = np.array([effort[b - 1] for b in traces.offsets[1:][kept].tolist()]) if len(kept) else np.empty(0)
+    sign = np.where(pl.Series(problems).is_in(part.filter(part["sense"] == "max")["problem"].to_list()), -1.0, 1.0)
+    last = effort[traces.offsets[1:][kept] - 1]
     if chosen == "seconds":
         last = np.fmax(last, np.where(ended, part["budget_seconds"].fill_null(np.nan).to_numpy(), np.nan))
     return Curves(
@@ -254,8 +253,8 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
         axis=chosen,
         problems=problems,
         optimizers=optimizers,
-        problem=np.array([index[p] for p in part["problem"]], dtype=np.int64),
-        optimizer=np.array([optimizers.index(o) for o in part["optimizer"]], dtype=np.int64),
+        problem=_indices(part["problem"], problems),
+        optimizer=_indices(part["optimizer"], optimizers),
         trial=part["trial"].to_numpy(),
         sign=sign,
         kept=kept,
@@ -310,6 +309,10 @@ def _versioned(optimizers: list[str]) -> None:
 
 def _excluded(row: dict[str, Any], reason: str) -> dict[str, Any]:
     return {"optimizer": row["optimizer"], "problem": row["problem"], "trial": row["trial"], "reason": reason}
+
+
+def _indices(names: pl.Series, known: list[str]) -> Ints:
+    return names.replace_strict(known, np.arange(len(known)), return_dtype=pl.Int64).to_numpy()
 
 
 def _in_order(names: list[str]) -> list[str]:
