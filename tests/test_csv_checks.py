@@ -370,7 +370,7 @@ def test_a_cube_of_bayesmark_comes_in_exactly_in_whatever_order_its_rows_are(nam
     assert traces.evaluation.tolist() == [k for n in lengths for k in range(1, n + 1)]
     np.testing.assert_array_equal(traces.values[:, 0], expected["value"].to_numpy())
     np.testing.assert_array_equal(results.efforts("batches"), expected["batch"].to_numpy() + 1.0)
-    rows, _ = results._rows()
+    rows, _ = results._rows
     metrics = [column for column in expected.columns if column.startswith("metric.")]
     assert {tuple(f"metric.{m}" for m in a.card.metrics) for a in results._columns.attempts} == {tuple(metrics)}
     if metrics:
