@@ -65,7 +65,7 @@ def everything(results: oa.Results) -> list[tuple]:
                     sorted(attempt.start.attributes.items()),
                     attempt.start.budget,
                     [sorted(end.a.items()) for end in attempt.ends],
-                    results._columns.measured[results._rows()[0][part], : len(attempt.card.metrics)].tolist(),
+                    results._columns.measured[results._rows[0][part], : len(attempt.card.metrics)].tolist(),
                 )
             ).replace("-nan", "nan")
         )
