@@ -1,0 +1,56 @@
+"""Reference algorithms: the best ERT that is known for each bbob function, dimension and target.
+
+best 2009: for every target the least ERT of the 31 algorithms of the BBOB-2009 workshop, as bundled with cocopp 2.9.1 (its
+reference algorithm `best 2009`), read out for the targets 10**(2, 1.8, …, -8), f1 to f24, D = 2, 3, 5, 10, 20, 40.
+"""
+
+from __future__ import annotations
+
+import gzip
+from functools import cache
+from importlib import resources
+
+import numpy as np
+import polars as pl
+
+from optarena.traces import Floats
+
+BEST_2009 = "best 2009"
+
+
+@cache
+def best_2009() -> tuple[dict[tuple[str, int], Floats], Floats]:
+    """(function, dimension) -> ERTs, and their targets."""
+    data = resources.files("optarena.views.fixed_target").joinpath("data/best2009.csv.gz").read_bytes()
+    table = pl.read_csv(gzip.decompress(data), schema_overrides=None, infer_schema_length=None)
+    targets = np.array([float(name) for name in table.columns[2:]])
+    erts = table.select(pl.all().exclude("function", "dimension").cast(pl.Float64)).to_numpy()
+    keys = zip(table["function"].to_list(), table["dimension"].to_list(), strict=True)
+    return {(f"f{f}", int(d)): erts[i] for i, (f, d) in enumerate(keys)}, targets
+
+
+def reference_ert(suite: str, function: str, dimension: int, targets: Floats) -> Floats:
+    """best 2009 for each target, NaN where it is not known: another suite, or a target that is not on its grid."""
+    out = np.full(len(targets), np.nan)
+    erts, known = best_2009()
+    if suite != "bbob" or (function, dimension) not in erts:
+        return out
+    at = np.searchsorted(-known, -targets * (1 + 1e-9))
+    at = np.minimum(at, len(known) - 1)
+    same = np.isclose(known[at], targets, rtol=1e-8)
+    out[same] = erts[function, dimension][at[same]]
+    return out
+
+
+def runlength_targets(suite: str, function: str, dimension: int, multiples: Floats) -> Floats | None:
+    """For each k the last target that best 2009 reaches with ERT <= max(1, k D) (SCORES 2); None where it has no data."""
+    erts, known = best_2009()
+    if suite != "bbob" or (function, dimension) not in erts:
+        return None
+    mine = erts[function, dimension]
+    out = np.full(len(multiples), np.nan)
+    for i, k in enumerate(multiples.tolist()):
+        within = np.flatnonzero(mine <= max(1.0, k * dimension))
+        if len(within):
+            out[i] = known[within[-1]]
+    return out
