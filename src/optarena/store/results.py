@@ -24,6 +24,7 @@ from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
 
 if TYPE_CHECKING:
     from optarena.views.fixed_cost import FixedCost
+    from optarena.views.fixed_target import FixedTarget
 
 SCHEMA = {
     "study": pl.String,
@@ -393,6 +394,12 @@ class Results:
         from optarena.views.fixed_cost import fixed_cost
 
         return fixed_cost(self, **options)
+
+    def fixed_target(self, **options: Any) -> FixedTarget:
+        """How long to reach a target: see `optarena.views.fixed_target.fixed_target`."""
+        from optarena.views.fixed_target import fixed_target
+
+        return fixed_target(self, **options)
 
     # ---- choosing ----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Performance profiles, data profiles, the area over the convergence curve, and means of times; pure functions (SCORES 2)."""
+"""Performance and data profiles, the area over the convergence curve, means of times: pure functions (SCORES 2)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reference algorithms: the best ERT that is known for each bbob function, dimension and target.
 
-best 2009: for every target the least ERT of the 31 algorithms of the BBOB-2009 workshop, as bundled with cocopp 2.9.1 (its
-reference algorithm `best 2009`), read out for the targets 10**(2, 1.8, …, -8), f1 to f24, D = 2, 3, 5, 10, 20, 40.
+best 2009: for every target the least ERT of the 31 algorithms of the BBOB-2009 workshop, as bundled with cocopp 2.9.1
+(its reference algorithm `best 2009`), read out for the targets 10**(2, 1.8, …, -8), f1 to f24, D = 2, 3, 5, 10, 20, 40.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ BEST_2009 = "best 2009"
 @cache
 def best_2009() -> tuple[dict[tuple[str, int], Floats], Floats]:
     """(function, dimension) -> ERTs, and their targets."""
-    data = resources.files("optarena.views.fixed_target").joinpath("data/best2009.csv.gz").read_bytes()
-    table = pl.read_csv(gzip.decompress(data), schema_overrides=None, infer_schema_length=None)
+    table = _table("best2009.csv.gz")
     targets = np.array([float(name) for name in table.columns[2:]])
     erts = table.select(pl.all().exclude("function", "dimension").cast(pl.Float64)).to_numpy()
     keys = zip(table["function"].to_list(), table["dimension"].to_list(), strict=True)
@@ -42,15 +41,36 @@ def reference_ert(suite: str, function: str, dimension: int, targets: Floats) ->
     return out
 
 
-def runlength_targets(suite: str, function: str, dimension: int, multiples: Floats) -> Floats | None:
-    """For each k the last target that best 2009 reaches with ERT <= max(1, k D) (SCORES 2); None where it has no data."""
+def runlength_targets(
+    suite: str, function: str, dimension: int, multiples: Floats, mode: str = "exact"
+) -> Floats | None:
+    """For each k the last target that best 2009 reaches with ERT <= max(1, k D) (SCORES 2); None where it has no data.
+
+    In mode coco, for k = 0.5, 1.2, 3, 10, 50: the targets that cocopp itself takes, a step harder.
+    """
     erts, known = best_2009()
     if suite != "bbob" or (function, dimension) not in erts:
         return None
+    if mode == "coco":
+        theirs, ks = _coco_runlength()
+        if set(multiples.tolist()) <= set(ks):
+            return np.array([theirs[function, dimension][ks.index(k)] for k in multiples.tolist()])
     mine = erts[function, dimension]
     out = np.full(len(multiples), np.nan)
     for i, k in enumerate(multiples.tolist()):
         within = np.flatnonzero(mine <= max(1.0, k * dimension))
-        if len(within):
-            out[i] = known[within[-1]]
+        out[i] = known[within[-1]] if len(within) else known[0]
     return out
+
+
+@cache
+def _coco_runlength() -> tuple[dict[tuple[str, int], list[float]], list[float]]:
+    table = _table("runlength2009.csv.gz")
+    names = table.columns[2:]
+    rows = {(f"f{row[0]}", int(row[1])): [float(value) for value in row[2:]] for row in table.iter_rows()}
+    return rows, [float(name.removeprefix("rl")) for name in names]
+
+
+def _table(name: str) -> pl.DataFrame:
+    data = resources.files("optarena.views.fixed_target").joinpath(f"data/{name}").read_bytes()
+    return pl.read_csv(gzip.decompress(data), infer_schema_length=None)

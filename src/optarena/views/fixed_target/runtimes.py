@@ -141,14 +141,15 @@ def restart_ecdf_or_none(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: Flo
 def failed_sums(failures: Floats, n: int, most: float) -> tuple[Floats | None, Floats | None]:
     """All sums up to `most` of the efforts of failures in a row, 0 first, and the chance of each; None if too many."""
     efforts, counts = np.unique(failures, return_counts=True)
-    sums, chances = np.zeros(1), np.ones(1)
+    sums: Floats = np.zeros(1)
+    chances: Floats = np.ones(1)
     all_sums, all_chances, found = [sums], [chances], 1
     while len(sums) and len(efforts) and chances.sum() > NEGLIGIBLE:
         sums = np.add.outer(sums, efforts).ravel()
         chances = np.multiply.outer(chances, counts / n).ravel()
         keep = sums <= most
         sums, back = np.unique(sums[keep], return_inverse=True)
-        chances = np.bincount(back, weights=chances[keep], minlength=len(sums))
+        chances = np.bincount(back, weights=chances[keep], minlength=len(sums)).astype(float)
         found += len(sums)
         if found > MOST_JUMPS or len(sums) * len(efforts) > 20 * MOST_JUMPS:
             return None, None

@@ -1,0 +1,91 @@
+"""Which targets: absolute precisions, parts of the way from random search to the best, or by run length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optarena.errors import OptarenaError
+from optarena.traces import Floats
+from optarena.views.fixed_target.precision import Runs
+from optarena.views.fixed_target.reference import runlength_targets
+
+DEFAULT = 10.0 ** (np.arange(10, -41, -1) / 5)
+"""COCO's 51 targets: 10**(2, 1.8, …, -8)."""
+PARTS = 10.0 ** (np.arange(0, -51, -1) / 10)
+"""Where no optimum is known: 51 parts, 1 … 1e-5, of the way that is left from where random search begins."""
+KINDS = ("absolute", "relative", "runlength")
+FINAL = 1e-8
+
+
+@dataclass
+class Targets:
+    """What was asked for: a kind and its numbers."""
+
+    kind: str
+    values: Floats
+
+
+def parse(given: str | list[float] | Floats | None) -> Targets | None:
+    """`1e1,1e-1`, `relative:1,0.1`, `runlength:0.5,1.2,3,10,50`, or numbers; None for the default."""
+    if given is None:
+        return None
+    kind = "absolute"
+    if isinstance(given, str):
+        head, colon, rest = given.partition(":")
+        if colon:
+            kind, given = head.strip(), rest
+        if kind not in KINDS:
+            raise OptarenaError(f"targets may be {', '.join(KINDS)}; {kind!r} is none of them")
+        try:
+            values = np.array([float(text) for text in given.split(",") if text.strip()])
+        except ValueError as error:
+            raise OptarenaError(f"targets are numbers with commas between them, as 1e1,1e-1: {error}") from None
+    else:
+        values = np.asarray(given, dtype=float).ravel()
+    if not len(values) or np.isnan(values).any():
+        raise OptarenaError("targets are numbers with commas between them, as 1e1,1e-1; got none, or nan")
+    return Targets(kind, np.unique(values)[:: 1 if kind == "runlength" else -1])
+
+
+def per_cell(runs: Runs, wanted: Targets | None, mode: str) -> Floats:
+    """(cells, targets): the targets of each cell, as precisions of its runs, from the easiest to the hardest."""
+    count = runs.cells.height
+    relative = np.zeros(count, dtype=bool)
+    relative[runs.cell[runs.relative]] = True
+    if wanted is None:
+        out = np.where(relative[:, None], PARTS[None, :], DEFAULT[None, :])
+    elif wanted.kind == "runlength":
+        rows = []
+        for row in runs.cells.to_dicts():
+            found = runlength_targets(row["suite"], row["function"], row["dimension"], wanted.values, mode)
+            if found is None:
+                raise OptarenaError(
+                    f"targets by run length need a reference, which {row['suite']}/{row['function']} in dimension "
+                    f"{row['dimension']} has not: best 2009 knows bbob in 2, 3, 5, 10, 20 and 40 dimensions"
+                )
+            rows.append(found)
+        out = np.array(rows)
+    else:
+        out = np.repeat(wanted.values[None, :], count, axis=0)
+    if mode == "coco":
+        out = on_grid(out)
+        if (out < FINAL * (1 - 1e-9)).any():
+            raise OptarenaError("in mode coco a run ends at 1e-8, so harder targets cannot be scored: use mode exact")
+    return out
+
+
+def on_grid(targets: Floats) -> Floats:
+    """COCO's grid 10**(i/5): a target between two of its points is rounded to the next harder."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.floor(5 * np.log10(targets) + 1e-6)
+    return np.where(np.isfinite(steps), 10.0 ** (steps / 5), targets)
+
+
+def to_data(wanted: Targets | None) -> dict[str, Any]:
+    """For the frame."""
+    if wanted is None:
+        return {"kind": "default", "values": [float(f"{v:.12g}") for v in DEFAULT]}
+    return {"kind": wanted.kind, "values": [float(v) for v in wanted.values]}

@@ -1,0 +1,190 @@
+"""The view: a store in, the tables `ert`, `ecdf`, `precision`, `profiles`, `aocc`, `reference`, `differences` out."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from optarena._json import strict
+from optarena.errors import OptarenaError, nearest
+from optarena.store.results import Results
+from optarena.traces import Floats, Ints
+from optarena.views._view import View
+from optarena.views.fixed_target import tables
+from optarena.views.fixed_target.precision import Runs, runs_of
+from optarena.views.fixed_target.runtimes import first_hits
+from optarena.views.fixed_target.targets import FINAL, Targets, parse, per_cell, to_data
+
+MODES = ("exact", "coco")
+
+
+@dataclass
+class FixedTarget(View):
+    """Fixed-target scores: `.ert`, `.ecdf`, `.table(name)`; `.pinned`, a frame to save."""
+
+    pinned: dict[str, Any] = field(default_factory=dict)
+    optimizers: list[str] = field(default_factory=list)
+    name = "fixed-target"
+
+    @property
+    def ert(self) -> pl.DataFrame:
+        """A row an optimizer, function, dimension and target."""
+        return self.tables["ert"]
+
+    @property
+    def ecdf(self) -> pl.DataFrame:
+        """A row an optimizer, group of functions, dimension and effort."""
+        return self.tables["ecdf"]
+
+
+@dataclass
+class Scored:
+    """Runs with their targets: what every table is made of."""
+
+    runs: Runs
+    targets: Floats
+    """(cells, targets), from the easiest to the hardest."""
+    hits: Floats
+    """(runs, targets): inf where a run did not reach its cell's target."""
+    spent: Floats
+    of_cell: list[Ints]
+    """The runs of each cell, those that count more than once repeated."""
+    mode: str
+    seed: int
+    bootstrap: int
+    notes: list[str]
+
+
+def fixed_target(
+    results: Results,
+    *,
+    mode: str = "exact",
+    targets: str | list[float] | Floats | None = None,
+    axis: str = "evaluations",
+    budget: float | None = None,
+    bootstrap: int = 200,
+    seed: int = 0,
+    frame: str | Path | dict[str, Any] | None = None,
+) -> FixedTarget:
+    """Score a store by how long its optimizers take to reach targets of f - f_opt (SCORES 2).
+
+    mode: `exact`, or `coco` for what cocopp does (targets on its grid, runs end at 1e-8, balanced instances).
+    targets: precisions, `relative:…` or `runlength:…`; by default COCO's 51, and parts of the way from
+    random search to the best where no optimum is known. axis: any of `results.axes`. budget: cut runs off after so much
+    effort per dimension. bootstrap: resamplings for the intervals, seeded. frame: levels and targets of another view,
+    from a file.
+    """
+    if mode not in MODES:
+        raise OptarenaError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.{nearest(mode, MODES)}")
+    if budget is not None and not budget > 0:
+        raise OptarenaError(f"a budget per dimension is more than 0; got {budget}")
+    pinned = read_frame(frame) if isinstance(frame, (str, Path)) else frame
+    wanted = parse(targets)
+    if pinned is not None and wanted is None and pinned["targets"]["kind"] != "default":
+        wanted = Targets(pinned["targets"]["kind"], np.array(pinned["targets"]["values"], dtype=float))
+    levels = None if pinned is None else {k: (float(a), float(b)) for k, (a, b) in pinned["levels"].items()}
+    relative = wanted is not None and wanted.kind == "relative"
+    runs = runs_of(results, axis, relative=relative, pinned=levels)
+    if levels is not None:
+        _leave_unknown(runs)
+    scored = _score(runs, per_cell(runs, wanted, mode), mode, budget, bootstrap, seed)
+    data = {
+        "view": "fixed-target",
+        "mode": mode,
+        "axis": axis,
+        "budget": budget,
+        "targets": to_data(wanted),
+        "levels": _levels(runs),
+        "optimizers": sorted(set(runs.table["optimizer"])),
+    }
+    made = tables.make(scored)
+    used = pinned or data
+    text = msgspec.json.encode(strict(used), order="deterministic")
+    return FixedTarget(
+        mode=mode,
+        tables=made,
+        frame={
+            "hash": hashlib.sha256(text).hexdigest(),
+            "axis": axis,
+            "budget": budget,
+            "targets": used["targets"],
+            "optimizers": used["optimizers"],
+            "optimum": "known" if not runs.relative.any() else "best of the store where none is known",
+            "intervals": f"95 %, {bootstrap} seeded resamplings of runs (seed {seed})" if bootstrap else "none",
+            "runs": len(runs),
+            "provisional": bool((results.studies["status"] == "running").any()),
+        },
+        excluded=runs.excluded,
+        notes=[*runs.notes, *scored.notes],
+        pinned=used,
+        optimizers=list(dict.fromkeys(runs.table["optimizer"])),
+    )
+
+
+def read_frame(path: str | Path) -> dict[str, Any]:
+    """A frame that `--save-frame` wrote."""
+    try:
+        data = msgspec.json.decode(Path(path).read_bytes())
+        if data["view"] != "fixed-target":
+            raise KeyError("view")
+        [(float(a), float(b)) for a, b in data["levels"].values()]
+        Targets(data["targets"]["kind"], np.array(data["targets"]["values"], dtype=float))
+    except OSError as error:
+        raise OptarenaError(f"cannot read the frame {path}: {error.strerror or error}") from None
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError):
+        raise OptarenaError(
+            f"{path} is not a frame of the fixed-target view (score --view fixed-target --save-frame writes one)"
+        ) from None
+    return dict(data)
+
+
+def _levels(runs: Runs) -> dict[str, list[float]]:
+    """Problem -> the value that counts as optimal, and the unit of precision."""
+    names = runs.table["problem"].to_list()
+    return {name: [float(runs.level[i]), float(runs.span[i])] for i, name in enumerate(names)}
+
+
+def _leave_unknown(runs: Runs) -> None:
+    """Name the problems that a pinned frame lacks; their precision is NaN and reaches nothing."""
+    for problem in sorted(set(runs.table.filter(np.isnan(runs.level))["problem"])):
+        runs.excluded.append(
+            {"optimizer": None, "problem": problem, "trial": None, "reason": "the frame does not have it"}
+        )
+
+
+def _score(runs: Runs, targets: Floats, mode: str, budget: float | None, bootstrap: int, seed: int) -> Scored:
+    hits = np.full((len(runs), targets.shape[1]), np.inf)
+    rows, back = np.unique(targets, axis=0, return_inverse=True)
+    back = back.ravel()
+    lengths = np.diff(runs.offsets)
+    for i, row in enumerate(rows):  # cells that share their targets are scored together
+        mine = np.flatnonzero(back[runs.cell] == i)
+        offsets = np.concatenate(([0], np.cumsum(lengths[mine]))).astype(np.int64)
+        at = np.repeat(runs.offsets[:-1][mine] - offsets[:-1], lengths[mine]) + np.arange(offsets[-1])
+        hits[mine] = first_hits(runs.precision[at], runs.effort[at], offsets, row)
+    spent = runs.spent.copy()
+    if mode == "coco":  # a run that hits 1e-8 ends there
+        final = first_hits(runs.precision, runs.effort, runs.offsets, [FINAL])[:, 0]
+        spent = np.minimum(spent, final)
+    if budget is not None:
+        spent = np.minimum(spent, budget * runs.per_dimension)
+        hits[hits > spent[:, None]] = np.inf
+    order = np.argsort(runs.cell, kind="stable")
+    of_cell = np.split(order, np.searchsorted(runs.cell[order], np.arange(1, runs.cells.height)))
+    notes: list[str] = []
+    if mode == "coco":
+        of_cell = [_balanced(runs, part) for part in of_cell]
+    return Scored(runs, targets, hits, spent, of_cell, mode, seed, bootstrap, notes)
+
+
+def _balanced(runs: Runs, part: Ints) -> Ints:
+    """Each run as often as makes all instances count the same: lcm(counts)/count times (SCORES 2)."""
+    instance = runs.table["instance"].fill_null(-1).to_numpy()[part]
+    _, back, counts = np.unique(instance, return_inverse=True, return_counts=True)
+    return np.repeat(part, np.lcm.reduce(counts) // counts[back])

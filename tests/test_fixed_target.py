@@ -1,0 +1,399 @@
+"""The fixed-target view: cocopp's figures, and what must hold for any data."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import optarena as oa
+from optarena.cli import main
+from optarena.errors import OptarenaError
+from optarena.views.fixed_target import (
+    area_over_convergence_curve,
+    data_profile,
+    ecdf,
+    ert,
+    first_hits,
+    penalised_average,
+    performance_profile,
+    rank_sum_test,
+    restart_ecdf,
+    restart_quantile,
+    runtimes,
+    shifted_geometric_mean,
+    simulated_restarts,
+)
+from optarena.views.fixed_target.ranksum import common_end
+from optarena.views.fixed_target.reference import runlength_targets
+
+DATA = Path(__file__).parent / "data" / "coco_figures"
+"""What cocopp 2.9.1 computed from runs of coco-experiment 2.8.2, and the runs."""
+TARGETS = 10 ** np.arange(2, -8.2, -0.2)
+STEP = (pl.col("target").log10() * 5).round(0).alias("step")
+
+
+def figures(name: str) -> pl.DataFrame:
+    path = DATA / name
+    data = gzip.decompress(path.read_bytes()) if name.endswith("gz") else path.read_bytes()
+    return pl.read_csv(data, infer_schema_length=None)
+
+
+def tidy(traces: pl.DataFrame, runs: pl.DataFrame, keys: list[str], **more) -> pl.DataFrame:
+    """The runs as a tidy table: df = f - f_opt, so the optimum is 0."""
+    rows = traces.join(runs.select(*keys, "maxevals"), on=keys, how="left")
+    return rows.select(
+        problem=pl.format("bbob/f{}/d{}/i{}", "function", "dim", "instance"),
+        suite=pl.lit("bbob"),
+        function=pl.format("f{}", "function"),
+        dimension="dim",
+        instance="instance",
+        evaluation="evals",
+        value=pl.col("df").cast(pl.Float64),
+        f_opt=pl.lit(0.0),
+        budget="maxevals",
+        evaluations="maxevals",
+        record=pl.lit("improvements"),
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    rows = tidy(
+        figures("traces.csv.gz"),
+        figures("runs.csv"),
+        ["algorithm", "function", "dim", "run", "instance"],
+        optimizer="algorithm",
+        trial=pl.lit(0),
+    )
+    return oa.from_frame(rows, tmp_path_factory.mktemp("coco") / "store")
+
+
+def test_ert_successes_and_medians_equal_cocopps(store):
+    golden = figures("ert_ps.csv.gz").with_columns(STEP, function=pl.format("f{}", "function"))
+    ours = store.fixed_target(mode="coco").ert.with_columns(STEP)
+    both = golden.join(
+        ours, left_on=["algorithm", "function", "dim", "step"], right_on=["optimizer", "function", "dimension", "step"]
+    )
+    assert both.height == golden.height
+    assert (both["nsucc"] == both["n_success"]).all()
+    assert (both["nruns"] == both["n_runs"]).all()
+    found = both.filter(pl.col("nsucc") > 0)
+    np.testing.assert_allclose(found["ert_right"], found["ert"].cast(pl.Float64), rtol=1e-12)
+    assert np.isinf(both.filter(pl.col("nsucc") == 0)["ert_right"].to_numpy()).all()
+    medians = both["median_evals"].cast(pl.Float64).fill_null(np.inf).to_numpy()
+    np.testing.assert_array_equal(both["median"].to_numpy(), medians)
+
+
+def test_ecdfs_with_and_without_restarts_equal_the_exact_ones(store):
+    golden = figures("ecdf.csv.gz").with_columns(
+        function=pl.format("f{}", "function"), effort=pl.col("budget_div_dim").cast(pl.Float64)
+    )
+    both = golden.join(
+        store.fixed_target(bootstrap=0).ecdf,
+        left_on=["algorithm", "function", "dim", "effort"],
+        right_on=["optimizer", "group", "dimension", "effort"],
+    )
+    assert both.height == golden.height
+    np.testing.assert_allclose(both["fraction"], both["ecdf_simrestart_exact"], atol=1e-9)
+    np.testing.assert_allclose(both["fraction_no_restarts"], both["ecdf_no_restarts"], atol=1e-12)
+    sampled = (both["fraction"] - both["ecdf_simrestart_mc"]).abs()
+    assert sampled.max() < 0.001  # what cocopp's 6000 draws a target may be off
+
+
+def test_unbalanced_instances_count_the_same_in_mode_coco(tmp_path):
+    runs = figures("unbalanced_runs.csv")
+    rows = tidy(
+        figures("unbalanced_traces.csv.gz"),
+        runs,
+        ["function", "dim", "run", "instance"],
+        optimizer=pl.lit("A"),
+        trial="run",
+    )
+    results = oa.from_frame(rows, tmp_path / "s")
+    golden = figures("unbalanced_ert_ps.csv.gz").with_columns(STEP, function=pl.format("f{}", "function"))
+    golden = golden.filter(pl.col("balance").cast(pl.String).str.to_lowercase() == "true")
+    targets = golden["target"].unique().to_list()
+    ours = results.fixed_target(mode="coco", targets=targets).ert.with_columns(STEP)
+    both = golden.join(ours, left_on=["function", "dim", "step"], right_on=["function", "dimension", "step"])
+    assert both.height == golden.height
+    assert (both["nruns"] == both["n_runs"]).all()
+    found = both.filter(pl.col("nsucc") > 0)
+    np.testing.assert_allclose(found["ert_right"], found["ert"].cast(pl.Float64), rtol=1e-12)
+
+
+def test_the_rank_sum_test_equals_cocopps(store):
+    golden = figures("ranksum.csv.gz").with_columns(function=pl.format("f{}", "function"))
+    wanted = golden["target"].unique().to_list()
+    ours = store.fixed_target(mode="coco", targets=wanted, bootstrap=0).table("ranksum").with_columns(STEP)
+    swapped = ours.with_columns(optimizer="other", other="optimizer", z=-pl.col("z"))
+    both = golden.with_columns(STEP).join(
+        pl.concat([ours, swapped]),
+        left_on=["alg0", "alg1", "function", "dim", "step"],
+        right_on=["optimizer", "other", "function", "dimension", "step"],
+    )
+    assert both.height == golden.height
+    # not to be had from traces that are recorded by targets: CMA against NM on f8 in 5-D for 0.1 and less
+    sure = both.filter(~((pl.col("function") == "f8") & (pl.col("dim") == 5) & (pl.col("target") <= 0.1)))
+    np.testing.assert_allclose(sure["z_right"], sure["z"], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sure["p_right"], sure["p"], atol=2e-9)  # its normal distribution is an approximation
+
+
+def test_run_length_targets_of_mode_coco_are_cocopps():
+    for row in figures("runlength_targets_best2009.csv.gz").iter_rows():
+        ours = runlength_targets("bbob", f"f{row[0]}", row[1], np.array([0.5, 1.2, 3, 10, 50]), "coco")
+        np.testing.assert_array_equal(ours, row[2:])
+
+
+def test_run_length_targets_are_the_last_that_the_reference_reaches_in_time():
+    (target,) = runlength_targets("bbob", "f8", 5, np.array([68.8]))  # ERT 344 at 0.063, 350 or more beyond
+    assert target == pytest.approx(0.0631, rel=1e-2)
+    assert runlength_targets("bbob", "f8", 7, np.array([1.0])) is None
+
+
+# ---- identities ------------------------------------------------------------------------------------------------------
+
+times = st.lists(st.one_of(st.integers(1, 50).map(float), st.just(np.inf)), min_size=1, max_size=8)
+
+
+@given(times, st.data())
+def test_ert_is_the_successes_mean_and_the_failures_share(hits, data):
+    hits = np.array(hits)
+    spent = np.array([h if np.isfinite(h) else data.draw(st.integers(1, 60)) for h in hits], dtype=float)
+    good = np.isfinite(hits)
+    value = ert(hits, spent)
+    if not good.any():
+        assert value == np.inf
+        return
+    p = good.mean()
+    failures = spent[~good].mean() if (~good).any() else 0.0
+    assert value == pytest.approx(hits[good].mean() + (1 - p) / p * failures)
+
+
+def test_ert_charges_each_failure_its_own_budget():
+    assert ert([10.0, np.inf, np.inf], [10, 5, 100]) == 115.0
+
+
+@settings(max_examples=60)
+@given(times, st.data())
+def test_the_restart_distribution_satisfies_its_own_equation(hits, data):
+    hits = np.array(hits)
+    spent = np.array([h if np.isfinite(h) else data.draw(st.integers(3, 30)) for h in hits], dtype=float)
+    x = np.arange(0.0, 121.0)
+    value = restart_ecdf(hits, spent, x)
+    assert (np.diff(value) >= -1e-12).all()
+    assert ((value >= 0) & (value <= 1 + 1e-12)).all()
+    fails = spent[~np.isfinite(hits)]
+    lookup = lambda at: np.where(at >= 0, np.interp(at, x, value), 0.0)  # noqa: E731 (whole numbers: no interpolation)
+    again = (np.sum(hits[:, None] <= x[None, :], axis=0) + sum(lookup(x - u) for u in fails)) / len(hits)
+    np.testing.assert_allclose(value, again, atol=1e-12)
+    if np.isfinite(hits).any():
+        assert restart_ecdf(hits, spent, [1e6])[0] == pytest.approx(1, abs=1e-6)
+
+
+def test_the_restart_distribution_is_that_of_sampled_restarts():
+    hits, spent = np.array([30.0, np.inf, 12.0, np.inf, np.inf]), np.array([30.0, 40.0, 12.0, 55.0, 7.0])
+    x = np.array([12.0, 30.0, 50.0, 100.0, 300.0])
+    drawn = simulated_restarts(hits, spent, 40_000, seed=3)
+    np.testing.assert_allclose(restart_ecdf(hits, spent, x), ecdf(drawn, x), atol=0.012)
+    for q in (0.1, 0.5, 0.9):
+        at = restart_quantile(hits, spent, q)
+        assert restart_ecdf(hits, spent, [at])[0] >= q - 1e-9
+        assert restart_ecdf(hits, spent, [at - 0.5])[0] < q
+    assert (drawn == simulated_restarts(hits, spent, 40_000, seed=3)).all()
+    assert np.mean(drawn) == pytest.approx(ert(hits, spent), rel=0.02)
+
+
+def test_a_failure_that_spent_nothing_leaves_the_draw():
+    assert restart_ecdf([5.0, np.inf], [5.0, 0.0], [4.0, 5.0]).tolist() == [0.0, 1.0]
+
+
+def test_too_many_jumps_are_refused_by_the_function_and_sampled_by_the_view():
+    rng = np.random.default_rng(0)
+    hits = np.where(np.arange(40) == 0, 1e5, np.inf)
+    with pytest.raises(OptarenaError, match="jumps"):
+        restart_ecdf(hits, rng.uniform(1, 2, 40), [1e6])
+
+
+@given(st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=30), st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=8))
+def test_a_runtime_counts_the_evaluation_that_hits(values, targets):
+    hits = runtimes(values, targets)
+    for target, hit in zip(targets, hits, strict=True):
+        first = next((i for i, v in enumerate(values, 1) if v <= target + 1e-9 * abs(target)), np.inf)
+        assert hit == first
+
+
+def test_runs_laid_end_to_end_are_scored_one_by_one():
+    rng = np.random.default_rng(0)
+    lengths = [3, 0, 7, 1, 0]
+    values, effort = rng.lognormal(0, 4, 11), np.concatenate([np.cumsum(rng.random(n)) for n in lengths])
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    together = first_hits(values, effort, offsets, TARGETS)
+    for i, (a, b) in enumerate(pairwise(offsets)):
+        np.testing.assert_array_equal(together[i], runtimes((effort[a:b], values[a:b]), TARGETS))
+
+
+def test_scaling_values_and_targets_changes_nothing(store, tmp_path):
+    part = store.filter(problem="bbob/f1/d2/*", optimizer=["CMA", "NM"])
+    rows = tidy(
+        figures("traces.csv.gz").filter(
+            (pl.col("function") == 1) & (pl.col("dim") == 2) & (pl.col("algorithm") != "RS")
+        ),
+        figures("runs.csv"),
+        ["algorithm", "function", "dim", "run", "instance"],
+        optimizer="algorithm",
+        trial=pl.lit(0),
+    ).with_columns(pl.col("value") * 1024)
+    scaled = oa.from_frame(rows, tmp_path / "s").fixed_target(targets=[1024.0, 1.0])
+    plain = part.fixed_target(targets=[1.0, 1 / 1024])
+    for column in ("ert", "n_success", "ert_lb", "ert_ub", "median"):
+        assert (scaled.ert[column] == plain.ert[column]).all()
+
+
+def test_ecdfs_rise_from_0_to_1_with_restarts_and_to_the_success_rate_without(store):
+    view = store.fixed_target(bootstrap=0)
+    for _, part in view.ecdf.group_by("optimizer", "group", "dimension"):
+        for column in ("fraction", "fraction_no_restarts"):
+            values = part.sort("effort")[column].to_numpy()
+            assert (np.diff(values) >= -1e-12).all()
+            assert values[0] >= 0
+            assert values[-1] <= 1 + 1e-12
+    last = view.ecdf.filter((pl.col("group") == "f1") & (pl.col("dimension") == 2)).sort("effort")
+    rates = view.ert.filter((pl.col("function") == "f1") & (pl.col("dimension") == 2))
+    for name in ("RS", "NM", "CMA"):
+        end = last.filter(pl.col("optimizer") == name)["fraction_no_restarts"][-1]
+        assert end == pytest.approx(rates.filter(pl.col("optimizer") == name)["success_rate"].mean())
+
+
+def test_an_interval_of_the_ert_holds_the_ert(store):
+    table = store.fixed_target().ert
+    assert (table["ert_lb"] <= table["ert"]).all()
+    assert (table["ert_ub"] >= table["ert"]).all()
+
+
+def test_loss_is_against_best_2009_on_bbob(store):
+    table = store.fixed_target(bootstrap=0).ert
+    row = table.filter((pl.col("function") == "f8") & (pl.col("dimension") == 5) & (pl.col("optimizer") == "CMA")).row(
+        0, named=True
+    )
+    assert row["reference"] == "best 2009"
+    assert row["loss"] == pytest.approx(row["ert"] / 44)
+
+
+# ---- profiles --------------------------------------------------------------------------------------------------------
+
+
+def test_a_performance_profile_counts_problems_within_a_factor_of_the_best():
+    profile = performance_profile([[1.0, 2.0], [4.0, 1.0], [np.inf, 3.0], [np.inf, np.inf]], [1, 2, 4])
+    np.testing.assert_array_equal(profile, [[0.25, 0.25, 0.5], [0.5, 0.75, 0.75]])
+
+
+def test_a_data_profile_counts_in_simplex_gradients():
+    profile = data_profile([[6.0, 3.0], [12.0, np.inf]], [2, 5], [1, 2])
+    np.testing.assert_array_equal(profile, [[0.0, 1.0], [0.5, 0.5]])
+
+
+def test_the_area_over_the_convergence_curve_is_1_at_best_and_0_at_worst():
+    offsets = np.array([0, 1, 2, 4])
+    area = area_over_convergence_curve(
+        np.array([1e-9, 1e5, 1e2, 1e-3]), np.array([1.0, 1.0, 1.0, 6.0]), offsets, [10, 10, 10]
+    )
+    np.testing.assert_allclose(area, [1.0, 0.0, 0.5 * 5 / 10])
+
+
+def test_means_of_times():
+    assert shifted_geometric_mean([10.0, 10.0]) == pytest.approx(10)
+    assert penalised_average([5.0, np.inf], [100, 100], k=10) == pytest.approx(502.5)
+
+
+def test_the_rank_sum_test_is_one_where_nobody_succeeded():
+    nobody = (np.array([np.inf, np.inf]), np.array([np.inf, np.inf]))
+    assert common_end(list(nobody), [np.array([5.0, 7.0]), np.array([9.0, 9.0])]) == 5
+    assert rank_sum_test(nobody, ([5, 7], [9, 9]), ([1.0, 2.0], [3.0, 4.0]))[1] == 1.0
+
+
+# ---- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_json_has_the_tables_of_the_contract(store, capsys):
+    assert main(["score", str(store.path), "--view", "fixed-target", "--targets", "1e1,1e-1", "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["view"], data["mode"]) == ("fixed-target", "exact")
+    keys = (
+        *("optimizer", "suite", "function", "dimension", "target", "n_runs", "n_success", "success_rate"),
+        *("ert", "ert_lb", "ert_ub", "rt_success", "rt_failure", "median"),
+    )
+    assert set(keys) <= set(data["tables"]["ert"][0])
+    assert {"optimizer", "group", "dimension", "effort", "fraction"} <= set(data["tables"]["ecdf"][0])
+    assert {"precision", "profiles"} <= set(data["tables"])
+    assert any(row["ert"] == "inf" and row["rt_success"] is None for row in data["tables"]["ert"])
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "latex"])
+def test_other_formats(store, capsys, format):
+    assert main(["score", str(store.path), "--view", "fixed-target", "-d", "2", "--format", format]) == 0
+    assert "CMA" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--targets", "x"], "numbers with commas"),
+        (["--targets", "runlenght:1"], "none of them"),
+        (["--targets", "1e-9", "--mode", "coco"], "harder targets"),
+        (["--mode", "bayesmark"], "mode must be one of"),
+        (["--metric", "value"], "not an option of the fixed-target view"),
+        (["--budget", "0"], "more than 0"),
+        (["--frame", "nowhere"], "nowhere"),
+    ],
+)
+def test_a_bad_call_is_one_sentence(store, capsys, options, words):
+    assert main(["score", str(store.path), "--view", "fixed-target", *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_budget_cuts_runs_off(store):
+    view = store.fixed_target(targets=[1e1], budget=10, bootstrap=0)
+    assert view.ert["n_success"].sum() < store.fixed_target(targets=[1e1], bootstrap=0).ert["n_success"].sum()
+    assert view.ert.filter(pl.col("n_success") > 0)["rt_success"].max() <= 10 * 10
+
+
+def test_without_a_known_optimum_targets_lie_between_random_search_and_the_best(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame(
+        {
+            "problem": np.repeat(["a", "b"], 60),
+            "optimizer": np.tile(np.repeat(["RandomSearch", "Better"], 30), 2),
+            "trial": np.tile(np.repeat([0, 1, 2], 10), 4),
+            "value": rng.random(120) + 50,
+        }
+    )
+    rows = rows.with_columns(
+        value=pl.when(pl.col("optimizer") == "Better").then(50 + (pl.col("value") - 50) / 100).otherwise("value")
+    )
+    results = oa.from_frame(rows, tmp_path / "s")
+    view = results.fixed_target()
+    assert any("no optimum is known of 2 problems" in note for note in view.notes)
+    assert "best of the store" in view.frame["optimum"]
+    better = view.ert.filter((pl.col("optimizer") == "Better") & (pl.col("target") <= 1e-2))
+    assert better["n_success"].sum() > 0
+    affine = oa.from_frame(rows.with_columns(pl.col("value") * 8 - 3), tmp_path / "t").fixed_target()
+    assert (affine.ert["n_success"] == view.ert["n_success"]).all()
+    assert results.fixed_target(frame=view.pinned).ert.equals(view.ert)
+
+
+def test_a_saved_frame_pins_levels_and_targets(store, tmp_path, capsys):
+    path = str(tmp_path / "f.json")
+    base = ["score", str(store.path), "--view", "fixed-target", "--format", "csv"]
+    assert main([*base, "--targets", "1,0.1", "--save-frame", path]) == 0
+    first = capsys.readouterr().out
+    assert main([*base, "--frame", path]) == 0
+    assert capsys.readouterr().out == first
