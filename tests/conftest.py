@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("quiet", deadline=None)  # no test fails because the machine is busy
+hypothesis.settings.load_profile("quiet")
 
 
 @pytest.fixture(autouse=True)

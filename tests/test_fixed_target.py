@@ -320,7 +320,7 @@ def test_the_rank_sum_test_is_one_where_nobody_succeeded():
     assert rank_sum_test(nobody, ([5, 7], [9, 9]), ([1.0, 2.0], [3.0, 4.0]))[1] == 1.0
 
 
-# ---- the command ------------------------------------------------------------------------------------------------------
+# ---- the command -----------------------------------------------------------------------------------------------------
 
 
 def test_json_has_the_tables_of_the_contract(store, capsys):
