@@ -1,0 +1,48 @@
+"""How good is a front: hypervolume, distances to a reference set, spread, domination (SCORES 3). All minimised."""
+
+from optarena.views.pareto.domination import (
+    continuous_loss,
+    cuboid,
+    dominates,
+    domination_count,
+    non_dominated,
+    pareto_ranks,
+    total_loss,
+)
+from optarena.views.pareto.indicators import (
+    additive_epsilon,
+    anytime_hypervolume,
+    front,
+    gd,
+    generalised_spread,
+    hypervolume,
+    hypervolume_contributions,
+    igd,
+    igd_plus,
+    r2,
+    spread,
+)
+from optarena.views.pareto.reference_set import dominated_in, reference_set
+
+__all__ = [
+    "additive_epsilon",
+    "anytime_hypervolume",
+    "continuous_loss",
+    "cuboid",
+    "dominated_in",
+    "dominates",
+    "domination_count",
+    "front",
+    "gd",
+    "generalised_spread",
+    "hypervolume",
+    "hypervolume_contributions",
+    "igd",
+    "igd_plus",
+    "non_dominated",
+    "pareto_ranks",
+    "r2",
+    "reference_set",
+    "spread",
+    "total_loss",
+]
