@@ -319,6 +319,8 @@ def misfit(cls: type[Optimizer], problem: Problem, experiment: Experiment) -> st
         return f"takes real parameters only, the problem has {', '.join(sorted(problem.space.types))}"
     if experiment.batch > 1 and not can.batch:
         return f"gives one point at a time, the batch is {experiment.batch}"
+    if problem.instances_only and experiment.trials > 1:
+        return "its noise is fixed by its instance, so trials would repeat it: take more instances instead"
     if can.uses_budget and experiment.budget is None:
         return "needs to know its budget in evaluations"
     if experiment.target is not None and len(problem.objectives) > 1:

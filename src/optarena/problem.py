@@ -42,9 +42,11 @@ class Known(msgspec.Struct, frozen=True, omit_defaults=True):
     front: tuple[tuple[float, ...], ...] | None = None
     ideal: tuple[float, ...] | None = None
     nadir: tuple[float, ...] | None = None
+    hypervolume: float | None = None
+    """Of the best known front, scaled so that the ideal is (0, …) and the nadir, the reference point, (1, …)."""
 
     def __post_init__(self) -> None:
-        for name in ("optimum", "best_known", "ideal", "nadir", "front"):
+        for name in ("optimum", "best_known", "ideal", "nadir", "front", "hypervolume"):
             if getattr(self, name) is not None and not np.isfinite(np.array(getattr(self, name), dtype=float)).all():
                 raise OptarenaError(f"known {name}: what is known must be finite, got {getattr(self, name)}")
 
@@ -80,6 +82,8 @@ class Problem:
     stateless: bool = True
     array_native: bool = False
     noisy: bool = False
+    instances_only: bool = False
+    """Whether its noise is fixed by the instance: another trial would meet the same, so instances are repetitions."""
     own_process: bool = False
     packages: tuple[str, ...] = ()
     source: Path | None = None
@@ -240,6 +244,12 @@ class Suite:
 BUILT_IN_SUITES = {
     "functions": "optarena.problems.functions:FunctionsSuite",
     "bbob": "optarena.problems.bbob:BbobSuite",
+    "bbob-boxed": "optarena.problems.coco_suites:BoxedSuite",
+    "bbob-noisy": "optarena.problems.coco_suites:NoisySuite",
+    "bbob-largescale": "optarena.problems.coco_suites:LargescaleSuite",
+    "bbob-mixint": "optarena.problems.coco_suites:MixintSuite",
+    "bbob-constrained": "optarena.problems.coco_suites:ConstrainedSuite",
+    "bbob-biobj": "optarena.problems.coco_suites:BiobjSuite",
 }
 
 
