@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from coco_observer import points
 
+from coco_observer import points
 from optarena import Experiment, OptarenaError
 from optarena.problem import Evaluation, build, get_suite, select
 from optarena.problems.coco_suites import constraints

@@ -1,4 +1,4 @@
-"""Collects what coco-experiment knows and does not tell: `python -m optarena.problems._collect_coco` in a new directory.
+"""Collects what coco-experiment knows and does not tell: `python -m optarena.problems._collect_coco`, in a new folder.
 
 The hypervolumes of bbob-biobj's best known fronts stand in the headers of its observer's files (1 where there is none);
 ideal points are optima of bbob, nadir points are told; the optima of bbob-constrained are asked of the C library. The

@@ -219,7 +219,7 @@ def _told(suite: str, function: int, dimension: int, instance: int) -> dict[str,
     return _table()[suite, str(function), str(dimension), str(instance)]
 
 
-# ---- suites -----------------------------------------------------------------------------------------------------------
+# ---- suites ------------------------------------------------------------------------------------------------------
 
 
 class CocoSuite(Suite):
