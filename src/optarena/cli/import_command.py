@@ -8,22 +8,30 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from optarena.cli._text import counted, table
+from optarena.cli._text import clean, counted, table
 from optarena.formats import import_files
+from optarena.formats.tidy import SHOWN
 from optarena.store.results import open_store
 
 
 def command(
-    format: Annotated[str, typer.Argument(help="What the files are: csv, parquet, … (optarena list formats).")],
-    paths: Annotated[list[Path], typer.Argument(help="The files.")],
+    format: Annotated[str, typer.Argument(help="What the files are: csv, coco, … (optarena list formats).")],
+    paths: Annotated[list[Path], typer.Argument(help="The files, folders or archives.")],
     store: Annotated[Path, typer.Option("--store", help="The store that receives them; it may exist.")] = Path(
         "results"
     ),
 ) -> None:
-    """All files are checked first; a mistake is named by its place, and then nothing is imported."""
+    """All files are checked first; a mistake is named by its place, and then nothing is imported.
+
+    Of a folder (coco, iohprofiler) what cannot be read is named and left out.
+    """
     for done in import_files(format, paths, store):
         what = f"{counted(done.studies, 'study')}, {counted(done.rows, 'evaluation')}"
         print(f"{done.name}: {what}" if done.new else f"{done.name}: {what}, which {store} has already")
+        for text in done.notices[:SHOWN]:
+            print(f"  {clean(text)}")
+        if len(done.notices) > SHOWN:
+            print(f"  … and {len(done.notices) - SHOWN:,} more")
     frame = open_store(store).studies
     print(f"{store} has {counted(frame.height, 'study')}   ·   look: optarena status {store}")
     bad = frame.filter(pl.col("conflicts") > 0)

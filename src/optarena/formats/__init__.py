@@ -1,4 +1,4 @@
-"""Foreign formats: a module each, which reads files to a tidy table and writes a store to a file.
+"""Foreign formats: a module each, which reads files to a tidy table or to runs, and writes a store to a file or folder.
 
 >>> import_files("csv", ["old.csv"], "results")     # doctest: +SKIP
 >>> export("csv", optarena.open("results"), "out")  # doctest: +SKIP
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """A format: `module` has SUFFIXES, and `read(path)` and `write(results, path)` as it can do one or both."""
+    """A format: `module` has SUFFIXES (none: it is a folder), `read(path)` and `write(results, path)`, one or both."""
 
     name: str
     module: str
@@ -31,6 +31,10 @@ class Format(NamedTuple):
 
 FORMATS = {
     "csv": Format("csv", "optarena.formats.csv", "our own tidy CSV, a row an evaluation (docs/csv.md)"),
+    "coco": Format("coco", "optarena.formats.coco", "COCO's data folders, or archives of them (docs/coco.md)"),
+    "iohprofiler": Format(
+        "iohprofiler", "optarena.formats.iohprofiler", "IOHprofiler's data folders, or archives of them (docs/coco.md)"
+    ),
     "parquet": Format("parquet", "optarena.formats.parquet", "the same columns, typed, in a Parquet file"),
 }
 
@@ -48,30 +52,39 @@ def get_format(name: str, does: str) -> Any:
 
 def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> list[Imported]:
     """Bring files into a store, which may be new. All are checked first: one mistake, and nothing is imported."""
+    from optarena.formats.runs import Runs, number_trials
     from optarena.formats.tidy import checked
 
     module = get_format(name, "reads")
     if not paths:
         raise OptarenaError("nothing to import: name a file")
-    tables = [checked(module.read(Path(path))) for path in paths]
-    return _bring(tables, store)
+    read = [module.read(Path(path)) for path in paths]
+    number_trials([item for item in read if isinstance(item, Runs)])
+    return _bring([item if isinstance(item, Runs) else checked(item) for item in read], store)
 
 
-def _bring(tables: Sequence[Tidy], store: str | Path) -> list[Imported]:
-    """Write tables to a store, if they do not contradict each other or what it holds."""
+def _bring(ready: Sequence[Tidy | Runs], store: str | Path) -> list[Imported]:
+    """Write what was read to a store, if tables do not contradict each other or what it holds.
+
+    A foreign log says what its values are, and may stand beside others: see `runs`.
+    """
     from optarena.formats.agreement import refuse_contradictions
     from optarena.formats.into_store import into_store
+    from optarena.formats.tidy import Tidy
     from optarena.store import Store
 
-    refuse_contradictions(tables, Store(store))
-    return [into_store(table, Store(store)) for table in tables]
+    refuse_contradictions([item for item in ready if isinstance(item, Tidy)], Store(store))
+    return [into_store(item, Store(store)) for item in ready]
 
 
 def export(name: str, results: Results, output: str | Path) -> Path:
     """Write studies to a file, or into a directory under the name of their store; the path that was written."""
     module = get_format(name, "writes")
     path = Path(output)
-    if not path.name.endswith(module.SUFFIXES):
+    if not module.SUFFIXES:
+        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+            raise OptarenaError(f"{path} is there already: name a new directory for a {name} folder")
+    elif not path.name.endswith(module.SUFFIXES):
         if path.suffix and not path.is_dir():
             raise OptarenaError(f"{path}: a {name} file ends in {' or '.join(module.SUFFIXES)}; else name a directory")
         path = path / f"{results.path.resolve().name}{module.SUFFIXES[0]}"

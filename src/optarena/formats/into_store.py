@@ -1,4 +1,4 @@
-"""A checked tidy table as studies of a store: one journal, named by what it says, so that the same is there once."""
+"""A checked tidy table, or runs that were read, as studies of a store: one journal, named by what it says, so that the same is there once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from optarena._process import host
 from optarena._version import __version__
 from optarena.experiment import Budget
 from optarena.formats.parameters import parameter_values
+from optarena.formats.runs import NOTHING, Runs, records
 from optarena.formats.statuses import of_run
 from optarena.formats.tidy import KNOWN_VALUES, NAMESPACE, Tidy, as_named, plain_word
 from optarena.problem import Known, Objective
@@ -39,8 +40,6 @@ from optarena.store.records import (
 )
 
 _encode = msgspec.json.Encoder().encode
-NOTHING = [0] * 6
-
 
 @dataclass
 class Imported:
@@ -51,25 +50,34 @@ class Imported:
     rows: int
     new: bool
     """False when the store had it already."""
+    notices: list[str] = field(default_factory=list)
+    """What was left out, and why."""
 
 
-def into_store(tidy: Tidy, store: Store) -> Imported:
-    """Write the table's studies to a journal of their own; nothing is written when the store has that journal."""
+def into_store(read: Tidy | Runs, store: Store) -> Imported:
+    """Write what was read to a journal of its own; nothing is written when the store has that journal."""
+    if isinstance(read, Runs):
+        rows = sum(len(run.evaluation) for run in read.runs)
+        return _write(records(read), Imported(read.name, len(read.runs), rows, True, read.notices), store)
+    rows = int(read.studies["_events"].sum())
+    return _write(_records(read), Imported(read.table.name, read.studies.height, rows, True), store)
+
+
+def _write(records: Iterable[Record], summary: Imported, store: Store) -> Imported:
     at = time.time()
     digest = hashlib.sha256()
     lines: list[bytes] = []
-    for record in _records(tidy):
+    for record in records:
         digest.update(_encode(record))
         if isinstance(record, (Start, End)):
             record.time = at
         lines.append(_encode(record))
-    summary = Imported(tidy.table.name, tidy.studies.height, int(tidy.studies["_events"].sum()), new=True)
     path = store.journals / f"import-{digest.hexdigest()[:24]}.jsonl"
     store.create()
     if path.exists():
         summary.new = False
         return summary
-    environment = {"optarena": __version__, "imported": printable(Path(tidy.table.name).name)}
+    environment = {"optarena": __version__, "imported": printable(Path(summary.name).name)}
     header = Header(FORMAT_VERSION, __version__, host(), os.getpid(), at, environment)
     write_whole(path, b"\n".join([_encode(header), *lines, _encode(Close()), b""]))
     return summary

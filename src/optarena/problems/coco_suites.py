@@ -156,13 +156,7 @@ class BiobjProblem(CocoProblem):
         self.space = Space.box(-100.0, 100.0, dimension)
 
     def what_is_known(self, function: int) -> Known:  # noqa: ARG002
-        told = _told(*self.coco)
-        reference = float(told["hypervolume"])
-        return Known(
-            ideal=(float(told["ideal1"]), float(told["ideal2"])),
-            nadir=(float(told["nadir1"]), float(told["nadir2"])),
-            hypervolume=reference if reference != 1.0 else None,  # with 1 COCO says that it has none
-        )
+        return biobj_known(*self.coco[1:])
 
     def evaluate(self, x: Point) -> list[float]:
         values: list[float] = self.library(self.row(x)).tolist()
@@ -177,6 +171,17 @@ def constraints(function: int, dimension: int) -> int:
     """How many constraints a function of bbob-constrained has: those active at its optimum, and half as many more."""
     active = (1, 2, 6, 6 + dimension // 2, 6 + dimension, 6 + 3 * dimension)[(function - 1) % 6]
     return active + active // 2
+
+
+def biobj_known(function: int, dimension: int, instance: int) -> Known:
+    """Ideal, nadir and best known hypervolume of a problem that bbob-biobj lists; nothing is computed."""
+    told = _told("bbob-biobj", function, dimension, instance)
+    reference = float(told["hypervolume"])
+    return Known(
+        ideal=(float(told["ideal1"]), float(told["ideal2"])),
+        nadir=(float(told["nadir1"]), float(told["nadir2"])),
+        hypervolume=reference if reference != 1.0 else None,  # with 1 COCO says that it has none
+    )
 
 
 def _open(suite: str, function: int, dimension: int, instance: int) -> tuple[Any, Any]:

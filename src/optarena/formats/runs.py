@@ -1,0 +1,171 @@
+"""Runs that another tool logged, as studies of a store: arrays in, journal lines out.
+
+Foreign logs keep improvements and the number of evaluations that were made; `csv` and `parquet`, which keep every
+evaluation, go through `tidy` instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from optarena._json import numbers, printable
+from optarena.experiment import Budget
+from optarena.formats.tidy import NAMESPACE
+from optarena.problem import Known, Objective
+from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
+from optarena.traces import Floats, Ints
+
+_encode = msgspec.json.Encoder().encode
+NOTHING = [0] * 6
+
+
+@dataclass
+class Run:
+    """One run: what it was, and the rows that were logged of it."""
+
+    optimizer: str
+    suite: str
+    function: str
+    dimension: int
+    instance: int | None
+    evaluations: int
+    """How many it made in all."""
+    evaluation: Ints
+    values: Floats
+    """(rows, objectives), in their own senses."""
+    points: Floats | None = None
+    """(rows, dimension); NaN where a point was not logged."""
+    metrics: dict[str, Floats] = field(default_factory=dict)
+    efforts: dict[str, Floats] = field(default_factory=dict)
+    objectives: tuple[Objective, ...] = (Objective(),)
+    known: Known = Known()
+    status: str = "done"
+    reason: str = ""
+    attributes: dict[str, str] = field(default_factory=dict)
+    whole: bool = False
+    """Whether every evaluation is there, not only improvements."""
+    trial: int = 0
+
+    @property
+    def problem(self) -> str:
+        parts = [self.suite, self.function, f"d{self.dimension}"]
+        return "/".join([*parts, f"i{self.instance}"] if self.instance is not None else parts)
+
+
+@dataclass
+class Runs:
+    """What was read of one path, and what could not be."""
+
+    name: str
+    runs: list[Run]
+    notices: list[str] = field(default_factory=list)
+
+
+def number_trials(read: Sequence[Runs]) -> None:
+    """The same optimizer on the same instance again is another trial, whichever folder it stands in."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for some in read:
+        for run in some.runs:
+            key = (run.optimizer, run.problem)
+            run.trial = seen[key]
+            seen[key] += 1
+
+
+def improvements(evaluation: Ints, values: Floats) -> Ints:
+    """Which rows of a run, in any order, improve on all before them; of several at one evaluation, the best."""
+    order = np.lexsort((values, evaluation))
+    ordered = values[order]
+    before = np.minimum.accumulate(np.concatenate(([np.inf], ordered[:-1])))
+    kept: Ints = order[ordered < before]
+    return kept
+
+
+def records(some: Runs) -> Iterator[Record]:
+    """The lines of a journal; times are left at 0."""
+    cards: dict[bytes, ProblemCard] = {}
+    for s, run in enumerate(some.runs):
+        card = _card(run)
+        key = _encode(card)
+        if key not in cards:
+            card.hash = hashlib.sha256(key).hexdigest()[:16]
+            cards[key] = card
+            yield card
+        optimizer = printable(run.optimizer)
+        identity = [run.problem, run.optimizer, run.trial, run.instance]
+        yield Start(
+            s=s,
+            study=str(uuid.uuid5(NAMESPACE, repr(identity))),
+            problem=cards[key].hash,
+            optimizer=optimizer,
+            use=optimizer,
+            trial=run.trial,
+            root=str(NAMESPACE),
+            time=0.0,
+            budget=Budget(run.evaluations),
+            record="all" if run.whole else "improvements",
+            attributes={name: printable(text) for name, text in run.attributes.items() if text},
+        )
+        if len(run.evaluation):
+            yield _rows(s, run)
+        yield End(s, run.status, run.evaluations, 0.0, NOTHING, printable(run.reason))
+
+
+def _card(run: Run) -> ProblemCard:
+    return ProblemCard(
+        hash="",
+        id=printable(run.problem),
+        version=IMPORTED,
+        space={f"x{i + 1}": {"type": "real"} for i in range(run.dimension)} if run.points is not None else {},
+        dimension=run.dimension,
+        objectives=run.objectives,
+        suite=printable(run.suite),
+        function=printable(run.function),
+        instance=run.instance,
+        metrics=tuple(run.metrics),
+        known=run.known,
+    )
+
+
+def _rows(s: int, run: Run) -> Rows:
+    evaluation = run.evaluation.tolist()
+    finite = np.isfinite(run.values).all()
+    values = run.values.tolist() if finite else [numbers(row) for row in run.values.tolist()]
+    out = Rows(s=s, k=evaluation[0], x=_points(run.points), y=values, w=NOTHING)
+    if evaluation[-1] - evaluation[0] != len(evaluation) - 1:
+        out.e = evaluation
+    if not finite and np.isnan(run.values).any():
+        bad = np.flatnonzero(np.isnan(run.values).any(axis=1)).tolist()
+        out.f = dict.fromkeys(bad, ("nan", ""))
+    if run.metrics:
+        out.m = [_present(row) for row in np.column_stack(list(run.metrics.values())).tolist()]
+    out.a = {f"effort.{name}": _present(column.tolist()) for name, column in run.efforts.items()}
+    return out
+
+
+def _points(points: Floats | None) -> list[list[Any]]:
+    if points is None:
+        return []
+    unknown = np.flatnonzero(np.isnan(points).any(axis=1)).tolist()
+    rows: list[list[Any]] = points.tolist()
+    if np.isinf(points).any():
+        rows = [numbers(row) for row in rows]  # type: ignore[misc]
+    for i in unknown:
+        rows[i] = []
+    return rows
+
+
+def _present(values: list[float]) -> list[Any]:
+    """Numbers, null where there is none."""
+    return [None if value == "nan" else value for value in numbers(values)] if _odd(values) else values
+
+
+def _odd(values: list[float]) -> bool:
+    return not np.isfinite(values).all()
