@@ -25,7 +25,7 @@ test: $(VENV)/.done
 $(ALL)/.done: pyproject.toml
 	$(PYTHON) -m venv $(ALL)
 	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,all]'
+	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,all,peers]'
 	touch $@
 
 test-all: $(ALL)/.done

@@ -1,12 +1,14 @@
 """Runs coco-experiment's own observer: `python coco_observer.py SUITE FUNCTIONS DIMENSIONS INSTANCES BUDGET`.
 
 A process of its own, as the library ends the process where it is misused. Points are drawn by `points`, which the
-tests call too: optarena must record what the observer records. Instances may repeat ("1,1,2").
+tests call too: optarena must record what the observer records.
 """
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -21,7 +23,14 @@ def points(seed, lower, upper, whole, n):
     return X
 
 
-def main(suite, functions, dimensions, instances, budget, unfinished=""):
+def observe(suite, functions, dimensions, instances, budget):
+    """What the observer writes, in `exdata/<suite>` of the current directory."""
+    command = [sys.executable, __file__, suite, functions, dimensions, instances, str(budget)]
+    subprocess.run(command, check=True, capture_output=True)
+    return Path("exdata") / suite
+
+
+def main(suite, functions, dimensions, instances, budget):
     import cocoex
 
     cocoex.log_level("warning")
@@ -33,7 +42,7 @@ def main(suite, functions, dimensions, instances, budget, unfinished=""):
                 problem = found[0]
                 problem.observe_with(observer)
                 whole = problem.number_of_integer_variables
-                for x in points(int(i), problem.lower_bounds, problem.upper_bounds, whole, int(budget)):
+                for x in points(1, problem.lower_bounds, problem.upper_bounds, whole, int(budget)):
                     if problem.number_of_constraints:
                         problem.constraint(x)
                     problem(x)

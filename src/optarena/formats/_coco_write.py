@@ -1,7 +1,7 @@
 """Writing COCO's data folders, in its newest format: `<suite>/<optimizer>/` each, for cocopp and iohinspector to read.
 
-A `.dat` has every improvement (COCO itself: one a hundredth of a decade) with all digits, a `.tdat` what COCO's evaluation
-triggers ask for, and both end with the last evaluation.
+A `.dat` has every improvement (COCO itself: one a hundredth of a decade) with all digits, a `.tdat` what is due by the
+evaluation triggers, and both end with the last evaluation.
 """
 
 from __future__ import annotations
@@ -46,10 +46,13 @@ def _write_one(folder: Path, optimizer: str, every: list[Log]) -> None:
         for dimension, group in groupby(some, key=lambda log: log.dimension):
             runs = list(group)
             name = f"data_f{function}/bbobexp_f{function}_DIM{dimension}"
-            info += [
+            head = (  # iohinspector does not read what has `settings`
                 f"suite = '{runs[0].suite}', funcId = {function}, DIM = {dimension}, Precision = 1.000e-08,"
                 f" algId = '{optimizer}', coco_version = 'optarena {__version__}', logger = '{runs[0].suite}',"
-                " data_format = 'bbob-new2', settings = ''",
+                " data_format = 'bbob-new2'"
+            )
+            info += [
+                head,
                 COMMENT,
                 ", ".join([f"{name}.dat", *(_entry(run, run.best) for run in runs)]),
             ]
@@ -77,22 +80,25 @@ def _with_last(run: Log, best: Floats) -> tuple[Ints, Ints]:
     return at, rows
 
 
-def _lines(run: Log, at: Ints, rows: Ints, points: bool) -> Iterable[str]:
+def _lines(run: Log, at: Ints, rows: Ints) -> Iterable[str]:
+    """In both files a row has the best point so far, or none has one: iohinspector puts the two together."""
     yield HEAD.format(f_opt=run.f_opt)
     # between two rows constraints are taken to be evaluated once an evaluation
     gs = run.constraint_evaluations[rows]
     gs = gs + np.where(gs > 0, at - run.evaluation[rows], 0)
     values = run.best[rows] + run.f_opt
     tail = [""] * len(at)
-    if points and run.points is not None and run.dimension < MOST_X and not np.isnan(run.points).any():
+    if run.points is not None and run.dimension < MOST_X and not np.isnan(run.points).any():
         form = " %+.16e" * run.dimension
         tail = [form % tuple(point) for point in run.points[rows].tolist()]
-    for k, g, best, value, x in zip(at.tolist(), gs.tolist(), run.best[rows].tolist(), values.tolist(), tail, strict=True):
+    for k, g, best, value, x in zip(
+        at.tolist(), gs.tolist(), run.best[rows].tolist(), values.tolist(), tail, strict=True
+    ):
         yield f"{k} {g} {best:+.16e} {value:+.9e} {value:+.9e}{x}"
 
 
 def _target_rows(run: Log) -> Iterable[str]:
-    return _lines(run, *_with_last(run, run.best), points=True)
+    return _lines(run, *_with_last(run, run.best))
 
 
 def _triggers(dimension: int, last: int) -> Ints:
@@ -108,21 +114,21 @@ def _timed_rows(run: Log) -> Iterable[str]:
     at = _triggers(run.dimension, run.evaluations)
     rows = np.searchsorted(run.evaluation, at, side="right") - 1
     found = rows >= 0
-    return _lines(run, at[found], rows[found], points=False)
+    return _lines(run, at[found], rows[found])
 
 
-# ---- two objectives ---------------------------------------------------------------------------------------------------
+# ---- two objectives ------------------------------------------------------------------------------------------------
 
 
 def _write_two(folder: Path, optimizer: str, every: list[Log]) -> None:
     for function, some in groupby(every, key=lambda log: log.function):
         part = f"data_f{function:02}"
         suite = every[0].suite
-        info = [
+        head = (
             f"suite = '{suite}', algorithm = '{optimizer}', indicator = 'hyp', folder = '{part}',"
-            f" coco_version = 'optarena {__version__}', settings = ''",
-            COMMENT,
-        ]
+            f" coco_version = 'optarena {__version__}', settings = ''"
+        )
+        info = [head, COMMENT]
         for dimension, group in groupby(some, key=lambda log: log.dimension):
             runs = list(group)
             traces = [_indicated(run) for run in runs]

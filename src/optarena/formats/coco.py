@@ -1,7 +1,7 @@
 """COCO's data folders, old and new, of one objective or two: read to runs here, written by `_coco_write`. docs/coco.md.
 
 A value is the best f - f_opt so far (of the noiseless function, plus violated constraints), as COCO logs it, so the
-optimum is 0. `.dat` has a row for each hundredth of a decade that was crossed, `.tdat` more rows: their improvements are
+optimum is 0. `.dat` has a row for each hundredth of a decade that was crossed, `.tdat` has more: their improvements are
 merged. With two objectives the points that entered the archive (`.adat`) are the trace and COCO's indicator is a hidden
 metric; where there is no archive, the indicator is the only objective.
 """
@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from optarena.errors import OptarenaError
-from optarena.formats._coco_text import BlockOfNumbers, DataFile, Entry, Say, parse_blocks, parse_info
+from optarena.formats._coco_text import BlockOfNumbers, DataFile, Entry, parse_blocks, parse_info
 from optarena.formats._coco_write import write
+from optarena.formats._number_blocks import Say
 from optarena.formats.folders import Folder
 from optarena.formats.from_results import CONSTRAINT_EVALUATIONS
 from optarena.formats.runs import Run, Runs, improvements
@@ -91,11 +92,18 @@ def _read_data(folder: Folder, name: str, file: DataFile, identity: tuple[str, i
         say("there is no .tdat beside it: what was found between two targets is not known")
     entries = file.entries
     if len(blocks) != len(entries):
-        say(f"has {len(blocks)} runs, its .info names {len(entries)}: those without a counterpart are left out")
+        text = f"has {len(blocks)} runs, its .info names {len(entries)}"
+        pairs = list(zip(entries, blocks, strict=False))
+        if len(blocks) < len(entries) or not all(_fits(entry, block) for entry, block in pairs):
+            say(f"{text}: which is which cannot be told, all are left out")
+            return
+        say(f"{text}: those at the end are left out")
     if timed and len(timed) != len(blocks):
         speaker(timed_name)(f"has {len(timed)} runs, the .dat has {len(blocks)}: not used")
         timed = []
     for i, (entry, block) in enumerate(zip(entries, blocks, strict=False)):
+        if entry is None:
+            continue  # named when it was met
         if block.instance is not None and block.instance != entry.instance:
             say(f"run {i + 1} is of instance {block.instance}, its .info says {entry.instance}; left out")
             continue
@@ -116,6 +124,11 @@ def _read_data(folder: Folder, name: str, file: DataFile, identity: tuple[str, i
             "coco_format": file.facts.get("data_format", ""),
         }
         out.runs.append(run)
+
+
+def _fits(entry: Entry | None, block: BlockOfNumbers) -> bool:
+    """Whether a block ends with the evaluation with which its run did."""
+    return entry is not None and len(block.numbers) > 0 and entry.evaluations == block.numbers[-1, 0]
 
 
 def _one_objective(
@@ -172,7 +185,7 @@ def _disagreements(evaluation: Ints, best: Floats, say: Say) -> None:
         say(f".dat and .tdat disagree at evaluation {k[1:][apart][0]}; the better value is taken")
 
 
-# ---- two objectives ---------------------------------------------------------------------------------------------------
+# ---- two objectives ------------------------------------------------------------------------------------------------
 
 
 def _two_objectives(
@@ -197,13 +210,13 @@ def _two_objectives(
     archive = _archive(folder, (function, entry.instance, dimension), say)
     if archive is None or not len(archive):
         return run
-    at = np.searchsorted(run.evaluation, archive[:, 0])
-    found = (at < len(run.evaluation)) & (run.evaluation[np.minimum(at, len(run.evaluation) - 1)] == archive[:, 0])
-    lost = len(run.evaluation) - int(found.sum())
-    if lost:
-        say(f"instance {entry.instance}: {lost} rows have no point in the .adat; their indicator is left out")
+    # it changes with the archive alone: a row tells it of the point before it that entered last
+    at = np.searchsorted(archive[:, 0], run.evaluation, side="right") - 1
+    if (at < 0).any():
+        say(f"instance {entry.instance}: an indicator is there before the first point of the .adat; not used")
+        return run
     metric = np.full(len(archive), np.nan)
-    metric[found] = run.values[at[found], 0]
+    metric[at] = run.values[:, 0]
     run.metrics = {INDICATOR: metric}
     run.evaluation, run.values = archive[:, 0].astype(np.int64), archive[:, 1:3]
     run.objectives, run.known = (Objective("1"), Objective("2")), _known(suite, function, dimension, entry.instance)

@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO, Any
 
 from optarena.errors import OptarenaError
 
@@ -90,7 +91,12 @@ class Folder:
     def _tarred(self) -> Iterator[tuple[str, Callable[[], bytes]]]:
         """A tar is read through once: what is compressed cannot be read in any order."""
         data = self.path.read_bytes()
-        for magic, opened in ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open)):
+        packings: tuple[tuple[bytes, Any], ...] = (
+            (b"\x1f\x8b", gzip.open),
+            (b"BZh", bz2.open),
+            (b"\xfd7zXZ", lzma.open),
+        )
+        for magic, opened in packings:
             if data.startswith(magic):
                 data = self._bounded(opened(io.BytesIO(data)))
                 break
@@ -101,13 +107,13 @@ class Folder:
             elif not info.isdir():
                 self.notices.append(f"{self.path}: {info.name!r} is a link or a device; left out")
 
-    def _bounded(self, file: io.BufferedIOBase | io.IOBase | object) -> bytes:
+    def _bounded(self, file: IO[bytes]) -> bytes:
         """All of it, unless the archive as a whole unpacks to too much."""
-        with file:  # type: ignore[attr-defined]
-            data: bytes = file.read(self._left + 1)  # type: ignore[attr-defined]
+        with file:
+            data = file.read(self._left + 1)
         self._left -= len(data)
         if self._left < 0:
-            raise OptarenaError(f"{self.path}: unpacks to more than {MAX_BYTES >> 30} GB")
+            raise OptarenaError(f"{self.path}: unpacks to more than {MAX_BYTES / 2**30:.3g} GB")
         return data
 
 

@@ -1,4 +1,4 @@
-"""The studies of a store as logs of improvements: what COCO's and IOHprofiler's files hold. Writing them is not here."""
+"""The studies of a store as logs of improvements, as COCO's and IOHprofiler's files are; writing them is not here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class Log:
     evaluations: int
     evaluation: Ints
     best: Floats
-    """f - f_opt, of the noiseless function, with what constraints are violated by added."""
+    """f - f_opt, of the noiseless function, with what constraints are violated by added; f, minimised, if f_opt is not
+    known."""
     f_opt: float
     points: Floats | None
     card: ProblemCard
@@ -99,10 +100,10 @@ def _function(card: ProblemCard) -> int | None:
 def _unfit(attempt: Attempt, format: str) -> str | None:
     card, start = attempt.card, attempt.start
     known = card.known
-    what = f"{start.optimizer} on {card.id} has no place in a {format} folder"
+    what = f"{start.optimizer} on {card.id} has no place in the format {format}"
     if _function(card) is None or not card.suite:
         return f"{what}: its function has no number (as bbob's f1 has)"
-    if len(card.objectives) == 1 and known.optimum is None and known.best_known is None:
+    if format == "coco" and len(card.objectives) == 1 and known.optimum is None and known.best_known is None:
         return f"{what}: it has f - f_opt, and f_opt is not known"
     if len(card.objectives) > 2 or (len(card.objectives) == 2 and (known.ideal is None or known.nadir is None)):
         return f"{what}: of several objectives it takes two, ideal and nadir known"

@@ -1,4 +1,5 @@
-"""A checked tidy table, or runs that were read, as studies of a store: one journal, named by what it says, so that the same is there once."""
+"""What was read, a checked tidy table or runs, as studies of a store: one journal, named by what it says, so that the
+same is there once."""
 
 from __future__ import annotations
 
@@ -258,10 +259,10 @@ def _card(tidy: Tidy, study: dict[str, Any], senses: dict[str, Any], has: dict[s
     sense = senses[problem]
     parameters = tidy.parameters[problem]
     known = {}
-    for head, field in KNOWN_VALUES.items():
+    for head, name_there in KNOWN_VALUES.items():
         given = [study.get(f"{head}.{name}", study.get(head) if len(names) == 1 else None) for name in names]
         if all(value is not None for value in given):
-            known[field] = tuple(given)
+            known[name_there] = tuple(given)
     return ProblemCard(
         hash="",
         id=problem,

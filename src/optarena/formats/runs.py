@@ -46,7 +46,7 @@ class Run:
     metrics: dict[str, Floats] = field(default_factory=dict)
     efforts: dict[str, Floats] = field(default_factory=dict)
     objectives: tuple[Objective, ...] = (Objective(),)
-    known: Known = Known()
+    known: Known = field(default_factory=Known)
     status: str = "done"
     reason: str = ""
     attributes: dict[str, str] = field(default_factory=dict)
@@ -156,7 +156,7 @@ def _points(points: Floats | None) -> list[list[Any]]:
     unknown = np.flatnonzero(np.isnan(points).any(axis=1)).tolist()
     rows: list[list[Any]] = points.tolist()
     if np.isinf(points).any():
-        rows = [numbers(row) for row in rows]  # type: ignore[misc]
+        rows = [numbers(row) for row in rows]
     for i in unknown:
         rows[i] = []
     return rows

@@ -1,0 +1,569 @@
+"""COCO's data folders: what is imported gives cocopp's figures, what is exported reads the same, damage is named."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections import defaultdict
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import optarena
+from coco_observer import observe
+from optarena import Experiment, OptarenaError
+from optarena.cli import main
+from optarena.formats import export, folders, import_files
+from optarena.formats._biobj_indicator import indicator
+
+DATA = Path(__file__).parent / "data" / "coco"
+SAMPLES = DATA / "samples"
+TARGETS = 10.0 ** np.arange(2, -8.2, -0.2)
+OLD_HEAD = "% function evaluation | noise-free fitness - Fopt (7.9e+01) | best noise-free fitness - Fopt | measured"
+NEW_HEAD = "% f evaluations | g evaluations | best noise-free fitness - Fopt (7.9e+01) + sum g_i+ | measured fitness"
+
+
+def table(name):
+    path = DATA / name
+    with gzip.open(path, "rt") if name.endswith(".gz") else path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def hits(results, targets=TARGETS, metric=None, tolerance=1e-9):
+    """(optimizer, problem, trial) -> evaluations of the first hits (SCORES 2), inf where there is none."""
+    traces = results.traces()
+    best = traces.best_so_far()
+    if metric is not None:
+        column = results._columns.metrics[results._rows()[0], 0]
+        best = np.where(np.isnan(column), np.inf, column)
+    out = {}
+    names = results.studies.select("optimizer", "problem", "trial").rows()
+    for i, name in enumerate(names):
+        rows = slice(traces.offsets[i], traces.offsets[i + 1])
+        reached = np.minimum.accumulate(best[rows])[:, None] <= targets + tolerance * np.abs(targets)
+        first = traces.evaluation[rows][np.argmax(reached, axis=0)].astype(float)
+        out[name] = np.where(reached.any(axis=0), first, np.inf).tolist()
+    return out
+
+
+def import_coco(*paths, store="store"):
+    done = import_files("coco", list(paths), store)
+    return optarena.open(store), [text for item in done for text in item.notices]
+
+
+def write_golden(folder, old=False):
+    """The golden runs as an observer would have written them."""
+    traces = defaultdict(list)
+    for row in table("traces.csv.gz"):
+        traces[row["algorithm"], row["function"], row["dim"], row["run"]].append((row["evals"], row["df"]))
+    files, infos = defaultdict(list), defaultdict(dict)
+    for row in table("runs.csv"):
+        a, f, d = row["algorithm"], row["function"], row["dim"]
+        lines = files[f"{a}/data_f{f}/bbobexp_f{f}_DIM{d}.dat"]
+        lines.append(OLD_HEAD if old else NEW_HEAD)
+        lines += [f"{k} 0 {df} 0 0" for k, df in traces[a, f, d, row["run"]]]
+        entries = infos[f"{a}/bbobexp_f{f}.info"].setdefault(d, [])
+        entries.append(f"{row['instance']}:{row['maxevals']}|{row['final_df_2digits']}")
+    for name, dimensions in infos.items():
+        a, f = name.split("/")[0], name.rpartition("_f")[2].removesuffix(".info")
+        for d, entries in dimensions.items():
+            slash = "\\" if old else "/"
+            head = f"funcId = {f}, DIM = {d}, Precision = 1.000e-08, algId = '{a}'"
+            if not old:
+                head = f"suite = 'bbob', {head}, coco_version = '2.8.2', data_format = 'bbob-new2', settings = ''"
+            files[name] += [head, "% hi", f"data_f{f}{slash}bbobexp_f{f}_DIM{d}.dat, " + ", ".join(entries)]
+    for name, lines in files.items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_imported_runs_have_cocopps_runtimes_budgets_and_successes(old):
+    write_golden("golden", old)
+    results, _ = import_coco("golden")
+    found = hits(results)
+    expected = {}
+    for row in table("runtimes.csv.gz"):
+        key = (row["algorithm"], f"bbob/f{row['function']}/d{row['dim']}/i{row['instance']}", 0)
+        expected.setdefault(key, []).append(float(row["evals"] or "inf"))
+    assert found == expected
+    budgets = {
+        (row["algorithm"], f"bbob/f{row['function']}/d{row['dim']}/i{row['instance']}"): int(row["maxevals"])
+        for row in table("runs.csv")
+    }
+    frame = results.studies
+    assert budgets == {(o, p): n for o, p, n in frame.select("optimizer", "problem", "evaluations").rows()}
+    assert set(frame["status"]) == {"done"}
+    assert set(frame["optimum"]) == {0.0}
+    assert set(frame["record"]) == {"improvements"}
+    assert set(results.attributes["values"]) == {"f - f_opt"}
+
+
+def test_an_instance_that_is_repeated_is_another_trial():
+    runs = table("unbalanced_runs.csv")
+    traces = defaultdict(list)
+    for row in table("unbalanced_traces.csv"):
+        traces[row["function"], row["dim"], row["run"]].append(f"{row['evals']} 0 {row['df']} 0 0")
+    Path("one/data").mkdir(parents=True)
+    chosen = [row for row in runs if row["function"] == "1" and row["dim"] == "2"]
+    lines = [line for row in chosen for line in [NEW_HEAD, *traces["1", "2", row["run"]]]]
+    Path("one/data/x.dat").write_text("\n".join(lines) + "\n")
+    entries = ", ".join(f"{row['instance']}:{row['maxevals']}|0" for row in chosen)
+    Path("one/a.info").write_text(f"funcId = 1, DIM = 2, algId = 'U'\n%\ndata/x.dat, {entries}\n")
+    results, _ = import_coco("one")
+    found = results.studies.select("problem", "trial", "evaluations").rows()
+    assert sorted(found) == [
+        *[("bbob/f1/d2/i1", 0, 120), ("bbob/f1/d2/i1", 1, 400), ("bbob/f1/d2/i1", 2, 900)],
+        *[("bbob/f1/d2/i2", 0, 120), ("bbob/f1/d2/i2", 1, 400), ("bbob/f1/d2/i3", 0, 120)],
+    ]
+    shutil.copytree("one", "two")  # in one command, the same algorithm elsewhere has more trials
+    assert sorted(import_coco("one", "two", store="both")[0].studies["trial"]) == [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 5]
+
+
+def test_the_indicator_of_an_archive_is_cocos():
+    known = {(r["function"], r["dim"], r["instance"]): r for r in table("biobj_problems.csv.gz")}
+    points, traces = defaultdict(list), defaultdict(list)
+    for row in table("biobj_archive.csv.gz"):
+        points[row["function"], row["dim"], row["instance"]].append([float(row[n]) for n in ("evals", "y1", "y2")])
+    for row in table("biobj_traces.csv.gz"):
+        traces[row["function"], row["dim"], row["instance"]].append([float(row["evals"]), float(row["indicator"])])
+    assert traces
+    for key, rows in traces.items():
+        told = known[key]
+        archive = np.array(points[key])
+        ideal, nadir = [(float(told[f"{name}1"]), float(told[f"{name}2"])) for name in ("ideal", "nadir")]
+        values = indicator(archive[:, 1:], ideal, nadir, float(told["hv_reference"]))
+        at = np.searchsorted(archive[:, 0], np.array(rows)[:, 0], side="right") - 1
+        assert values[at] == pytest.approx(np.array(rows)[:, 1], rel=1e-11)
+
+
+# ---- what the observer writes is what we record --------------------------------------------------------------------
+
+GIVEN = """
+import sys
+sys.path.insert(0, {tests!r})
+import optarena as oa
+from coco_observer import points
+
+class Given(oa.Optimizer):
+    "The points of the observer's runs."
+    capabilities = oa.Capabilities(several_objectives=True, constraints=True, array_native=True)
+    done = 0
+    def suggest(self, n):
+        space = self.space
+        whole = sum(p.type == "int" for p in space.parameters)
+        X = points(1, space.low, space.high, whole, {budget})
+        self.done += n
+        return X[self.done - n : self.done]
+    def observe(self, X, y, violations=None):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("suite", "functions", "dimensions"),
+    [
+        ("bbob", "1,8,15", "2,5,20"),
+        ("bbob-boxed", "1,8", "2,5"),
+        ("bbob-noisy", "1,9,17", "2,5"),
+        ("bbob-largescale", "3", "20,40"),
+        ("bbob-mixint", "2,20", "5,10"),
+        ("bbob-constrained", "2,30", "2,5"),
+        ("bbob-biobj", "1,30", "2,5"),
+    ],
+)
+def test_the_observers_folder_imports_to_what_optarena_records(suite, functions, dimensions):
+    budget = 150
+    folder = observe(suite, functions, dimensions, "1,2", budget)
+    theirs, notices = import_coco(folder, store="theirs")
+    assert notices == []
+    Path("given.py").write_text(GIVEN.format(tests=str(Path(__file__).parent), budget=budget))
+    numbers = [str(int(f) + (100 if suite == "bbob-noisy" else 0)) for f in functions.split(",")]
+    patterns = [f"{suite}/f{f}/d{d}/i{{1,2}}" for f in numbers for d in dimensions.split(",")]
+    results = Experiment(["given.py:Given"], patterns, budget).run("ours", workers=0)
+    assert set(results.studies["status"]) == {"done"}
+    export("coco", results, "out")
+    ours, notices = import_coco("out", store="again")
+    assert notices == []
+    assert ours.studies.height == theirs.studies.height > 0
+    assert set(ours.studies["evaluations"]) == set(theirs.studies["evaluations"]) == {budget}
+    metric = "indicator" if suite == "bbob-biobj" else None
+    targets = 10.0 ** (np.arange(60, -81, -1) / 5 - 1e-7)  # beside the grid: on it the last digit may decide
+    one, two = hits(theirs, targets, metric), hits(ours, targets, metric)
+    # between its levels the observer logs late, so a first hit is what it says or before
+    for (_, problem, trial), late in one.items():
+        exact = two["Given", problem, trial]
+        assert all(k <= n for k, n in zip(exact, late, strict=True))
+    grid = 10.0 ** (np.arange(60, -81, -1) / 5)
+    assert {k[1:]: v for k, v in hits(theirs, grid, metric).items()} == {
+        k[1:]: v for k, v in hits(ours, grid, metric).items()
+    }
+    assert sorted(ours.studies["best"].fill_null(0)) == pytest.approx(
+        sorted(theirs.studies["best"].fill_null(0)), rel=1e-8
+    )
+
+
+def test_bi_objective_archives_are_the_trace_and_the_indicator_a_metric():
+    results, notices = import_coco(SAMPLES / "bbob-biobj")
+    assert notices == []
+    assert results.traces().values.shape[1] == 2
+    attempt = results._columns.attempts[0]
+    assert attempt.card.metrics == ("indicator",)
+    assert attempt.card.known.hypervolume == 8.333329238494520e-01
+    rows = results.points(attempt.start.study)
+    assert [row["evaluation"] for row in rows] == [1, 3, 8, 51, 59]
+    assert rows[0]["metrics"]["indicator"] == 3.679709650602082e02
+    shutil.copytree(SAMPLES / "bbob-biobj", "bare")
+    shutil.rmtree("bare/archive")
+    alone, _ = import_coco("bare", store="alone")
+    assert alone._columns.attempts[0].card.objectives[0].name == "indicator"
+    assert alone.studies["best"].to_list() == pytest.approx([33.41040755674207, 22.68076410473693])
+
+
+@pytest.mark.parametrize("sample", ["bbob", "bbob-biobj", "bbob-constrained"])
+def test_what_is_imported_exported_and_imported_is_the_same(sample):
+    first, _ = import_coco(SAMPLES / sample, store="a")
+    export("coco", first, "out")
+    second, notices = import_coco("out", store="b")
+    assert notices == []
+    a, b = first.traces(), second.traces()
+    assert a.offsets.tolist() == b.offsets.tolist()
+    assert a.evaluation.tolist() == b.evaluation.tolist()
+    assert np.array_equal(a.values, b.values)
+    names = ["study", "problem", "optimizer", "trial", "evaluations", "status"]
+    assert first.studies.select(names).equals(second.studies.select(names))
+    for axis in first.axes:
+        assert np.array_equal(first.efforts(axis), second.efforts(axis))
+
+
+def test_the_same_folder_is_imported_once():
+    import_coco(SAMPLES / "bbob")
+    assert not import_files("coco", [SAMPLES / "bbob"], "store")[0].new
+    assert optarena.open("store").studies.height == 4
+
+
+# ---- archives ------------------------------------------------------------------------------------------------------
+
+
+def pack(path, files):
+    if path.endswith(".zip"):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+    else:
+        with tarfile.open(path, "w:gz" if path.endswith("gz") else "w") as archive:
+            for name, data in files.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data))
+    return path
+
+
+def files_of(sample):
+    return {p.relative_to(SAMPLES).as_posix(): p.read_bytes() for p in (SAMPLES / sample).rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz", "a.tgz", "a.tar"])
+def test_an_archive_is_as_good_as_its_folder(name):
+    folder, _ = import_coco(SAMPLES / "bbob", store="a")
+    packed, notices = import_coco(pack(name, files_of("bbob")), store="b")
+    assert notices == []
+    assert packed.studies["study"].to_list() == folder.studies["study"].to_list()
+    assert np.array_equal(packed.traces().values, folder.traces().values)
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_names_that_lead_out_of_an_archive_are_named_and_never_written(name):
+    files = {**files_of("bbob"), "../evil.info": b"x", "/tmp/evil.info": b"x", "b/../../evil.info": b"x"}
+    results, notices = import_coco(pack(name, files), store="b")
+    assert results.studies.height == 4
+    assert len([text for text in notices if "leads out" in text]) == 3
+    assert not Path("../evil.info").exists()
+
+
+def test_a_link_in_an_archive_is_named_and_not_followed():
+    with tarfile.open("a.tar", "w") as archive:
+        for file, data in files_of("bbob").items():
+            info = tarfile.TarInfo(file)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+        link = tarfile.TarInfo("bbob/more.info")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    _, notices = import_coco("a.tar")
+    assert any("link" in text for text in notices)
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_an_archive_that_unpacks_to_too_much_is_refused(name, monkeypatch):
+    monkeypatch.setattr(folders, "MAX_BYTES", 100_000)
+    pack(name, {**files_of("bbob"), "bbob/big.info": b"%" * 1_000_000})
+    with pytest.raises(OptarenaError, match="unpacks to more"):
+        import_coco(name)
+
+
+def test_a_damaged_archive_is_refused():
+    Path("a.zip").write_bytes(b"PK\3\4 no zip")
+    Path("a.tar.gz").write_bytes(gzip.compress(b"no tar")[:-5])
+    for name in ("a.zip", "a.tar.gz"):
+        with pytest.raises(OptarenaError, match="cannot be unpacked"):
+            import_coco(name)
+
+
+# ---- damage --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder():
+    shutil.copytree(SAMPLES / "bbob", "damaged")
+    return Path("damaged")
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def test_an_unfinished_run_is_kept_as_interrupted(folder):
+    edit(folder / "bbobexp_f1.info", "2:60|1.1e+00", "2")
+    results, notices = import_coco(folder)
+    row = results.studies.filter(pl.col("problem") == "bbob/f1/d2/i2").row(0, named=True)
+    assert (row["status"], row["evaluations"]) == ("interrupted", 60)
+    assert len(notices) == 1
+    assert "instance 2 was not finished" in notices[0]
+
+
+def test_a_missing_data_file_is_named_and_its_runs_are_left_out(folder):
+    (folder / "data_f8" / "bbobexp_f8_DIM2.dat").unlink()
+    results, notices = import_coco(folder)
+    assert results.studies.height == 2
+    assert notices == ["bbobexp_f8.info: data_f8/bbobexp_f8_DIM2.dat is missing; its 2 runs are left out"]
+
+
+def test_a_missing_tdat_is_named_and_the_dat_suffices(folder):
+    whole, _ = import_coco(folder, store="whole")
+    (folder / "data_f8" / "bbobexp_f8_DIM2.tdat").unlink()
+    results, notices = import_coco(folder)
+    assert results.studies.height == 4
+    assert "no .tdat" in notices[0]
+    assert hits(results) == hits(whole)
+
+
+def test_a_cut_last_line_is_left_out_and_named(folder):
+    path = folder / "data_f8" / "bbobexp_f8_DIM2.dat"
+    path.write_bytes(path.read_bytes()[:-9])
+    results, notices = import_coco(folder)
+    assert results.studies.height == 4
+    assert any("ends in the middle" in text for text in notices)
+
+
+def test_lines_that_cannot_be_are_left_out_and_named(folder):
+    path = folder / "data_f1" / "bbobexp_f1_DIM2.dat"
+    edit(path, "3 0 +4.708178570e+00", "3 0 rubbish +4.708178570e+00")
+    edit(path, "14 0 +1.179524840e+00", "-14 0 +1.179524840e+00")
+    edit(path, "9 0 +3.749310566e+00", "1e300 0 +3.749310566e+00")
+    results, notices = import_coco(folder)
+    assert results.studies["evaluations"].to_list() == [60] * 4
+    assert any("not all of it are numbers" in text for text in notices)
+    assert sum("impossible evaluation numbers" in text for text in notices) == 2
+    assert results.studies["best"].to_list()[0] == pytest.approx(1.17952484)  # the .tdat has it, too
+
+
+def test_values_that_are_nan_are_no_improvement(folder):
+    edit(folder / "data_f1" / "bbobexp_f1_DIM2.dat", "3 0 +4.708178570e+00", "3 0 nan")
+    _, notices = import_coco(folder)
+    assert any("nan" in text for text in notices)
+
+
+@pytest.mark.parametrize("name", ["../../secret.dat", "/etc/secret.dat", "C:\\secret.dat", "..\\secret.dat"])
+def test_a_data_file_outside_the_folder_is_never_read(folder, name):
+    Path("secret.dat").write_text((folder / "data_f1" / "bbobexp_f1_DIM2.dat").read_text())
+    edit(folder / "bbobexp_f1.info", "data_f1/bbobexp_f1_DIM2.dat", name)
+    results, notices = import_coco(folder)
+    assert results.studies.height == 2
+    assert "leads out of the folder" in notices[0]
+
+
+def test_runs_without_a_counterpart_are_named(folder):
+    edit(folder / "bbobexp_f1.info", ", 2:60|1.1e+00", "")
+    results, notices = import_coco(folder)
+    assert results.studies.height == 3
+    assert "has 2 runs, its .info names 1" in notices[0]
+
+
+def test_absurd_facts_are_named_and_the_other_runs_keep_their_places(folder):
+    whole, _ = import_coco(folder, store="whole")
+    edit(folder / "bbobexp_f1.info", "DIM = 2", "DIM = two")
+    edit(folder / "bbobexp_f8.info", "1:60|4.0e+00", "1:6000000000000000000000|4.0e+00")
+    results, notices = import_coco(folder)
+    assert results.studies["problem"].to_list() == ["bbob/f8/d2/i2"]
+    assert results.studies["best"].to_list() == whole.studies["best"].to_list()[-1:]
+    assert any("dimension 'two'" in text for text in notices)
+    assert any("'1:6000000000000000000000|4.0e+00' is neither" in text for text in notices)
+
+
+def test_runs_are_never_paired_with_the_wrong_instance(folder):
+    path = folder / "data_f1" / "bbobexp_f1_DIM2.dat"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[5:]))  # the first run is gone
+    results, notices = import_coco(folder)
+    assert set(results.studies["function"]) == {"f8"}
+    assert any("which is which cannot be told" in text for text in notices)
+
+
+def test_info_keys_come_in_any_order_quoted_or_not(folder):
+    (folder / "bbobexp_f1.info").write_text(
+        "algId = 'A, b = 'c'', new_key = [1 2], DIM = 2, funcId=1, suite = \"bbob\"\n"
+        "data_f1/bbobexp_f1_DIM2.dat, 1:60|1.2e+00, 2:60|1.1e+00\n"
+    )
+    results, notices = import_coco(folder)
+    assert notices == []
+    assert set(results.studies["optimizer"]) == {"A, b = 'c'", "RS"}
+
+
+def test_what_is_no_coco_folder_is_refused():
+    Path("empty").mkdir()
+    Path("file.txt").write_text("x")
+    for name, text in (("empty", r"no \.info"), ("file.txt", "expected a folder"), ("nowhere", "no such")):
+        with pytest.raises(OptarenaError, match=text):
+            import_coco(name)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=300), st.integers(0, 400), st.sampled_from([".dat", ".tdat", ".info"]))
+def test_any_bytes_anywhere_give_runs_or_one_sentence(tmp_path_factory, data, at, suffix):
+    base = tmp_path_factory.mktemp("any")
+    shutil.copytree(SAMPLES / "bbob", base / "x")
+    path = base / "x" / ("bbobexp_f1.info" if suffix == ".info" else f"data_f1/bbobexp_f1_DIM2{suffix}")
+    old = path.read_bytes()
+    path.write_bytes(old[:at] + data + old[at:])
+    results, _ = import_coco(base / "x", store=base / "s")
+    assert results.studies.height >= 2
+    assert np.isfinite(results.traces().evaluation).all()
+
+
+# ---- export --------------------------------------------------------------------------------------------------------
+
+
+def test_what_has_no_place_in_a_coco_folder_is_named():
+    results = Experiment(["RandomSearch"], ["functions/sphere/d2", "bbob/f1/d2/i1"], 5).run("s", workers=0)
+    with pytest.raises(OptarenaError, match=r"functions/sphere/d2 .* has no number"):
+        export("coco", results, "out")
+    assert not Path("out").exists()
+    export("coco", results.filter(problem="bbob/*"), "out")
+    with pytest.raises(OptarenaError, match="there already"):
+        export("coco", results.filter(problem="bbob/*"), "out")
+
+
+def test_names_of_optimizers_become_plain_folders():
+    for i, name in enumerate(["../../up", "../../up ", "a/b'c", "..", "LPT1:"]):
+        shutil.copytree(SAMPLES / "bbob", f"in/{i}")
+        for path in Path(f"in/{i}").glob("*.info"):
+            path.write_text(path.read_text().replace("algId = 'RS'", f'algId = "{name}"'))
+    results, _ = import_coco("in")
+    export("coco", results, "out")
+    inside = list(Path("out/bbob").iterdir())
+    assert len(inside) == results.studies["optimizer"].n_unique()
+    assert all(path.name.strip("_.") for path in inside)
+    assert not Path("../up").exists()
+    again, _ = import_coco("out", store="again")
+    assert again.studies.height == results.studies.height
+
+
+def test_noisy_and_constrained_studies_need_every_evaluation_for_cocos_value():
+    results = Experiment(["Scipy-NelderMead"], "bbob-noisy/f101/d2/i1", 20, record="improvements").run("s", workers=0)
+    with pytest.raises(OptarenaError, match="record all"):
+        export("coco", results, "out")
+
+
+def test_the_command_line_names_what_it_leaves_out_and_exports(folder, capsys):
+    (folder / "data_f8" / "bbobexp_f8_DIM2.dat").unlink()
+    assert main(["import", "coco", str(folder), "--store", "s"]) == 0
+    printed = capsys.readouterr().out
+    assert "2 studies" in printed
+    assert "is missing; its 2 runs are left out" in printed
+    assert main(["export", "coco", "s", "-o", "out"]) == 0
+    assert Path("out/bbob/RS/bbobexp_f1.info").is_file()
+    assert main(["export", "coco", "s", "-o", "out"]) == 2
+
+
+# ---- peers ---------------------------------------------------------------------------------------------------------
+
+ERTS = """
+import contextlib, io, json, sys, warnings
+warnings.simplefilter("ignore")
+with contextlib.redirect_stdout(io.StringIO()):
+    import cocopp
+    sets = cocopp.load(sys.argv[1])
+    out = {}
+    for d in sets:
+        targets = [10 ** (k / 5) for k in range(10, -41, -1)]
+        evals = [sorted(map(float, row)) for row in d.detEvals(targets)]
+        out[f"{d.funcId} {d.dim}"] = [list(map(float, d.detERT(targets))), repr(evals), sorted(map(int, d.maxevals))]
+print(json.dumps(out))
+"""
+
+
+def cocopp(folder):
+    done = subprocess.run([sys.executable, "-c", ERTS, str(folder)], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(find_spec("cocopp") is None, reason="cocopp is not installed (extra peers)")
+@pytest.mark.parametrize(
+    ("suite", "functions", "dimensions"),
+    [("bbob", "1,8,15", "2,5"), ("bbob-noisy", "1,9", "2"), ("bbob-mixint", "2", "5"), ("bbob-biobj", "1,30", "2,5")],
+)
+def test_cocopp_finds_the_same_ert_in_what_we_export(suite, functions, dimensions):
+    folder = observe(suite, functions, dimensions, "1,2,3", 300)
+    results, _ = import_coco(folder)
+    export("coco", results, "out")
+    theirs, ours = cocopp(folder), cocopp(Path("out") / suite / "RS")
+    assert len(theirs) == len(functions.split(",")) * len(dimensions.split(","))
+    assert ours == theirs
+
+
+IOH = """
+import sys, warnings
+warnings.simplefilter("error", UserWarning)
+import iohinspector
+manager = iohinspector.DataManager()
+manager.add_folder(sys.argv[1])
+frame = manager.load(monotonic=True, include_meta_data=True)
+columns = ["function_id", "dimension", "run_id", "evaluations", "raw_y"]
+print(frame.select(columns).sort(columns[:4]).write_csv(), end="")
+"""
+
+
+def iohinspector(folder):
+    done = subprocess.run([sys.executable, "-c", IOH, str(folder)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return pl.read_csv(io.StringIO(done.stdout))
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(find_spec("iohinspector") is None, reason="iohinspector is not installed (extra peers)")
+@pytest.mark.parametrize("format", ["coco", "iohprofiler"])
+def test_iohinspector_reads_what_we_export(format):
+    results, _ = import_coco(SAMPLES / "bbob")
+    export(format, results, "out")
+    frame = iohinspector("out/bbob/RS")
+    traces = results.traces()
+    assert sorted(frame["evaluations"]) == sorted(traces.evaluation.tolist())
+    assert sorted(frame["raw_y"]) == pytest.approx(sorted(traces.values[:, 0]), rel=1e-9)
+    assert frame.select("function_id", "run_id").n_unique() == 4
