@@ -27,6 +27,7 @@ from optarena import Experiment, OptarenaError
 from optarena.cli import main
 from optarena.formats import export, folders, import_files
 from optarena.formats._biobj_indicator import indicator
+from optarena.views.fixed_cost import fixed_cost
 
 DATA = Path(__file__).parent / "data" / "coco"
 SAMPLES = DATA / "samples"
@@ -247,6 +248,30 @@ def test_what_is_imported_exported_and_imported_is_the_same(sample):
     assert first.studies.select(names).equals(second.studies.select(names))
     for axis in first.axes:
         assert np.array_equal(first.efforts(axis), second.efforts(axis))
+
+
+def test_imported_differences_and_our_own_values_meet_by_their_optima():
+    results = Experiment(["RandomSearch"], "bbob/f1/d2/i2", 3).run("store", workers=0)  # f_opt is 394.48
+    theirs = import_coco(SAMPLES / "bbob")[0]
+    (best,) = [row for row in theirs.best() if row["problem"] == "bbob/f1/d2/i2"]
+    ours = results.studies.row(0, named=True)
+    assert best["optimizer"] == ("RS" if ours["best"] - ours["optimum"] > 1.134116751 else "RandomSearch")
+    Path("other").mkdir()
+    far = (SAMPLES / "bbob" / "bbobexp_f8.info").read_text()
+    shutil.copytree(SAMPLES / "bbob" / "data_f8", "other/data_f8")
+    Path("other/a.info").write_text(far)
+    Experiment(["Scipy-NelderMead"], "bbob/f8/d2/i2", 400).run("mixed", workers=0)  # f_opt is -1000
+    mixed = import_coco("other", store="mixed")[0]
+    (best,) = [row for row in mixed.best() if row["problem"] == "bbob/f8/d2/i2"]
+    assert best["optimizer"] == "Scipy-NelderMead"
+
+
+def test_fixed_cost_does_not_mix_values_with_differences_to_the_optimum():
+    Experiment(["RandomSearch", "QuasiRandom"], "bbob/f1/d2/i2", 60).run("store", workers=0)
+    alone = fixed_cost(optarena.open("store"))
+    mixed = fixed_cost(import_coco(SAMPLES / "bbob")[0].filter(problem="bbob/f1/d2/i2"))
+    assert any("f - f_opt" in row["reason"] for row in mixed.excluded)
+    assert mixed.problem.equals(alone.problem)
 
 
 def test_the_same_folder_is_imported_once():
@@ -564,6 +589,12 @@ def test_iohinspector_reads_what_we_export(format):
     export(format, results, "out")
     frame = iohinspector("out/bbob/RS")
     traces = results.traces()
-    assert sorted(frame["evaluations"]) == sorted(traces.evaluation.tolist())
-    assert sorted(frame["raw_y"]) == pytest.approx(sorted(traces.values[:, 0]), rel=1e-9)
-    assert frame.select("function_id", "run_id").n_unique() == 4
+    runs = [(row["function"], row["instance"]) for row in results.studies.iter_rows(named=True)]
+    assert frame.select("function_id", "run_id").n_unique() == len(runs) == 4
+    for i, (function, instance) in enumerate(runs):
+        own = slice(traces.offsets[i], traces.offsets[i + 1])
+        theirs = frame.filter(pl.col("function_id") == int(function[1:]), pl.col("run_id") == instance)
+        best = dict(theirs.select("evaluations", "raw_y").rows())  # from a .tdat it takes rows of no improvement, too
+        for k, value in zip(traces.evaluation[own].tolist(), traces.values[own, 0].tolist(), strict=True):
+            assert best[k] == pytest.approx(value, rel=1e-9)
+        assert min(best.values()) == pytest.approx(traces.values[own].min(), rel=1e-9)

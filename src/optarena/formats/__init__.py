@@ -15,6 +15,7 @@ from optarena.errors import OptarenaError, nearest
 
 if TYPE_CHECKING:
     from optarena.formats.into_store import Imported
+    from optarena.formats.runs import Runs
     from optarena.formats.tidy import Tidy
     from optarena.store.results import Results
 

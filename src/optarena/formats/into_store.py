@@ -42,6 +42,7 @@ from optarena.store.records import (
 
 _encode = msgspec.json.Encoder().encode
 
+
 @dataclass
 class Imported:
     """What an import did."""

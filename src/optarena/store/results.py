@@ -346,7 +346,9 @@ class Results:
         frame = self.studies.filter(pl.col("best").is_not_null())
         if not frame.height:
             return []
-        key = pl.when(pl.col("sense") == "max").then(-pl.col("best")).otherwise(pl.col("best"))
+        # measured from each study's own optimum: imported values may be f - f_opt, whose optimum is 0
+        apart = pl.col("best") - pl.col("optimum").fill_null(0.0)
+        key = pl.when(pl.col("sense") == "max").then(-apart).otherwise(apart)
         several = pl.col("instance").drop_nulls().n_unique().over("problem") > 1
         winners = (
             frame.with_columns(_key=key, _variant=pl.when(several).then("instance"))
@@ -362,7 +364,8 @@ class Results:
             at = np.flatnonzero(
                 (columns.owner == i) & (columns.evaluation == row["best_evaluation"]) & ~columns.counts_only
             )
-            parameters = dict(zip(columns.attempts[i].card.space, columns.points(at[:1])[0], strict=True))
+            # an imported row may have no point
+            parameters = dict(zip(columns.attempts[i].card.space, columns.points(at[:1])[0], strict=False))
             kept = ("problem", "instance", "best", "optimum", "sense", "optimizer", "trial", "best_evaluation", "study")
             out.append({**{key: row[key] for key in kept}, "parameters": parameters})
         return out

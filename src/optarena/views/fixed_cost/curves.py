@@ -213,6 +213,11 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
         excluded.append(
             _excluded(row, "it has several objectives: see the pareto view" if row["sense"] is None else why)
         )
+    for i in np.flatnonzero(usable & _differences(results, frame)).tolist():
+        usable[i] = False
+        excluded.append(
+            _excluded(frame.row(i, named=True), "it has f - f_opt, others on its problem have f: see fixed targets")
+        )
     notes: list[str] = []
     chosen = axis
     if chosen is None:
@@ -305,6 +310,15 @@ def _versioned(optimizers: list[str]) -> None:
             f"{next(name for name in optimizers if name.count('_') >= 2)!r} for random search: "
             "name it RandomSearch_<version>, or score in mode exact"
         )
+
+
+def _differences(results: Results, frame: pl.DataFrame) -> Bools:
+    """Which studies were imported as f - f_opt (optimum 0) where others on their problem have f itself."""
+    told = results.attributes
+    if "values" not in told.columns:
+        return np.zeros(frame.height, dtype=bool)
+    mixed = pl.col("optimum").n_unique().over("problem") > 1
+    return frame.select(mixed & (told["values"] == "f - f_opt").fill_null(False)).to_series().to_numpy()
 
 
 def _excluded(row: dict[str, Any], reason: str) -> dict[str, Any]:
