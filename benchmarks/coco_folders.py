@@ -10,10 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import optarena as oa
 from _measure import cpu, load
 from _peers import HERE, ask, python_of
-
-import optarena as oa
 from optarena.formats import export, import_files
 
 DATA = HERE / "coco-data"

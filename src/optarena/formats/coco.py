@@ -169,9 +169,10 @@ def _stacked(rows: list[Floats], column: int) -> Floats:
 
 
 def _without_nan(best: Floats, say: Say) -> Floats:
-    if np.isnan(best).any():
-        say(f"{int(np.isnan(best).sum())} rows have no value (nan); they count as no improvement")
-        return np.where(np.isnan(best), np.inf, best)
+    bad = np.isnan(best) | (best == -np.inf)
+    if bad.any():
+        say(f"{int(bad.sum())} rows have no value (nan or -inf); they count as no improvement")
+        return np.where(bad, np.inf, best)
     return best
 
 
