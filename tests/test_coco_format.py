@@ -47,7 +47,7 @@ def hits(results, targets=TARGETS, metric=None, tolerance=1e-9):
     traces = results.traces()
     best = traces.best_so_far()
     if metric is not None:
-        column = results._columns.metrics[results._rows()[0], 0]
+        column = results._columns.metrics[results._rows[0], 0]
         best = np.where(np.isnan(column), np.inf, column)
     out = {}
     names = results.studies.select("optimizer", "problem", "trial").rows()

@@ -53,7 +53,7 @@ def logs(results: Results, format: str) -> list[Log]:
     if refused:
         more = f"; and {len(refused) - 3:,} more" if len(refused) > 3 else ""
         raise OptarenaError(f"{'; '.join(refused[:3])}{more}. Choose others with --problem or --optimizer")
-    rows, counts = results._rows()
+    rows, counts = results._rows
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     facts = results.studies.head(len(attempts)).select("status", "evaluations").rows()
     differences = _differences(results, attempts, rows, counts)
