@@ -28,6 +28,7 @@ from optarena.cli import main
 from optarena.formats import export, folders, import_files
 from optarena.formats._biobj_indicator import indicator
 from optarena.views.fixed_cost import fixed_cost
+from optarena.views.fixed_target import fixed_target
 
 DATA = Path(__file__).parent / "data" / "coco"
 SAMPLES = DATA / "samples"
@@ -37,7 +38,7 @@ NEW_HEAD = "% f evaluations | g evaluations | best noise-free fitness - Fopt (7.
 
 
 def table(name):
-    path = DATA / name
+    path = next(folder / name for folder in (DATA, DATA.parent / "coco_figures") if (folder / name).exists())
     with gzip.open(path, "rt") if name.endswith(".gz") else path.open() as file:
         return list(csv.DictReader(file))
 
@@ -113,10 +114,61 @@ def test_imported_runs_have_cocopps_runtimes_budgets_and_successes(old):
     assert set(results.attributes["values"]) == {"f - f_opt"}
 
 
+def test_imported_runs_score_as_cocopp_scores_them():
+    write_golden("golden")
+    results, _ = import_coco("golden")
+    found = fixed_target(results, mode="coco", bootstrap=0).tables["ert"]
+    keys = ["optimizer", "function", "dimension"]
+    golden = pl.DataFrame(table("ert_ps.csv.gz")).select(
+        pl.col("algorithm").alias("optimizer"),
+        pl.format("f{}", "function").alias("function"),
+        pl.col("dim").cast(pl.Int64).alias("dimension"),
+        pl.col("target").cast(pl.Float64).log10().mul(5).round(6).alias("level"),
+        pl.col("nsucc").cast(pl.Int64),
+        pl.col("ert").cast(pl.Float64).alias("golden"),
+    )
+    golden = golden.unique([*keys, "level"])
+    both = found.with_columns(level=pl.col("target").log10().mul(5).round(6)).join(golden, on=[*keys, "level"])
+    assert both.height == found.height == 3 * 4 * 3 * 51
+    assert both["n_success"].to_list() == both["nsucc"].to_list()
+    assert both["ert"].cast(pl.Float64).to_list() == pytest.approx(both["golden"].to_list(), rel=1e-12)
+
+
+def test_imported_indicators_are_those_of_the_golden_runs():
+    rows = defaultdict(list)
+    for row in table("biobj_traces.csv.gz"):
+        rows[int(row["function"]), int(row["dim"]), row["instance"]].append((row["evals"], row["indicator"]))
+    info = ["suite = 'bbob-biobj', algorithm = 'MUT', indicator = 'hyp', folder = 'd', coco_version = '2.8.2'", "% hi"]
+    made, names = defaultdict(list), defaultdict(list)
+    for run in table("biobj_runs.csv.gz"):
+        key = (int(run["function"]), int(run["dim"]))
+        made[key].append(f"{run['instance']}:{run['maxevals']}|{run['final_indicator']}")
+        names[key] += [
+            "%",
+            f"% instance = {run['instance']}, reference value = 0.8",
+            "% function evaluation | indicator",
+        ]
+        names[key] += [f"{k}\t{value}\t1.0" for k, value in rows[*key, run["instance"]]]
+    Path("in/d").mkdir(parents=True)
+    for (f, d), lines in names.items():
+        Path(f"in/d/f{f}_d{d}.dat").write_text("\n".join(lines) + "\n")
+        info.append(f"function = {f:2}, dim = {d:2}, f{f}_d{d}.dat, {', '.join(made[f, d])}")
+    Path("in/x_hyp.info").write_text("\n".join(info) + "\n")
+    results, _ = import_coco("in")
+    assert results.studies.height == sum(map(len, made.values()))
+    traces = results.traces()
+    for i, row in enumerate(results.studies.iter_rows(named=True)):
+        own = slice(traces.offsets[i], traces.offsets[i + 1])
+        given = [(int(k), float(v)) for k, v in rows[int(row["function"][1:]), row["dimension"], str(row["instance"])]]
+        falling = [pair for j, pair in enumerate(given) if all(pair[1] < other for _, other in given[:j])]
+        assert list(zip(traces.evaluation[own].tolist(), traces.values[own, 0].tolist(), strict=True)) == falling
+        assert row["evaluations"] == 50 * row["dimension"]
+
+
 def test_an_instance_that_is_repeated_is_another_trial():
     runs = table("unbalanced_runs.csv")
     traces = defaultdict(list)
-    for row in table("unbalanced_traces.csv"):
+    for row in table("unbalanced_traces.csv.gz"):
         traces[row["function"], row["dim"], row["run"]].append(f"{row['evals']} 0 {row['df']} 0 0")
     Path("one/data").mkdir(parents=True)
     chosen = [row for row in runs if row["function"] == "1" and row["dim"] == "2"]

@@ -205,8 +205,8 @@ def _two_objectives(
         evaluation=evaluation[kept],
         values=indicator[kept][:, None],
         objectives=(Objective(INDICATOR),),
-        known=Known(best_known=(0.0,)),
-        attributes={"coco_reference": block.reference},
+        known=Known(optimum=(0.0,)),  # COCO's targets are distances to its reference, which may be passed
+        attributes={"values": "reference - hypervolume", "coco_reference": block.reference},
     )
     archive = _archive(folder, (function, entry.instance, dimension), say)
     if archive is None or not len(archive):
@@ -219,6 +219,7 @@ def _two_objectives(
     metric = np.full(len(archive), np.nan)
     metric[at] = run.values[:, 0]
     run.metrics = {INDICATOR: metric}
+    run.attributes.pop("values")
     run.evaluation, run.values = archive[:, 0].astype(np.int64), archive[:, 1:3]
     run.objectives, run.known = (Objective("1"), Objective("2")), _known(suite, function, dimension, entry.instance)
     run.points = archive[:, 3:] if archive.shape[1] == 3 + dimension else None
