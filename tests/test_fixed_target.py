@@ -397,3 +397,18 @@ def test_a_saved_frame_pins_levels_and_targets(store, tmp_path, capsys):
     first = capsys.readouterr().out
     assert main([*base, "--frame", path]) == 0
     assert capsys.readouterr().out == first
+
+
+def test_runtimes_on_noisy_problems_are_to_the_noise_free_value(tmp_path):
+    rows = pl.DataFrame(
+        {
+            "problem": "noisy",
+            "optimizer": "A",
+            "trial": 0,
+            "value": [0.001, 5.0, 0.5],
+            "metric.noise_free": [4.0, 4.5, 0.05],
+            "f_opt": 0.0,
+        }
+    )
+    view = oa.from_frame(rows, tmp_path / "s").fixed_target(targets=[4.0, 0.1], bootstrap=0)
+    assert view.ert["ert"].to_list() == [1.0, 3.0]
