@@ -419,3 +419,174 @@ def test_the_table_names_scores_intervals_and_the_frame(frame, tmp_path, capsys)
     assert "fixed cost after 30 evaluations" in text
     assert "Better" in text
     assert "frame " in text
+
+
+# ---- frames and gaps -----------------------------------------------------------------------------------------------
+
+
+def renamed(rows, old, new):
+    return rows.with_columns(problem=pl.col("problem").str.replace(f"^{old}", new))
+
+
+def test_a_frame_is_for_its_own_problems_only(frame, tmp_path):
+    base = scored(renamed(frame, "p", "suite/a/p"), tmp_path, "a")
+    other = renamed(frame, "p", "suite/b/p")
+    with pytest.raises(OptarenaError, match="the frame does not have it"):
+        scored(other, tmp_path, "b", frame=base.pinned)
+
+
+def test_the_normalised_mean_is_over_the_same_problems_above_and_below(tmp_path):
+    rows = table(np.random.default_rng(0), trials=1, evaluations=12, RandomSearch=sphere, Better=better)
+    short = rows.filter(
+        ~((pl.col("problem") == "p0") & (pl.col("optimizer") == "RandomSearch") & (pl.col("evaluation") > 5))
+    )
+    last = scored(short, tmp_path, "a", metric="value").leaderboard()
+    without = scored(rows.filter(pl.col("problem") != "p0"), tmp_path, "b", metric="value").leaderboard()
+    of = lambda board: board.filter(pl.col("optimizer") == "Better")["mean_normed"].item()  # noqa: E731
+    assert of(last) == pytest.approx(of(without))
+
+
+def test_a_method_that_goes_further_changes_nobody_elses_score_when_the_frame_is_pinned(frame, tmp_path):
+    short = frame.filter((pl.col("problem") != "p0") | (pl.col("evaluation") <= 10))
+    first = scored(short, tmp_path, "a", metric="value")
+    worse = table(np.random.default_rng(5), Worse=lambda p, u: 100 + u)
+    more = scored(pl.concat([short, worse]), tmp_path, "b", metric="value", frame=first.pinned)
+    assert more.summary.filter(pl.col("optimizer") != "Worse").equals(first.summary)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bootstrap": 20}, "no random search to resample"),
+        ({"mode": "bayesmark"}, "made in mode exact"),
+        ({"axis": "evaluations"}, "the frame is by batches"),
+    ],
+)
+def test_a_frame_that_does_not_fit_is_refused(frame, tmp_path, options, words):
+    first = scored(frame, tmp_path, "a")
+    with pytest.raises(OptarenaError, match=words):
+        scored(frame, tmp_path, "b", frame=first.pinned, **options)
+
+
+def test_a_frame_of_the_other_sense_is_refused(frame, tmp_path):
+    first = scored(frame, tmp_path, "a")
+    up = frame.with_columns(sense=pl.lit("max"))
+    with pytest.raises(OptarenaError, match="maximised"):
+        scored(up, tmp_path, "b", frame=first.pinned)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data["iterations"].reverse(),
+        lambda data: data["metrics"]["value"]["clip"].pop(),
+        lambda data: data["metrics"]["value"]["problems"].__setitem__(1, "p0"),
+        lambda data: data["metrics"]["value"]["best"].__setitem__(0, 1e9),
+        lambda data: data["metrics"]["value"]["mean"].pop(),
+    ],
+)
+def test_a_damaged_frame_is_refused(frame, tmp_path, change):
+    data = scored(frame, tmp_path, "a").pinned.to_data()
+    change(data)
+    (tmp_path / "f.json").write_text(json.dumps(data))
+    with pytest.raises(OptarenaError, match="is not a frame"):
+        oa.open(tmp_path / "a").fixed_cost(frame=tmp_path / "f.json")
+
+
+def test_names_that_look_like_numbers_survive_in_a_frame(frame, tmp_path, capsys):
+    oa.from_frame(renamed(frame, "p", "a NaN, Infinity "), tmp_path / "s")
+    assert main(["score", "s", "--save-frame", "f.json"]) == 0
+    assert main(["score", "s", "--frame", "f.json"]) == 0
+
+
+def test_a_constant_problem_of_a_given_baseline_is_left_out_too(tmp_path):
+    golden = expected("c04_ties")["_visible_to_opt"]["baseline"]
+    (tmp_path / "b.json").write_text(json.dumps(golden))
+    results = store_of("cubes/c04_ties/input.csv.gz", tmp_path)
+    own = results.fixed_cost(metric="value")
+    given = results.fixed_cost(metric="value", frame=tmp_path / "b.json")
+    assert {item["problem"] for item in given.excluded} == {item["problem"] for item in own.excluded} != set()
+
+
+def test_studies_without_seconds_are_not_scored_by_seconds(frame, tmp_path):
+    timed = frame.with_columns(
+        seconds=pl.when(pl.col("optimizer") != "Same").then(pl.col("evaluation").cast(pl.Float64))
+    )
+    view = scored(timed, tmp_path, metric="value", axis="seconds")
+    assert {item["reason"] for item in view.excluded} == {"it has no seconds"}
+    assert {item["optimizer"] for item in view.excluded} == {"Same"}
+
+
+def test_a_hidden_metric_that_cannot_be_scored_does_not_stop_the_others(frame, tmp_path):
+    flat = frame.with_columns(pl.lit(1.0).alias("metric.flat"))
+    view = scored(flat, tmp_path)
+    assert view.metrics == ["value", "test"]
+    assert any(item["metric"] == "flat" and item["problem"] is None for item in view.excluded)
+    with pytest.raises(OptarenaError, match="flat"):
+        oa.open(tmp_path / "s").fixed_cost(metric="flat")
+
+
+def test_trials_that_end_early_are_said(frame, tmp_path):
+    part = frame.filter(~((pl.col("optimizer") == "Same") & (pl.col("trial") > 2) & (pl.col("evaluation") > 9)))
+    view = scored(part, tmp_path, metric="value")
+    assert any("some trials end before the last iteration" in note for note in view.notes)
+
+
+def test_instances_that_share_an_id_are_problems_of_their_own(frame, tmp_path):
+    both = pl.concat(
+        [
+            frame.with_columns(instance=pl.lit(1), f_opt=pl.lit(0.0)),
+            frame.with_columns(pl.col("value") + 1000, instance=pl.lit(2), f_opt=pl.lit(1000.0)),
+        ]
+    )
+    view = scored(both, tmp_path, "a", metric="value")
+    plain = scored(frame, tmp_path, "b", metric="value")
+    assert len(view.problems) == 2 * len(plain.problems)
+    np.testing.assert_allclose(view.summary["mean"], plain.summary["mean"], rtol=1e-4)
+
+
+def test_an_empty_store_is_one_sentence(tmp_path, capsys):
+    (tmp_path / "s" / "journal").mkdir(parents=True)
+    (tmp_path / "s" / "runs").mkdir()
+    assert "it is empty" in complaint(capsys, "s")
+
+
+def test_batches_of_any_size_count_the_evaluations_that_were_made(tmp_path):
+    rng = np.random.default_rng(0)
+    sizes = [4, 1, 4, 1]
+    rows = pl.DataFrame(
+        [
+            ("p", name, trial, batch, s, float(rng.random() * (0.1 if name == "A" else 1)))
+            for name in ("RandomSearch", "A")
+            for trial in range(4)
+            for batch, size in enumerate(sizes)
+            for s in range(size)
+        ],
+        schema=["problem", "optimizer", "trial", "batch", "suggestion", "value"],
+        orient="row",
+    )
+    view = scored(rows, tmp_path, "a")
+    by_evaluation = oa.open(tmp_path / "a").fixed_cost(axis="evaluations")
+    for batch, made in enumerate(np.cumsum(sizes), 1):
+        one = view.baseline.filter(pl.col("iteration") == batch)["mean"].item()
+        assert one == pytest.approx(by_evaluation.baseline.filter(pl.col("iteration") == made)["mean"].item())
+    assert any("batches differ in size" in note for note in view.notes)
+
+
+def test_values_beyond_what_floats_reach_are_named(tmp_path):
+    rows = pl.DataFrame(
+        {
+            "problem": "p",
+            "optimizer": ["RandomSearch"] * 4 + ["A"],
+            "trial": 0,
+            "value": [1.7e308, 1.7e308, 1.6e308, 1.7e308, -1.7e308],
+        }
+    )
+    with pytest.raises(OptarenaError, match="further apart"):
+        scored(rows, tmp_path)
+
+
+def test_the_frames_hash_does_not_depend_on_the_order_of_optimizers(frame, tmp_path):
+    one = scored(frame, tmp_path, "a")
+    other = scored(frame.sort("optimizer", descending=True, maintain_order=True), tmp_path, "b")
+    assert one.frame["hash"] == other.frame["hash"]

@@ -20,6 +20,7 @@ from optarena._process import alive, host
 from optarena.errors import OptarenaError, nearest
 from optarena.store import RunFile, Store
 from optarena.store.reading import ROW_STATUSES, Attempt, Codes, Columns, read_columns
+from optarena.store.records import IMPORTED
 from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
 
 if TYPE_CHECKING:
@@ -252,6 +253,9 @@ class Results:
         columns = self._columns
         charged: Floats = _cumulative(columns.costs[:, [0, 2, 4]].sum(axis=1), columns.owner)
         given = columns.extras.get("seconds")
+        imported = np.array([attempt.card.version == IMPORTED for attempt in columns.attempts], dtype=bool)
+        if imported.any():  # what a file does not tell is not known
+            charged = np.where(imported[columns.owner], np.nan, charged)
         return charged if given is None else np.where(np.isnan(given), charged, given)
 
     @property

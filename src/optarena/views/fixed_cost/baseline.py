@@ -6,6 +6,7 @@ A baseline is computed from the store, or read from a file: one that was saved h
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from optarena.views.fixed_cost.order_statistics import (
     quantile_index,
 )
 
+BAYESMARK = "Bayesmark"
 NUDGE = 1e4  # spacings by which `best` is lowered, so that nobody reaches it (SCORES 1)
 
 
@@ -54,13 +56,23 @@ class Baseline:
 
     def constant(self) -> Bools:
         """(problems,): where random search's median is the best that anyone saw: nothing can be told apart."""
-        return self.seen >= self.clip
+        hair = 1.01 * NUDGE * np.spacing(np.maximum(np.abs(self.best), 5e-324))
+        return (self.seen >= self.clip) | (self.clip - self.best <= hair)
 
-    def select(self, problems: list[str], iterations: int) -> Baseline:
-        """The rows of these problems, NaN for those it lacks, and so many columns."""
+    def select(self, problems: list[str], iterations: int, *, short: bool) -> Baseline:
+        """The rows of these problems, NaN for those it lacks, and so many columns.
+
+        short: names without a path, as Bayesmark's, stand for the one problem that ends with them.
+        """
         at = {name: i for i, name in enumerate(self.problems)}
-        short = {name.rpartition("/")[2]: i for name, i in at.items()}
-        rows = np.array([at.get(p, short.get(p.rpartition("/")[2], -1)) for p in problems], dtype=np.int64)
+        ends = [problem.rpartition("/")[2] for problem in problems]
+
+        def row(problem: str, end: str) -> int:
+            if problem in at or not short or ends.count(end) > 1:
+                return at.get(problem, -1)
+            return at.get(end, -1)
+
+        rows = np.array([row(problem, end) for problem, end in zip(problems, ends, strict=True)], dtype=np.int64)
 
         def pick(values: Floats) -> Floats:
             padded = np.concatenate((values, np.full((1, *values.shape[1:]), np.nan)))[rows]
@@ -203,11 +215,10 @@ class Frame:
 def read_frame(path: str | Path) -> Frame:
     """A frame that was saved here, or Bayesmark's baseline (`derived/baseline.json`, or its `coords` and `vars`)."""
     try:
-        text = Path(path).read_bytes()
-        data = msgspec.json.decode(_strict_json(text))
+        data = json.loads(Path(path).read_bytes())  # takes the Infinity and NaN that Bayesmark writes
     except OSError as error:
         raise OptarenaError(f"cannot read the frame {path}: {error.strerror or error}") from None
-    except msgspec.DecodeError as error:
+    except ValueError as error:
         raise OptarenaError(f"{path} is not JSON: {error}") from None
     try:
         if isinstance(data, dict) and data.get("view") == "fixed-cost":
@@ -216,18 +227,8 @@ def read_frame(path: str | Path) -> Frame:
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise OptarenaError(
             f"{path} is not a frame of the fixed-cost view (optarena score --save-frame writes one) "
-            f"nor a baseline of Bayesmark: {type(error).__name__}: {error}"
+            f"nor a baseline of Bayesmark: {error}"
         ) from None
-
-
-def _strict_json(text: bytes) -> bytes:
-    """Bayesmark writes Infinity and NaN, which are not JSON."""
-    for name in (b"-Infinity", b"Infinity", b"NaN"):
-        if name in text:
-            quoted = {b"-Infinity": b'"-inf"', b"Infinity": b'"inf"', b"NaN": b'"nan"'}[name]
-            for before in (b" ", b"[", b",", b":"):
-                text = text.replace(before + name, before + quoted)
-    return text
 
 
 def _floats(values: Any) -> Floats:
@@ -250,7 +251,24 @@ def _own(data: Mapping[str, Any]) -> Frame:
             np.array(b["draws"], dtype=np.int64),
         )
     kept = {key: data[key] for key in data if key not in ("view", "axis", "batch", "iterations", "metrics")}
-    return Frame(str(data["axis"]), data["batch"], grid, metrics, kept)
+    return _checked(Frame(str(data["axis"]), data["batch"], grid, metrics, kept))
+
+
+def _checked(frame: Frame) -> Frame:
+    """A frame whose parts fit together; ValueError otherwise."""
+    if not len(frame.grid) or (np.diff(frame.grid) <= 0).any():
+        raise ValueError("its iterations are not ascending")
+    for name, base in frame.metrics.items():
+        count = len(base.problems)
+        if len(set(base.problems)) < count:
+            raise ValueError(f"a problem is there twice ({name})")
+        if any(len(column) != count for column in (base.clip, base.best, base.seen, base.draws)):
+            raise ValueError(f"it has {count} problems, and another number of values ({name})")
+        if base.median.shape != (count, len(frame.grid)) or base.mean.shape != base.median.shape:
+            raise ValueError(f"a baseline has another number of iterations ({name})")
+        if (base.best > base.clip).any():
+            raise ValueError(f"a best value is above random search's median ({name})")
+    return frame
 
 
 def _bayesmark(data: Mapping[str, Any]) -> Frame:
@@ -274,4 +292,5 @@ def _bayesmark(data: Mapping[str, Any]) -> Frame:
     metrics = {
         name: Baseline(problems, median[i], mean[i], clip[i], best[i], best[i], none) for i, name in enumerate(names)
     }
-    return Frame("batches", None, np.arange(1.0, len(coords["iter"]) + 1), metrics, {"source": "Bayesmark"})
+    grid = np.arange(1.0, len(coords["iter"]) + 1)
+    return _checked(Frame("batches", None, grid, metrics, {"source": BAYESMARK}))

@@ -51,6 +51,8 @@ class Curves:
     """(studies,): where its last row stands on the axis, or its budget of seconds."""
     reach: Ints
     """(studies,): the same in evaluations."""
+    irregular: bool = False
+    """Whether batches differ in size within a study, beyond the remainder."""
     excluded: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -92,9 +94,10 @@ class Curves:
             most = max(100, min(most, MOST_NUMBERS // max(1, len(self.end))))
             if last <= most:
                 return np.arange(1.0, last + 1)
-            self.notes.append(f"{last:,} {self.axis} are shown at {most:,} of them")
-            grid = np.unique(np.round(np.geomspace(1, last, most)))
-            return np.unique(np.concatenate((np.arange(1.0, 101.0), grid)))
+            grid = np.round(np.geomspace(1, last, most))
+            grid = np.unique(np.concatenate((np.arange(1.0, 101.0), grid)))
+            self.notes.append(f"{last:,} {self.axis} are shown at {len(grid):,} of them")
+            return grid
         if not self.furthest() > 0:
             raise OptarenaError(f"every study ends at 0 on the axis {self.axis!r}")
         self.notes.append(f"a study that ended keeps its best on the axis {self.axis!r} after its end")
@@ -102,7 +105,7 @@ class Curves:
 
     def draws(self, grid: Floats) -> Ints:
         """(problems, iterations): how many evaluations random search has made by then, for the baseline."""
-        if self.counted:
+        if self.counted and not self.irregular:
             size = int(self.batch.max()) if self.axis == "batches" else 1
             most = np.zeros(len(self.problems), dtype=np.int64)
             np.maximum.at(most, self.problem, self.reach)
@@ -195,17 +198,20 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
     excluded = [
         _excluded(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").iter_rows(named=True)
     ]
-    frame = frame.filter(frame["status"] != "missing")
+    frame = _by_instance(frame.filter(frame["status"] != "missing"))
     traces = results.traces()
     size = np.maximum(frame["batch"].fill_null(1).to_numpy(), 1).astype(np.int64)
     given = results.extra("batch")
     study_of_row = np.repeat(np.arange(len(traces)), traces.lengths)
     told = np.flatnonzero(~np.isnan(given))
+    irregular = False
     if len(told):  # imported batches may have any size
         key, counts = np.unique(np.column_stack((study_of_row[told], given[told])), axis=0, return_counts=True)
         largest = np.zeros(len(size), dtype=np.int64)
         np.maximum.at(largest, key[:, 0].astype(np.int64), counts)
         size = np.where(largest > 0, largest, size)
+        last_of = np.append(key[1:, 0] != key[:-1, 0], True)
+        irregular = bool((counts[~last_of] != size[key[~last_of, 0].astype(np.int64)]).any())
     usable = frame["sense"].is_not_null().to_numpy() & (traces.lengths > 0)
     for i in np.flatnonzero(~usable).tolist():
         row = frame.row(i, named=True)
@@ -229,12 +235,17 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
             f"batches of {', '.join(map(str, np.unique(size[usable])))} evaluations cannot share the axis 'batches': "
             "filter by optimizer, or score by evaluations"
         )
+    if irregular and chosen == "batches":
+        notes.append("batches differ in size: random search's draws are the evaluations that it had made on average")
     effort = results.efforts(chosen)  # names the axis if there is no such
     lacking = np.bincount(study_of_row[np.isnan(effort)], minlength=len(usable)) > 0
     for i in np.flatnonzero(usable & lacking).tolist():
         usable[i] = False
         excluded.append(_excluded(frame.row(i, named=True), f"it has no {chosen}"))
     kept = np.flatnonzero(usable)
+    if not len(kept):
+        reasons = "; ".join(dict.fromkeys(item["reason"] for item in excluded)) or "it is empty"
+        raise OptarenaError(f"nothing in store {results.path} can be scored: {reasons}")
     part = frame[kept.tolist()]
     problems, optimizers = sorted(set(part["problem"])), _in_order(part["optimizer"].to_list())
     ended = part["status"].is_in(ENDED).to_numpy()
@@ -268,6 +279,7 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
         last=last,
         end=_ends(chosen, last, ended, reach, size[kept]),
         reach=reach,
+        irregular=irregular and chosen == "batches",
         excluded=excluded,
         notes=notes,
     )
@@ -326,7 +338,16 @@ def _excluded(row: dict[str, Any], reason: str) -> dict[str, Any]:
 
 
 def _indices(names: pl.Series, known: list[str]) -> Ints:
-    return names.replace_strict(known, np.arange(len(known)), return_dtype=pl.Int64).to_numpy()
+    return names.replace_strict(known, np.arange(len(known)), return_dtype=pl.Int64).to_numpy().astype(np.int64)
+
+
+def _by_instance(frame: pl.DataFrame) -> pl.DataFrame:
+    """Instances that an import gave one problem id are problems of their own: each has its own optimum."""
+    several = frame.group_by("problem").agg(count=pl.col("instance").n_unique()).filter(pl.col("count") > 1)["problem"]
+    named = pl.format("{} instance {}", "problem", pl.col("instance").cast(pl.String).fill_null("?"))
+    return frame.with_columns(
+        problem=pl.when(pl.col("problem").is_in(several.to_list())).then(named).otherwise("problem")
+    )
 
 
 def _in_order(names: list[str]) -> list[str]:

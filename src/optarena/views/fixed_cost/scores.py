@@ -30,8 +30,13 @@ class Scores:
     """The mean divided by what random search's own would be, on the same problems."""
 
 
-def score(every: Curves, base: Baseline, best: Floats, left_out: Bools, grid: Floats, over: str) -> Scores:
-    """Score `best` [studies, iterations] against a baseline; problems in `left_out` (by index) are not normalised."""
+def score(
+    every: Curves, base: Baseline, best: Floats, left_out: Bools, grid: Floats, over: str, last: Floats
+) -> Scores:
+    """Score `best` [studies, iterations] against a baseline; problems in `left_out` are not normalised.
+
+    `last` (problems,): where each problem's budget ends; in the summary it stands there from then on.
+    """
     exact = every.mode == "exact"
     shape = (len(every.problems), len(every.optimizers), len(grid))
     median, mean, normed = _empty(shape), _empty(shape), _empty(shape)
@@ -52,13 +57,13 @@ def score(every: Curves, base: Baseline, best: Floats, left_out: Bools, grid: Fl
             _put(mean, p, o, statistics.mean(clipped, scaled=exact))
             _put(normed, p, o, statistics.mean(np.clip(scaled, -1.0, 1.0)))
         room = (base.median - low[:, None])[:, None, :]
-        median_normed = rescale(median.value, low[:, None, None], room, exact)
+        median_normed = rescale(median.value, low[:, None, None], np.where(np.isfinite(room), room, np.nan), exact)
         random = rescale(base.mean, low[:, None], width[:, None], exact)
     if not exact:
         _refuse_overflow(every, mean, left_out)
     for values in (median_normed, normed.value, normed.lower, normed.upper):
         values[left_out] = np.nan
-    at = _standing(every, grid)
+    at = _standing(last, grid)
     means = _over_problems(normed.value, at)
     there = ~np.isnan(means)
     overall = statistics.mean(means)
@@ -68,10 +73,17 @@ def score(every: Curves, base: Baseline, best: Floats, left_out: Bools, grid: Fl
         )
         overall = Estimate(overall.value, overall.value - half, overall.value + half, overall.n)
     of_random = _over_problems(np.broadcast_to(random[:, None, :], shape), at)
+    both = there & ~np.isnan(of_random)  # the same problems above and below the line
     with np.errstate(divide="ignore", invalid="ignore"):
-        normaliser = statistics.mean(np.where(there, of_random, np.nan)).value
-        value, lower, upper = (figure / normaliser for figure in overall[:3])
-        overall_normed = Estimate(value, lower, upper, overall.n)
+        normaliser = statistics.mean(np.where(both, of_random, np.nan)).value
+        same = statistics.mean(np.where(both, means, np.nan)).value if (both != there).any() else overall.value
+        value = same / normaliser
+        overall_normed = Estimate(
+            value,
+            value - (overall.value - overall.lower) / normaliser,
+            value + (overall.upper - overall.value) / normaliser,
+            both.sum(axis=-1),
+        )
     overall_median = statistics.median(_over_problems(median_normed, at))
     return Scores(base, median, median_normed, mean, normed, overall_median, overall, overall_normed)
 
@@ -89,6 +101,7 @@ def with_baseline_uncertainty(
     best: Floats,
     left_out: Bools,
     grid: Floats,
+    last: Floats,
     *,
     hidden: bool,
     times: int,
@@ -101,8 +114,8 @@ def with_baseline_uncertainty(
     for _ in range(times):
         again = [_resampled(pool, rng) for pool in pools]
         other = compute(every.problems, again, base.seen, draws, mode=every.mode, hidden=hidden)
-        usable = left_out | ~np.isfinite(other.clip) | (other.seen >= other.clip)
-        one = score(every, other, best, usable, grid, "problems")
+        unusable = left_out | ~np.isfinite(other.clip) | other.constant()
+        one = score(every, other, best, unusable, grid, "problems", last)
         means.append(one.overall_mean.value)
         normed.append(one.overall_normed.value)
 
@@ -134,10 +147,8 @@ def _put(into: Estimate, p: Ints, o: Ints, estimate: Estimate) -> None:
         target[p, o] = values
 
 
-def _standing(every: Curves, grid: Floats) -> Ints:
+def _standing(last: Floats, grid: Floats) -> Ints:
     """[problems, iterations]: which iteration counts: a problem whose budget ended stands at its last one."""
-    last = np.zeros(len(every.problems))
-    np.maximum.at(last, every.problem, np.minimum(every.end, grid[-1]))
     index = np.searchsorted(grid, last * (1 + 1e-12), side="right") - 1
     return np.minimum(np.arange(len(grid))[None, :], np.maximum(index, 0)[:, None])
 

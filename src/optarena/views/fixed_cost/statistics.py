@@ -70,8 +70,11 @@ def mean_of_means(halves: Floats, counts: npt.NDArray[np.int64]) -> Floats:
     there = ~np.isnan(halves)
     freedom = np.maximum(counts - 1, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variances = np.where(there, (halves / special.stdtrit(freedom, 1 - ALPHA / 2)) ** 2, 0.0)
+        errors = np.where(there, halves / special.stdtrit(freedom, 1 - ALPHA / 2), 0.0)
+        unit = np.max(errors, axis=-1, initial=0.0)
+        unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)  # so that squares do not underflow
+        variances = (errors / unit[..., None]) ** 2
         total = variances.sum(axis=-1)
         effective = total**2 / np.sum(variances**2 / freedom, axis=-1)
-        half = special.stdtrit(effective, 1 - ALPHA / 2) * np.sqrt(total) / np.maximum(there.sum(axis=-1), 1)
+        half = special.stdtrit(effective, 1 - ALPHA / 2) * np.sqrt(total) * unit / np.maximum(there.sum(axis=-1), 1)
     return np.where(np.isinf(total), np.inf, np.where(total == 0, 0.0, half))

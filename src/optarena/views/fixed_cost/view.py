@@ -13,7 +13,7 @@ from optarena.errors import OptarenaError, nearest
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
 from optarena.views._view import View
-from optarena.views.fixed_cost.baseline import Baseline, Frame, compute, read_frame
+from optarena.views.fixed_cost.baseline import BAYESMARK, Baseline, Frame, compute, read_frame
 from optarena.views.fixed_cost.curves import Curves, curves
 from optarena.views.fixed_cost.scores import Scores, score, with_baseline_uncertainty
 
@@ -62,6 +62,7 @@ class FixedCost(View):
     def leaderboard(self, metric: str | None = None) -> pl.DataFrame:
         """The last iteration's summary, best first, with the number of problems on which each is the best."""
         metric = metric or self.metrics[0]
+        _one_of("metric", metric, tuple(self.metrics))
         rows = self.summary.filter(pl.col("metric") == metric)
         rows = rows.filter(pl.col("iteration") == pl.col("iteration").max())
         last = self.problem.filter((pl.col("metric") == metric) & pl.col("mean_normed").is_not_null())
@@ -78,6 +79,9 @@ class FixedCost(View):
         """`baseline`, `agg_result` and `summary` as xarray datasets with Bayesmark's names and dimensions."""
         from optarena.views.fixed_cost.datasets import datasets
 
+        if metric is not None:
+            metric = VISIBLE if metric == "_visible_to_opt" else metric
+            _one_of("metric", metric, tuple(self.metrics))
         return datasets(self, metric)
 
 
@@ -106,16 +110,13 @@ def fixed_cost(
         raise OptarenaError(f"bootstrap must be 0 or at least 2 resamplings; got {bootstrap}")
     given = read_frame(frame) if isinstance(frame, (str, Path)) else frame
     every = curves(results, mode, given.axis if given is not None and axis is None else axis)
-    if not len(every.kept):
-        reasons = "; ".join(dict.fromkeys(item["reason"] for item in every.excluded)) or "it is empty"
-        raise OptarenaError(f"nothing in store {results.path} can be scored: {reasons}")
     if given is None and not every.random.any():
         raise OptarenaError(
-            f"store {results.path} has no RandomSearch to normalise by: run it on the same problems "
-            "(optarena run -o RandomSearch …), or give a baseline with --frame FILE"
+            f"no RandomSearch with every evaluation recorded is among the studies of {results.path}: run it on the "
+            "same problems (optarena run -o RandomSearch …), leave it in when choosing, or give a baseline with --frame FILE"
         )
     if given is not None:
-        _fits(given, every)
+        _fits(given, every, bootstrap)
     grid = (
         every.grid()
         if given is None
@@ -123,17 +124,33 @@ def fixed_cost(
     )
     if given is not None and every.furthest() > given.grid[-1] * (1 + 1e-12):
         every.notes.append(f"the frame ends after {given.grid[-1]:g} {every.axis}: nothing is scored beyond")
-    scores = {
-        name: _one_metric(every, name, grid, given, over=over, bootstrap=bootstrap, seed=seed)
-        for name in _metrics(results, metric, given)
-    }
+    if not len(grid):
+        raise OptarenaError(f"the frame begins after {given.grid[0]:g} {every.axis}, where every study has ended")  # type: ignore[union-attr]
+    ends = _ends(every, grid, given)
+    scores: dict[str, Scores] = {}
+    names = _metrics(results, metric, given)
+    for name in names:
+        try:
+            scores[name] = _one_metric(every, name, grid, given, ends, over=over, bootstrap=bootstrap, seed=seed)
+        except OptarenaError as error:
+            if len(names) == 1 or (name == names[-1] and not scores):
+                raise
+            every.excluded.append(
+                {"optimizer": None, "problem": None, "trial": None, "metric": name, "reason": str(error)}
+            )
     _tell_gaps(every, scores)
     used = given or Frame(
         axis=every.axis,
         batch=int(every.batch.max()) if every.axis == "batches" else None,
         grid=grid,
         metrics={name: figures.baseline for name, figures in scores.items()},
-        facts={"mode": mode, "optimizers": every.optimizers, "source": "RandomSearch"},
+        facts={
+            "mode": mode,
+            "optimizers": sorted(every.optimizers),
+            "source": "RandomSearch",
+            "ends": dict(zip(every.problems, ends.tolist(), strict=True)),
+            "maximised": [name for name, sign in zip(every.problems, every.sign, strict=True) if sign < 0],
+        },
     )
     return FixedCost(
         mode=mode,
@@ -152,7 +169,7 @@ def fixed_cost(
             "problems": len(every.problems),
             "random_evaluations": int(next(iter(scores.values())).baseline.draws.sum()),
             "intervals": f"95 % over {over}" + (f", {bootstrap} resamplings of random search" if bootstrap else ""),
-            "differs_from_bayesmark": DIFFERENCES[mode],
+            "differs_from_bayesmark": DIFFERENCES[mode][1 if used.facts.get("source") == BAYESMARK else 0 :],
             "provisional": bool((results.studies["status"] == "running").any()),
         },
         excluded=every.excluded,
@@ -190,7 +207,30 @@ def _baseline_of(given: Frame, name: str, *, asked: bool) -> Baseline | None:
     return given.metrics.get(name) or given.metrics.get(theirs) or nameless
 
 
-def _fits(given: Frame, every: Curves) -> None:
+def _ends(every: Curves, grid: Floats, given: Frame | None) -> Floats:
+    """(problems,): where each problem's budget ends: in this store, or in the one that the frame is of."""
+    out = np.zeros(len(every.problems))
+    np.maximum.at(out, every.problem, np.minimum(every.end, grid[-1]))
+    pinned = {} if given is None else given.facts.get("ends", {})
+    return np.array([pinned.get(name, out[i]) for i, name in enumerate(every.problems)])
+
+
+def _fits(given: Frame, every: Curves, bootstrap: int) -> None:
+    """Refuse a frame that does not fit what is asked."""
+    if bootstrap:
+        raise OptarenaError("with a given frame there is no random search to resample: leave --bootstrap out")
+    mode = given.facts.get("mode", every.mode)
+    if mode != every.mode:
+        raise OptarenaError(f"the frame was made in mode {mode}, the scores were asked in mode {every.mode}")
+    up = {name for name, sign in zip(every.problems, every.sign, strict=True) if sign < 0}
+    theirs = {name for base in given.metrics.values() for name in base.problems}
+    wrong = sorted((up ^ set(given.facts.get("maximised", []))) & theirs)
+    if wrong:
+        raise OptarenaError(f"{wrong[0]} is maximised in the frame or in the store, and minimised in the other")
+    if given.facts.get("source") == BAYESMARK and every.mode == "exact" and len(every.results.metrics):
+        every.notes.append(
+            "Bayesmark's baselines of hidden metrics are those of an oracle: random search scores over 1"
+        )
     if given.axis != every.axis:
         raise OptarenaError(f"the frame is by {given.axis}, the scores were asked by {every.axis}")
     size = int(every.batch.max())
@@ -199,7 +239,15 @@ def _fits(given: Frame, every: Curves) -> None:
 
 
 def _one_metric(
-    every: Curves, name: str, grid: Floats, given: Frame | None, *, over: str, bootstrap: int, seed: int
+    every: Curves,
+    name: str,
+    grid: Floats,
+    given: Frame | None,
+    ends: Floats,
+    *,
+    over: str,
+    bootstrap: int,
+    seed: int,
 ) -> Scores:
     hidden = None if name == VISIBLE else name
     use = _usable(every, hidden, name)
@@ -209,16 +257,29 @@ def _one_metric(
         base = _baseline_of(given, name, asked=True)
         if base is None:
             raise OptarenaError(f"the frame has no baseline of {name!r}, only of {', '.join(given.metrics)}")
-        base = base.select(every.problems, len(grid))
+        base = base.select(every.problems, len(grid), short=given.facts.get("source") == BAYESMARK)
         left_out = _left_out(every, base, name, None)
-        return score(every, base, best, left_out, grid, over)
+        return score(every, base, best, left_out, grid, over, ends)
     pools, draws = every.pools(hidden, use), every.draws(grid)
     base = compute(every.problems, pools, every.least(hidden, use), draws, mode=every.mode, hidden=hidden is not None)
     left_out = _left_out(every, base, name, every.least(hidden, use & ~every.random))
-    scores = score(every, base, best, left_out, grid, over)
+    scores = score(every, base, best, left_out, grid, over, ends)
     if bootstrap:
+        alone = sum(len(np.unique(pool.study)) == 1 for pool in pools)
+        if alone:
+            every.notes.append(f"random search has one study on {alone} problems: it cannot be resampled there")
         scores = with_baseline_uncertainty(
-            scores, every, pools, draws, best, left_out, grid, hidden=hidden is not None, times=bootstrap, seed=seed
+            scores,
+            every,
+            pools,
+            draws,
+            best,
+            left_out,
+            grid,
+            ends,
+            hidden=hidden is not None,
+            times=bootstrap,
+            seed=seed,
         )
     return scores
 
@@ -260,11 +321,13 @@ def _left_out(every: Curves, base: Baseline, name: str, of_others: Floats | None
         if of_others is None and np.isnan(base.clip[p]):
             reasons[p] = "the frame does not have it"
         elif of_others is not None and not base.draws[p]:
-            reasons[p] = "random search was not run on it"
+            reasons[p] = "random search was not run on it" if name == VISIBLE else "random search has no value of it"
         elif not np.isfinite(base.clip[p]):
             reasons[p] = "the median of random search's evaluations is not finite"
         elif not np.isfinite(base.best[p]):
             reasons[p] = "the best value found is not finite"
+        elif not np.isfinite(base.clip[p] - base.best[p]):
+            reasons[p] = "its values lie further apart than floating-point numbers reach"
         elif constant[p]:
             reasons[p] = "nothing better than random search's median was seen: left out of summaries"
         elif of_others is not None:
@@ -296,6 +359,12 @@ def _tell_gaps(every: Curves, scores: dict[str, Scores]) -> None:
         for o in np.flatnonzero(last < last.max()).tolist():
             every.notes.append(
                 f"{every.optimizers[o]} has values on {last[o]} of {last.max()} problems at the last iteration ({name})"
+            )
+        trials = one.mean.n
+        shorter = int(((trials[:, :, -1] < trials.max(axis=2)) & (trials[:, :, -1] > 0)).sum())
+        if shorter:
+            every.notes.append(
+                f"on {shorter} pairs of optimizer and problem some trials end before the last iteration ({name})"
             )
     trials = np.bincount(every.problem * len(every.optimizers) + every.optimizer)
     some = trials[trials > 0]
