@@ -113,7 +113,7 @@ def fixed_cost(
     if given is None and not every.random.any():
         raise OptarenaError(
             f"no RandomSearch with every evaluation recorded is among the studies of {results.path}: run it on the "
-            "same problems (optarena run -o RandomSearch …), leave it in when choosing, or give a baseline with --frame FILE"
+            "same problems (optarena run -o RandomSearch …), or give a baseline with --frame FILE"
         )
     if given is not None:
         _fits(given, every, bootstrap)
