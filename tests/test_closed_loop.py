@@ -17,7 +17,7 @@ from scipy import optimize
 
 import optarena as oa
 from optarena.errors import Exhausted, OptarenaError
-from optarena.optimizer import entries, get_optimizer
+from optarena.optimizer import check_settings, entries, get_optimizer
 from optarena.optimizers.closed_loop import LARGE, ClosedLoop
 from optarena.space import Space
 
@@ -309,6 +309,21 @@ def some_nan(x):
     return math.nan if x[0] > 1.5 else rugged(x)
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("large", [LARGE, 1e300, -math.inf])
+def test_large_values_make_no_noise_and_numpys_state_is_the_callers(name, large):
+    def function(x):
+        assert np.geterr() == kept
+        return large if x[0] > 0.5 else rugged(x)
+
+    with warnings.catch_warnings(), np.errstate(under="print"):
+        warnings.filterwarnings("error", message="(overflow|invalid value|divide by zero).*")
+        kept = np.geterr()
+        points, _ = play(get_optimizer(name)(BOX, rng=np.random.default_rng(3)), function, 150)
+        assert len(points)
+        assert np.geterr() == kept
+
+
 @pytest.mark.parametrize("function", [some_nan, lambda x: math.nan, lambda x: math.inf], ids=["some", "all", "inf"])
 @pytest.mark.parametrize("name", NAMES)
 def test_failed_evaluations_are_survived(name, function):
@@ -323,18 +338,65 @@ def test_failed_evaluations_are_survived(name, function):
 @pytest.mark.parametrize(
     ("name", "settings", "says"),
     [
-        ("Scipy-NelderMead", {"x0": "center"}, "NelderMead: x0 must be one of random, centre.*Did you mean 'centre'"),
+        (
+            "Scipy-NelderMead",
+            {"x0": "center"},
+            "Scipy-NelderMead: x0 must be one of random, centre.*Did you mean 'centre'",
+        ),
         ("Scipy-NelderMead", {"xatol": -1}, "xatol must be a number of 0 or more, got -1"),
         ("Scipy-Powell", {"restarts": 1}, "restarts must be true or false"),
         ("Scipy-DualAnnealing", {"visit": 4}, "visit must be a number above 1 and at most 3, got 4"),
         ("Scipy-DifferentialEvolution", {"mutation": [1]}, r"mutation must be a number or \[low, high\]"),
         ("Scipy-SHGO", {"iters": 0}, "iters must be a whole number from 1, got 0"),
         ("NLopt-CRS2", {"population": 1.5}, "population must be a whole number from 0"),
+        ("Scipy-NelderMead", {"xatol": math.inf}, "xatol must be a number of 0 or more, got inf"),
+        ("Scipy-DifferentialEvolution", {"mutation": 2}, "Scipy-DifferentialEvolution: mutation .* below 2, got 2$"),
+        ("Scipy-DifferentialEvolution", {"mutation": [0.5, 2.0]}, r"mutation .* below 2, got \[0.5, 2.0\]$"),
+        ("Scipy-BasinHopping", {"target_accept_rate": 1}, "target_accept_rate must .* above 0 and below 1, got 1$"),
+        ("Scipy-BasinHopping", {"stepwise_factor": 1.0}, "stepwise_factor must .* above 0 and below 1, got 1.0$"),
+        ("SimulatedAnnealing", {"restart_temp_ratio": 1}, "restart_temp_ratio must .* above 0 and below 1, got 1$"),
+        ("Scipy-COBYLA", {"rhobeg": 1e-5}, "Scipy-COBYLA: tol must be at most rhobeg, which is 1e-05, got 0.0001"),
+        ("Scipy-COBYQA", {"final_tr_radius": 2}, "final_tr_radius must be at most initial_tr_radius, .* 1, got 2"),
     ],
 )
-def test_a_wrong_setting_is_refused_in_words(name, settings, says):
+def test_a_wrong_setting_is_refused_in_words_when_planning_and_when_created(name, settings, says):
     with pytest.raises(OptarenaError, match=says):
         get_optimizer(name)(BOX, rng=np.random.default_rng(1), **settings)
+    with pytest.raises(OptarenaError, match=says):
+        oa.Experiment(oa.use(name, **settings), "functions/sphere/d5", 10).plan()
+
+
+def test_each_name_of_a_class_stands_in_the_message_that_it_causes():
+    for name in ("SimulatedAnnealing", "Scipy-DualAnnealing"):
+        with pytest.raises(OptarenaError, match=f"^{name}: visit must be"):
+            oa.Experiment(oa.use(name, visit=4), "functions/sphere/d5", 10).plan()
+
+
+def test_a_population_too_small_for_the_dimension_is_refused_on_that_problem_alone():
+    used = oa.use("NLopt-CRS2", population=4)
+    plan = oa.Experiment(used, "functions/sphere/d{2,5}", 10).plan()
+    assert [study.problem for study in plan.studies] == ["functions/sphere/d2"]
+    (refused,) = plan.refused
+    assert refused.reason == (
+        "NLopt-CRS2: population must be 0 (NLopt's own, 10 (D + 1)) or at least D + 1, here 6, got 4"
+    )
+    with pytest.raises(OptarenaError, match="here 4, got 3"):
+        get_optimizer("NLopt-CRS2")(BOX, population=3)
+    points, _ = play(get_optimizer("NLopt-CRS2")(BOX, rng=np.random.default_rng(1), population=4), rugged, 40)
+    assert len(points) == 40
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in entries() if entry.installed])
+def test_what_the_declared_limits_let_through_is_taken_by_the_library(name):
+    cls = get_optimizer(name)
+    extremes = [0, 1e-9, 0.999, 1, 1.999, 3.0, -5.0, 4, 6, 5e4, True, False]
+    for key, setting in cls.settings.items():
+        for value in [*extremes, *setting.words]:
+            try:
+                check_settings(cls, name, {key: value}, BOX.dimension)
+            except OptarenaError:
+                continue
+            play(cls(BOX, rng=np.random.default_rng(1), **{key: value}), rugged, 12)
 
 
 def test_the_centre_is_a_start_and_restarts_go_on():

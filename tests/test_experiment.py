@@ -11,6 +11,7 @@ import pytest
 import optarena as oa
 from optarena.errors import OptarenaError
 from optarena.experiment import evaluations, noise_rng, optimizer_rng, problem_rng
+from optarena.optimizer import get_optimizer
 
 ROOT = uuid.UUID(int=7)
 
@@ -147,7 +148,7 @@ def test_pairings_that_cannot_work_are_refused_and_listed(monkeypatch):
             "has no setting 'sequnce'. Did you mean 'sequence'?",
         ),
         ({"optimizers": [3]}, "optimizers[0]: expected a name"),
-        ({"optimizers": [oa.use("QuasiRandom", sequence=object())]}, "plain data"),
+        ({"optimizers": [oa.use("QuasiRandom", sequence="sobl")]}, "one of sobol, halton, got 'sobl'. Did you mean"),
         ({"problems": "functions/spere/d2"}, "Did you mean 'functions/sphere/d2'?"),
         ({"problems": [3]}, "problems[0]"),
         ({"budget": None}, "budget: give evaluations"),
@@ -223,12 +224,56 @@ def test_a_huge_budget_is_one_sentence(budget):
         plan(budget=budget)
 
 
+FREE = """
+import optarena as oa
+class Free(oa.Optimizer):
+    def __init__(self, space, *, objectives=1, rng=None, width=None):
+        super().__init__(space, objectives=objectives, rng=rng)
+"""
+
+
 def test_settings_that_differ_only_in_infinities_differ():
+    Path("mine.py").write_text(FREE)
     ids = {
-        plan(optimizers=[oa.use("QuasiRandom", sequence=value)]).studies[0].id
+        plan(optimizers=[oa.use("mine.py:Free", width=value)]).studies[0].id
         for value in (float("inf"), float("nan"), None)
     }
     assert len(ids) == 3
+
+
+def test_settings_are_plain_data():
+    Path("mine.py").write_text(FREE)
+    with pytest.raises(OptarenaError, match="plain data"):
+        plan(optimizers=[oa.use("mine.py:Free", width=object())])
+
+
+DECLARED = """
+import optarena as oa
+from optarena.settings import number, whole
+class Near(oa.Optimizer):
+    settings = {"width": number(0.1, 0, 1, open_low=True), "most": whole(None)}
+class Nearer(Near):
+    def __init__(self, space, *, objectives=1, rng=None, steps=3, **more):
+        super().__init__(space, objectives=objectives, rng=rng, **more)
+"""
+
+
+def test_a_users_declared_settings_are_checked_when_planning():
+    Path("mine.py").write_text(DECLARED)
+    for name, settings, says in (
+        ("Near", {"width": 0}, "mine.py:Near: width must be a number above 0 and at most 1, got 0"),
+        ("Near", {"widht": 1}, "has no setting 'widht'. Did you mean 'width'"),
+        ("Near", {"most": 0}, "most must be a whole number from 1, got 0"),
+        ("Nearer", {"width": 2, "steps": 1}, "width must be"),
+        ("Nearer", {"stpes": 2}, "Did you mean 'steps'"),
+    ):
+        with pytest.raises(OptarenaError, match=says):
+            plan(optimizers=[oa.use(f"mine.py:{name}", **settings)])
+    plan(optimizers=[oa.use("mine.py:Near", width=1, most=None), oa.use("mine.py:Nearer", steps="x", most=2)])
+    made = get_optimizer("mine.py:Near")(oa.Space.box(0.0, 1.0, 1), width=1)
+    assert made.chosen == {"width": 1.0, "most": None}
+    with pytest.raises(OptarenaError, match="Near: width must be"):
+        type(made)(made.space, width=-1)
 
 
 def test_limits_are_checked():

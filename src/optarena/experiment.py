@@ -231,7 +231,7 @@ class Experiment:
         plan = Plan(self, root or self.seed or uuid.uuid4())
         for item in self.optimizers:
             cls = get_optimizer(item.use, self.base)
-            check_settings(cls, item.label, item.settings)
+            check_settings(cls, item.use, item.settings)
             plan.classes[item.label] = cls
             if ".py:" in item.use:
                 plan.sources[item.label] = source_hash(file_of(item.use, self.base))
@@ -260,7 +260,7 @@ class Experiment:
         pairs = []
         for id, problem in plan.problems.items():
             for item in self.optimizers:
-                reason = misfit(plan.classes[item.label], problem, self)
+                reason = misfit(plan.classes[item.label], problem, self, item)
                 if reason:
                     plan.refused.append(Refusal(item.label, id, reason))
                 else:
@@ -308,8 +308,8 @@ _FIELDS = ("optimizers", "problems", "budget", "seconds", "target", "trials", "b
 # ---- what may be paired -------------------------------------------------------------------------------------------
 
 
-def misfit(cls: type[Optimizer], problem: Problem, experiment: Experiment) -> str | None:
-    """Why this optimizer cannot work on this problem in this experiment, or None."""
+def misfit(cls: type[Optimizer], problem: Problem, experiment: Experiment, item: Use) -> str | None:
+    """Why this optimizer, as it is used, cannot work on this problem in this experiment, or None."""
     can = cls.capabilities
     if len(problem.objectives) > 1 and not can.several_objectives:
         return f"takes one objective, the problem has {len(problem.objectives)}"
@@ -325,6 +325,10 @@ def misfit(cls: type[Optimizer], problem: Problem, experiment: Experiment) -> st
         return "needs to know its budget in evaluations"
     if experiment.target is not None and len(problem.objectives) > 1:
         return "a target needs a single objective"
+    try:
+        check_settings(cls, item.use, item.settings, problem.dimension)
+    except OptarenaError as error:
+        return str(error)
     return None
 
 

@@ -12,15 +12,16 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
 
 from optarena._plugins import load_object, plugins
 from optarena.errors import OptarenaError, describe, nearest
+from optarena.settings import Setting, choose, refuse_unknown
 from optarena.space import Array, Point, Space
 
 
@@ -49,16 +50,32 @@ class Capabilities(msgspec.Struct, frozen=True):
 
 
 class Optimizer:
-    """Subclass it, define `suggest` and (if it learns) `observe`. Settings are keyword arguments of `__init__`."""
+    """Subclass it, define `suggest` and (if it learns) `observe`. Settings are keyword arguments of `__init__`.
+
+    They are parameters of an `__init__` of its own, or declared in `settings` (see `optarena.settings`).
+    """
 
     capabilities: Capabilities = Capabilities()
     packages: tuple[str, ...] = ()
     """Distributions whose versions are kept with each study."""
+    settings: ClassVar[Mapping[str, Setting]] = {}
+    """What may be set, with its default and its limits; the values of an instance are in `chosen`."""
 
-    def __init__(self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None) -> None:
+    def __init__(
+        self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
+    ) -> None:
         self.space = space
         self.objectives = objectives
         self.rng = rng if rng is not None else np.random.default_rng()
+        name = registered_name(type(self)) if settings else ""
+        self.chosen = choose(name, self.settings, settings)
+        if settings and (trouble := self.conflict(self.chosen, space.dimension)):
+            raise OptarenaError(f"{name}: {trouble}")
+
+    @classmethod
+    def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:  # noqa: ARG003
+        """Why settings do not go together, or (where it is known) with so many dimensions; empty if they do."""
+        return ""
 
     def suggest(self, n: int) -> Sequence[Point] | Array:
         raise NotImplementedError(f"{type(self).__name__} does not define suggest(n)")
@@ -179,14 +196,22 @@ def get_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
     return found
 
 
-def check_settings(cls: type[Optimizer], name: str, settings: dict[str, Any]) -> None:
-    """Refuse a setting that the class does not have, before anything runs."""
-    signature = inspect.signature(cls.__init__)
-    if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+def registered_name(cls: type[Optimizer]) -> str:
+    """The name by which a class is known: the first that it is registered under, else its own."""
+    target = f"{cls.__module__}:{cls.__qualname__}"
+    return next((entry.name for entry in BUILT_IN.values() if entry.target == target), cls.__name__)
+
+
+def check_settings(cls: type[Optimizer], name: str, settings: Mapping[str, Any], dimension: int | None = None) -> None:
+    """Refuse a setting that the class does not have, or that is out of its limits, before anything runs."""
+    parameters = inspect.signature(cls.__init__).parameters
+    any_more = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    if any_more and not cls.settings and cls.__init__ is not Optimizer.__init__:
         return
     reserved = {"self", "space", "objectives", "rng", "budget"}
-    known = [key for key in signature.parameters if key not in reserved]
-    for key in settings:
-        if key not in known:
-            listed = f"it has {', '.join(known)}" if known else "it has none"
-            raise OptarenaError(f"optimizer {name!r} has no setting {key!r}.{nearest(key, known)} ({listed})")
+    own = [key for key, p in parameters.items() if key not in reserved and p.kind is not p.VAR_KEYWORD]
+    declared = cls.settings if any_more else {}
+    refuse_unknown(name, [*own, *declared], settings)
+    chosen = choose(name, declared, {key: value for key, value in settings.items() if key not in own})
+    if declared and (trouble := cls.conflict(chosen, dimension)):
+        raise OptarenaError(f"{name}: {trouble}")

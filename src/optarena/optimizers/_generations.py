@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,8 +26,10 @@ class Generational(Optimizer):
 
     capabilities = Capabilities(array_native=True, failures="worst")
 
-    def __init__(self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
+    def __init__(
+        self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
+    ) -> None:
+        super().__init__(space, objectives=objectives, rng=rng, **settings)
         self._worst = np.full(objectives, -np.inf)
         self._reset()
 

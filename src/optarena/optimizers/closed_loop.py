@@ -25,11 +25,13 @@ from greenlet import getcurrent, greenlet
 
 from optarena.errors import Exhausted, OptarenaError, describe
 from optarena.optimizer import Capabilities, Optimizer
+from optarena.settings import choice
 from optarena.space import Array, Space
 
 LARGE = 1e30
 """What a failure is told as before anything finite was seen (PRIMA's barrier has the same size)."""
-STARTS = ("random", "centre")
+START = choice("random", ("random", "centre"))
+"""The setting `x0` of a minimiser that is given a point to start from."""
 
 Function = Callable[..., float]
 
@@ -39,8 +41,10 @@ class ClosedLoop(Optimizer):
 
     capabilities = Capabilities(batch=False, unsuggested=False, array_native=True, failures="worst")
 
-    def __init__(self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
+    def __init__(
+        self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
+    ) -> None:
+        super().__init__(space, objectives=objectives, rng=rng, **settings)
         self.natural = all(p.warp == "linear" and p.type == "real" and p.values is None for p in space.parameters)
         self.natural = self.natural and bool((space.low < space.high).all())  # libraries want bounds with an inside
         self.lower = space.low.copy() if self.natural else np.zeros(space.dimension)
@@ -111,7 +115,10 @@ class ClosedLoop(Optimizer):
 
 def _run(optimizer: ClosedLoop) -> str:
     optimizer._runner = None
-    return optimizer.minimise(_ask)
+    # a stand-in for infinity overflows in a library's arithmetic. The state belongs to the greenlet's own context, so
+    # that what runs between two steps never sees it
+    with np.errstate(all="ignore"):
+        return optimizer.minimise(_ask)
 
 
 def _ask(x: Array, *_: Any) -> float:

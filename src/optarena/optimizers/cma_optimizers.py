@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from optarena.errors import Exhausted
 from optarena.optimizers._generations import Generational, Indices, whole_batches
-from optarena.optimizers._settings import flag, number, whole
+from optarena.settings import flag, number, whole
 from optarena.space import Array, Space
 
 
@@ -27,24 +27,15 @@ class CMAES(Generational):
     """
 
     packages = ("cma",)
+    settings: ClassVar = {"sigma0": number(0.3, 1e-9, 10.0), "popsize": whole(None, 4), "restarts": flag(True)}
 
     def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: np.random.Generator | None = None,
-        sigma0: float = 0.3,
-        popsize: int | None = None,
-        restarts: bool = True,
+        self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
     ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
+        super().__init__(space, objectives=objectives, rng=rng, **settings)
         import cma  # takes a second or two, which is no part of the first suggestion
 
         self._create = cma.CMAEvolutionStrategy
-        self._sigma0 = number(self, "sigma0", sigma0, 1e-9, 10.0)
-        self._popsize = None if popsize is None else whole(self, "popsize", popsize, 4)
-        self._restarts = flag(self, "restarts", restarts)
         self._dimension = max(2, space.dimension)  # pycma has none below: a second coordinate that means nothing
         self._strategy: Any = None
         self._solutions: list[Array] = []
@@ -59,15 +50,15 @@ class CMAES(Generational):
             "verb_disp": 0,
             "verb_log": 0,
         }
-        self._strategy = self._create(centre, self._sigma0, options)
+        self._strategy = self._create(centre, self.chosen["sigma0"], options)
 
     def _ask(self, n: int) -> Array:
         with warnings.catch_warnings(action="ignore"):
             if self._strategy is None:
                 usual = 4 + int(3 * math.log(self._dimension))
-                self._start(np.full(self._dimension, 0.5), self._popsize or whole_batches(usual, n))
+                self._start(np.full(self._dimension, 0.5), self.chosen["popsize"] or whole_batches(usual, n))
             elif reasons := self._strategy.stop():
-                if not self._restarts:
+                if not self.chosen["restarts"]:
                     raise Exhausted(f"CMA-ES has converged: {', '.join(reasons)}")
                 self._start(self.rng.random(self._dimension), 2 * self._strategy.popsize)
             self._solutions = self._strategy.ask()

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
 from greenlet import GreenletExit
 
-from optarena.optimizers._settings import choice, number, whole
-from optarena.optimizers.closed_loop import STARTS, ClosedLoop, Function
-from optarena.space import Array, Space
-
-Rng = np.random.Generator | None
+from optarena.optimizers.closed_loop import START, ClosedLoop, Function
+from optarena.settings import number, whole
+from optarena.space import Array
 
 
 class NloptOptimizer(ClosedLoop):
@@ -27,20 +25,7 @@ class NloptOptimizer(ClosedLoop):
     algorithm: ClassVar[str]
     random: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        x0: str = "random",
-        xtol_rel: float = 0.0,
-        ftol_rel: float = 0.0,
-    ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
-        self.x0 = choice(self, "x0", x0, STARTS)
-        self.xtol_rel = number(self, "xtol_rel", xtol_rel)
-        self.ftol_rel = number(self, "ftol_rel", ftol_rel)
+    settings: ClassVar = {"x0": START, "xtol_rel": number(0.0), "ftol_rel": number(0.0)}
 
     def prepare(self, opt: Any) -> None:
         """Further settings of an algorithm."""
@@ -51,13 +36,13 @@ class NloptOptimizer(ClosedLoop):
         opt = nlopt.opt(getattr(nlopt, self.algorithm), self.space.dimension)
         opt.set_lower_bounds(self.lower)
         opt.set_upper_bounds(self.upper)
-        opt.set_xtol_rel(self.xtol_rel)
-        opt.set_ftol_rel(self.ftol_rel)
+        opt.set_xtol_rel(self.chosen["xtol_rel"])
+        opt.set_ftol_rel(self.chosen["ftol_rel"])
         opt.set_min_objective(
             _stoppable(fun, weakref.proxy(opt))
         )  # NLopt's objects hide their cycles from the collector
         self.prepare(opt)
-        x0 = self.start(self.x0)
+        x0 = self.start(self.chosen["x0"])
         if self.random:
             nlopt.srand(int(self.rng.integers(2**31)))
         try:
@@ -115,19 +100,16 @@ class CRS2(NloptOptimizer):
     algorithm = "GN_CRS2_LM"
     random = True
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        x0: str = "random",
-        xtol_rel: float = 0.0,
-        ftol_rel: float = 0.0,
-        population: int = 0,
-    ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng, x0=x0, xtol_rel=xtol_rel, ftol_rel=ftol_rel)
-        self.population = whole(self, "population", population, 0)  # 0 is NLopt's own, 10 (D + 1)
+    settings: ClassVar = {**NloptOptimizer.settings, "population": whole(0, 0)}
+
+    @classmethod
+    def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:
+        population = chosen["population"]
+        if dimension is None or population == 0 or population > dimension:
+            return ""
+        return (
+            f"population must be 0 (NLopt's own, 10 (D + 1)) or at least D + 1, here {dimension + 1}, got {population}"
+        )
 
     def prepare(self, opt: Any) -> None:
-        opt.set_population(self.population)
+        opt.set_population(self.chosen["population"])

@@ -7,26 +7,13 @@ import math
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from optarena.errors import OptarenaError
 from optarena.optimizer import Capabilities, Optimizer
-from optarena.optimizers._settings import flag, whole
+from optarena.settings import flag, whole
 from optarena.space import Array, Parameter, Space
-
-COUNTS = {"n_startup_trials": 0, "n_ei_candidates": 1}
-"""Settings that are counts, and the least that each may be."""
-FLAGS = {
-    "multivariate",
-    "group",
-    "constant_liar",
-    "deterministic_objective",
-    "use_separable_cma",
-    "with_margin",
-    "lr_adapt",
-}
 
 
 @contextlib.contextmanager
@@ -107,23 +94,14 @@ class OptunaOptimizer(Optimizer):
     def __init__(
         self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
     ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
+        super().__init__(space, objectives=objectives, rng=rng, **settings)
         import optuna
 
-        for key in settings.keys() & COUNTS.keys():
-            if settings[key] is not None:
-                whole(self, key, settings[key], COUNTS[key])
-        for key in settings.keys() & FLAGS:
-            if settings[key] is not None:
-                flag(self, key, settings[key])
         self._codec = _Codec(space, categories=self.categories)
         self._pending: dict[bytes, list[Any]] = {}
         with _quiet():
-            try:
-                given = {key: value for key, value in settings.items() if value is not None}
-                sampler = self._sampler(seed=int(self.rng.integers(2**32)), **given)
-            except ValueError as error:
-                raise OptarenaError(f"{type(self).__name__}: {error}") from error
+            given = {key: value for key, value in self.chosen.items() if value is not None}
+            sampler = self._sampler(seed=int(self.rng.integers(2**32)), **given)
             self._study = optuna.create_study(
                 storage=self._storage(), sampler=sampler, study_name="study", directions=["minimize"] * objectives
             )
@@ -179,21 +157,19 @@ class OptunaTPE(OptunaOptimizer):
 
     capabilities = Capabilities(array_native=True, several_objectives=True, failures="native")
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: np.random.Generator | None = None,
-        n_startup_trials: int = 10,
-        n_ei_candidates: int = 24,
-        multivariate: bool | None = None,
-        group: bool | None = None,
-        constant_liar: bool | None = None,
-    ) -> None:
-        given: dict[str, Any] = {"n_startup_trials": n_startup_trials, "n_ei_candidates": n_ei_candidates}
-        given |= {"multivariate": multivariate, "group": group, "constant_liar": constant_liar}
-        super().__init__(space, objectives=objectives, rng=rng, **given)
+    settings: ClassVar = {
+        "n_startup_trials": whole(10, 0),
+        "n_ei_candidates": whole(24),
+        "multivariate": flag(None),
+        "group": flag(None),
+        "constant_liar": flag(None),
+    }
+
+    @classmethod
+    def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:  # noqa: ARG003
+        if chosen["group"] and chosen["multivariate"] is False:
+            return "group = true needs multivariate = true (or none), got false"
+        return ""
 
     def _sampler(self, **settings: Any) -> Any:
         from optuna.samplers import TPESampler
@@ -211,17 +187,7 @@ class OptunaGP(OptunaOptimizer):
     capabilities = Capabilities(array_native=True, several_objectives=True, failures="native")
     packages = ("optuna", "torch")
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: np.random.Generator | None = None,
-        n_startup_trials: int = 10,
-        deterministic_objective: bool = False,
-    ) -> None:
-        given = {"n_startup_trials": n_startup_trials, "deterministic_objective": deterministic_objective}
-        super().__init__(space, objectives=objectives, rng=rng, **given)
+    settings: ClassVar = {"n_startup_trials": whole(10, 0), "deterministic_objective": flag(False)}
 
     def _sampler(self, **settings: Any) -> Any:
         from optuna.samplers import GPSampler
@@ -242,22 +208,18 @@ class OptunaCMAES(OptunaOptimizer):
     packages = ("optuna", "cmaes")
     categories = False
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: np.random.Generator | None = None,
-        n_startup_trials: int = 1,
-        popsize: int | None = None,
-        use_separable_cma: bool = False,
-        with_margin: bool = False,
-        lr_adapt: bool = False,
-    ) -> None:
-        self._window = 400 if popsize is None else max(400, 8 * whole(self, "popsize", popsize, 4))
-        given = {"n_startup_trials": n_startup_trials, "popsize": popsize, "lr_adapt": lr_adapt}
-        given |= {"use_separable_cma": use_separable_cma, "with_margin": with_margin}
-        super().__init__(space, objectives=objectives, rng=rng, **given)
+    settings: ClassVar = {
+        "n_startup_trials": whole(1, 0),
+        "popsize": whole(None, 4),
+        "use_separable_cma": flag(False),
+        "with_margin": flag(False),
+        "lr_adapt": flag(False),
+    }
+
+    @classmethod
+    def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:  # noqa: ARG003
+        on = [key for key in ("use_separable_cma", "with_margin", "lr_adapt") if chosen[key]]
+        return f"only one of use_separable_cma, with_margin, lr_adapt may be true, got {', '.join(on)}" * (len(on) > 1)
 
     def _sampler(self, **settings: Any) -> Any:
         from optuna.samplers import CmaEsSampler
@@ -265,7 +227,7 @@ class OptunaCMAES(OptunaOptimizer):
         return CmaEsSampler(warn_independent_sampling=False, **settings)
 
     def _storage(self) -> Any:
-        return _recent(self._window)
+        return _recent(max(400, 8 * (self.chosen["popsize"] or 0)))
 
     def _add(self, row: Array, values: list[float] | None, state: Any) -> None:
         pass

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from optarena.errors import OptarenaError
 from optarena.optimizers._generations import Generational, Indices, whole_batches
-from optarena.optimizers._settings import number, whole
+from optarena.settings import choice, flag, number, whole
 from optarena.space import Array, Space
 
 
@@ -22,22 +21,16 @@ class Pymoo(Generational):
     packages = ("pymoo",)
     usual = 20
     """The population where none is given. pymoo's own (GA and DE: 100) is for budgets of tens of thousands."""
-    least = 4
+    settings: ClassVar = {"pop_size": whole(None, 4)}
 
     def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: np.random.Generator | None = None,
-        pop_size: int | None = None,
+        self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
     ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
-        self._pop_size = None if pop_size is None else whole(self, "pop_size", pop_size, self.least)
+        super().__init__(space, objectives=objectives, rng=rng, **settings)
         self._engine: Any = None
         self._members: Any = None
 
-    def _algorithm(self, pop_size: int) -> Any:
+    def _algorithm(self, **settings: Any) -> Any:
         """pymoo's algorithm, not yet set up."""
         raise NotImplementedError
 
@@ -45,7 +38,8 @@ class Pymoo(Generational):
         from pymoo.core.problem import Problem
         from pymoo.core.termination import NoTermination
 
-        self._engine = self._algorithm(self._pop_size or whole_batches(self.usual, n))
+        pop_size = self.chosen["pop_size"] or whole_batches(self.usual, n)
+        self._engine = self._algorithm(**{**self.chosen, "pop_size": pop_size})
         problem = Problem(n_var=self.space.dimension, n_obj=self.objectives, xl=0.0, xu=1.0)
         self._engine.setup(problem, termination=NoTermination(), seed=self.rng)
 
@@ -98,10 +92,18 @@ class PymooGA(Pymoo):
     Integers and categories are searched through the unit cube.
     """
 
-    def _algorithm(self, pop_size: int) -> Any:
+    def _algorithm(self, **settings: Any) -> Any:
         from pymoo.algorithms.soo.nonconvex.ga import GA
 
-        return GA(pop_size=pop_size)
+        return GA(**settings)
+
+
+VARIANTS = tuple(
+    f"DE/{parent}/{differences}/{crossover}"
+    for parent in ("rand", "best", "target-to-best")
+    for differences in (1, 2)
+    for crossover in ("bin", "exp")
+)
 
 
 class PymooDE(Pymoo):
@@ -113,28 +115,23 @@ class PymooDE(Pymoo):
     `F` the weight of the differences.
     """
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: np.random.Generator | None = None,
-        pop_size: int | None = None,
-        variant: str = "DE/best/1/bin",
-        CR: float = 0.2,
-        F: float = 0.5,
-    ) -> None:
-        self.least = 6 if "/2/" in str(variant) else 4  # as many parents, and the target
-        super().__init__(space, objectives=objectives, rng=rng, pop_size=pop_size)
-        if not re.fullmatch(r"DE/(rand|best|target-to-best)/[12]/(bin|exp)", str(variant)):
-            raise OptarenaError(f"Pymoo-DE: variant must be like DE/best/1/bin, got {variant!r}")
-        weights = {"CR": number(self, "CR", CR, 0.0, 1.0), "F": number(self, "F", F, 0.0, 10.0)}
-        self._settings = {"variant": variant, **weights}
+    settings: ClassVar = {
+        **Pymoo.settings,
+        "variant": choice("DE/best/1/bin", VARIANTS),
+        "CR": number(0.2, 0.0, 1.0),
+        "F": number(0.5, 0.0, 10.0),
+    }
 
-    def _algorithm(self, pop_size: int) -> Any:
+    @classmethod
+    def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:  # noqa: ARG003
+        if "/2/" in chosen["variant"] and chosen["pop_size"] in (4, 5):  # as many parents, and the target
+            return f"pop_size must be a whole number from 6 for {chosen['variant']}, got {chosen['pop_size']}"
+        return ""
+
+    def _algorithm(self, **settings: Any) -> Any:
         from pymoo.algorithms.soo.nonconvex.de import DE
 
-        return DE(pop_size=pop_size, **self._settings)
+        return DE(**settings)
 
 
 class PymooPSO(Pymoo):
@@ -147,24 +144,15 @@ class PymooPSO(Pymoo):
 
     usual = 25
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: np.random.Generator | None = None,
-        pop_size: int | None = None,
-        w: float = 0.9,
-        c1: float = 2.0,
-        c2: float = 2.0,
-        adaptive: bool = True,
-    ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng, pop_size=pop_size)
-        weights = {"w": w, "c1": c1, "c2": c2}
-        given = {key: number(self, key, value, 0.0, 10.0) for key, value in weights.items()}
-        self._settings = {**given, "adaptive": adaptive}
+    settings: ClassVar = {
+        **Pymoo.settings,
+        "w": number(0.9, 0.0, 10.0),
+        "c1": number(2.0, 0.0, 10.0),
+        "c2": number(2.0, 0.0, 10.0),
+        "adaptive": flag(True),
+    }
 
-    def _algorithm(self, pop_size: int) -> Any:
+    def _algorithm(self, **settings: Any) -> Any:
         from pymoo.algorithms.soo.nonconvex.pso import PSO
 
-        return PSO(pop_size=pop_size, **self._settings)
+        return PSO(**settings)

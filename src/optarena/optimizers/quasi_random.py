@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from optarena.errors import OptarenaError
 from optarena.optimizer import Capabilities, Optimizer
-from optarena.optimizers._settings import flag
+from optarena.settings import choice, flag
 from optarena.space import Array, Space
-
-SEQUENCES = ("sobol", "halton")
 
 
 class QuasiRandom(Optimizer):
@@ -19,28 +16,20 @@ class QuasiRandom(Optimizer):
 
     capabilities = Capabilities(several_objectives=True, constraints=True, array_native=True, ahead=True)
     packages = ("scipy",)
+    settings: ClassVar = {"sequence": choice("sobol", ("sobol", "halton")), "scramble": flag(True)}
 
     def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: np.random.Generator | None = None,
-        sequence: str = "sobol",
-        scramble: bool = True,
+        self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
     ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
-        if sequence not in SEQUENCES:
-            raise OptarenaError(f"QuasiRandom: sequence must be one of {', '.join(SEQUENCES)}, got {sequence!r}")
-        flag(self, "scramble", scramble)
+        super().__init__(space, objectives=objectives, rng=rng, **settings)
         from scipy.stats import qmc
 
-        engine: Any
-        if sequence == "sobol":
-            engine = qmc.Sobol(space.dimension, scramble=scramble, rng=self.rng, bits=62)
+        scramble = self.chosen["scramble"]
+        self._engine: Any
+        if self.chosen["sequence"] == "sobol":
+            self._engine = qmc.Sobol(space.dimension, scramble=scramble, rng=self.rng, bits=62)
         else:
-            engine = qmc.Halton(space.dimension, scramble=scramble, rng=self.rng)
-        self._engine = engine
+            self._engine = qmc.Halton(space.dimension, scramble=scramble, rng=self.rng)
 
     def suggest(self, n: int) -> Array:
         # scipy warns when a first draw of Sobol' points is no power of 2: a first point by itself is the same sequence

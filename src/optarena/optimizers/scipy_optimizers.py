@@ -8,19 +8,15 @@ early; with `restarts=True` it starts again at a random point instead.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
-
-from optarena.errors import OptarenaError
-from optarena.optimizers._settings import choice, flag, number, whole
-from optarena.optimizers.closed_loop import STARTS, ClosedLoop, Function
-from optarena.space import Space
+from optarena.optimizers.closed_loop import START, ClosedLoop, Function
+from optarena.settings import Setting, choice, flag, number, whole
 
 UNLIMITED = 10**9
 DIRECT_MOST = 1_000_000  # evaluations; it takes memory for them all when it begins
 DIRECT_ITERATIONS = 10_000
-Rng = np.random.Generator | None
 
 
 class ScipyOptimizer(ClosedLoop):
@@ -47,22 +43,21 @@ class LocalMethod(ScipyOptimizer):
     """A method of `scipy.optimize.minimize`, from a random point or the centre, once or again and again."""
 
     method: ClassVar[str]
+    unlimited: ClassVar[tuple[str, ...]] = ("maxiter", "maxfev")
+    settings: ClassVar = {"x0": START, "restarts": flag(False)}
 
-    def __init__(
-        self, space: Space, objectives: int, rng: Rng, x0: str, restarts: bool, options: dict[str, Any]
-    ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
-        self.x0 = choice(self, "x0", x0, STARTS)
-        self.restarts = flag(self, "restarts", restarts)
-        self.options = options
+    def options(self) -> dict[str, Any]:
+        """scipy's options: all settings that are not ours."""
+        own = {key: value for key, value in self.chosen.items() if key not in LocalMethod.settings}
+        return dict.fromkeys(self.unlimited, UNLIMITED) | own
 
     def minimise(self, fun: Function) -> str:
         from scipy.optimize import minimize
 
-        how = self.x0
+        how = self.chosen["x0"]
         while True:
-            result = minimize(fun, self.start(how), method=self.method, bounds=self.bounds(), options=self.options)
-            if not self.restarts:
+            result = minimize(fun, self.start(how), method=self.method, bounds=self.bounds(), options=self.options())
+            if not self.chosen["restarts"]:
                 return self.ending(result)
             how = "random"
 
@@ -72,26 +67,12 @@ class NelderMead(LocalMethod):
 
     method = "Nelder-Mead"
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        x0: str = "random",
-        restarts: bool = False,
-        xatol: float = 1e-4,
-        fatol: float = 1e-4,
-        adaptive: bool = False,
-    ) -> None:
-        options = {
-            "maxiter": UNLIMITED,
-            "maxfev": UNLIMITED,
-            "xatol": number(self, "xatol", xatol),
-            "fatol": number(self, "fatol", fatol),
-            "adaptive": flag(self, "adaptive", adaptive),
-        }
-        super().__init__(space, objectives, rng, x0, restarts, options)
+    settings: ClassVar = {
+        **LocalMethod.settings,
+        "xatol": number(1e-4),
+        "fatol": number(1e-4),
+        "adaptive": flag(False),
+    }
 
 
 class Powell(LocalMethod):
@@ -99,24 +80,7 @@ class Powell(LocalMethod):
 
     method = "Powell"
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        x0: str = "random",
-        restarts: bool = False,
-        xtol: float = 1e-4,
-        ftol: float = 1e-4,
-    ) -> None:
-        options = {
-            "maxiter": UNLIMITED,
-            "maxfev": UNLIMITED,
-            "xtol": number(self, "xtol", xtol),
-            "ftol": number(self, "ftol", ftol),
-        }
-        super().__init__(space, objectives, rng, x0, restarts, options)
+    settings: ClassVar = {**LocalMethod.settings, "xtol": number(1e-4), "ftol": number(1e-4)}
 
 
 class COBYLA(LocalMethod):
@@ -124,23 +88,16 @@ class COBYLA(LocalMethod):
 
     method = "COBYLA"
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        x0: str = "random",
-        restarts: bool = False,
-        rhobeg: float = 1.0,
-        tol: float = 1e-4,
-    ) -> None:
-        options = {
-            "maxiter": UNLIMITED,
-            "rhobeg": number(self, "rhobeg", rhobeg, open_low=True),
-            "tol": number(self, "tol", tol, open_low=True),
-        }
-        super().__init__(space, objectives, rng, x0, restarts, options)
+    unlimited = ("maxiter",)
+    settings: ClassVar = {
+        **LocalMethod.settings,
+        "rhobeg": number(1.0, open_low=True),
+        "tol": number(1e-4, open_low=True),
+    }
+
+    @classmethod
+    def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:  # noqa: ARG003
+        return _larger("tol", "rhobeg", chosen)  # scipy would take another tol, and go on
 
 
 class COBYQA(LocalMethod):
@@ -148,26 +105,23 @@ class COBYQA(LocalMethod):
 
     method = "COBYQA"
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        x0: str = "random",
-        restarts: bool = False,
-        initial_tr_radius: float = 1.0,
-        final_tr_radius: float = 1e-6,
-        scale: bool = False,
-    ) -> None:
-        options = {
-            "maxiter": UNLIMITED,
-            "maxfev": UNLIMITED,
-            "initial_tr_radius": number(self, "initial_tr_radius", initial_tr_radius, open_low=True),
-            "final_tr_radius": number(self, "final_tr_radius", final_tr_radius),
-            "scale": flag(self, "scale", scale),
-        }
-        super().__init__(space, objectives, rng, x0, restarts, options)
+    settings: ClassVar = {
+        **LocalMethod.settings,
+        "initial_tr_radius": number(1.0, open_low=True),
+        "final_tr_radius": number(1e-6),
+        "scale": flag(False),
+    }
+
+    @classmethod
+    def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:  # noqa: ARG003
+        return _larger("final_tr_radius", "initial_tr_radius", chosen)
+
+
+def _larger(final: str, initial: str, chosen: Mapping[str, Any]) -> str:
+    """What is wrong where a trust region would have to grow."""
+    if chosen[final] <= chosen[initial]:
+        return ""
+    return f"{final} must be at most {initial}, which is {chosen[initial]:g}, got {chosen[final]:g}"
 
 
 class LBFGSB(LocalMethod):
@@ -179,30 +133,15 @@ class LBFGSB(LocalMethod):
 
     method = "L-BFGS-B"
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        x0: str = "random",
-        restarts: bool = False,
-        maxcor: int = 10,
-        ftol: float = 2.220446049250313e-09,
-        gtol: float = 1e-5,
-        eps: float = 1e-8,
-        maxls: int = 20,
-    ) -> None:
-        options = {
-            "maxiter": UNLIMITED,
-            "maxfun": UNLIMITED,
-            "maxcor": whole(self, "maxcor", maxcor),
-            "ftol": number(self, "ftol", ftol),
-            "gtol": number(self, "gtol", gtol),
-            "eps": number(self, "eps", eps, open_low=True),
-            "maxls": whole(self, "maxls", maxls),
-        }
-        super().__init__(space, objectives, rng, x0, restarts, options)
+    unlimited = ("maxiter", "maxfun")
+    settings: ClassVar = {
+        **LocalMethod.settings,
+        "maxcor": whole(10),
+        "ftol": number(2.220446049250313e-09),
+        "gtol": number(1e-5),
+        "eps": number(1e-8, open_low=True),
+        "maxls": whole(20),
+    }
 
 
 class SLSQP(LocalMethod):
@@ -210,23 +149,12 @@ class SLSQP(LocalMethod):
 
     method = "SLSQP"
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        x0: str = "random",
-        restarts: bool = False,
-        ftol: float = 1e-6,
-        eps: float = 1.4901161193847656e-08,
-    ) -> None:
-        options = {
-            "maxiter": UNLIMITED,
-            "ftol": number(self, "ftol", ftol, open_low=True),
-            "eps": number(self, "eps", eps, open_low=True),
-        }
-        super().__init__(space, objectives, rng, x0, restarts, options)
+    unlimited = ("maxiter",)
+    settings: ClassVar = {
+        **LocalMethod.settings,
+        "ftol": number(1e-6, open_low=True),
+        "eps": number(1.4901161193847656e-08, open_low=True),
+    }
 
 
 # ---- global methods -------------------------------------------------------------------------------------------------
@@ -235,32 +163,19 @@ class SLSQP(LocalMethod):
 class SimulatedAnnealing(ScipyOptimizer):
     """Generalised simulated annealing with local searches (dual annealing): for many local minima; it never ends."""
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        initial_temp: float = 5230.0,
-        restart_temp_ratio: float = 2e-5,
-        visit: float = 2.62,
-        accept: float = -5.0,
-        no_local_search: bool = False,
-    ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
-        self.options = {
-            "initial_temp": number(self, "initial_temp", initial_temp, 0.01, 5e4, open_low=True),
-            "restart_temp_ratio": number(self, "restart_temp_ratio", restart_temp_ratio, 0.0, 1.0, open_low=True),
-            "visit": number(self, "visit", visit, 1.0, 3.0, open_low=True),
-            "accept": number(self, "accept", accept, -1e4, -5.0, open_low=True),
-            "no_local_search": flag(self, "no_local_search", no_local_search),
-        }
+    settings: ClassVar = {
+        "initial_temp": number(5230.0, 0.01, 5e4, open_low=True),
+        "restart_temp_ratio": number(2e-5, 0.0, 1.0, open_low=True, open_high=True),
+        "visit": number(2.62, 1.0, 3.0, open_low=True),
+        "accept": number(-5.0, -1e4, -5.0, open_low=True),
+        "no_local_search": flag(False),
+    }
 
     def minimise(self, fun: Function) -> str:
         from scipy.optimize import dual_annealing
 
         limits = {"maxiter": UNLIMITED, "maxfun": UNLIMITED}
-        return self.ending(dual_annealing(fun, self.bounds(), rng=self.rng, **limits, **self.options))
+        return self.ending(dual_annealing(fun, self.bounds(), rng=self.rng, **limits, **self.chosen))
 
 
 STRATEGIES = tuple(
@@ -271,47 +186,33 @@ STRATEGIES = tuple(
 INITIAL = ("latinhypercube", "sobol", "halton", "random")
 
 
+def _mutation(value: Any) -> float | tuple[float, ...]:
+    read = number(0.5, 0.0, 2.0, open_high=True).read
+    if not isinstance(value, (list, tuple)):
+        return read(value)
+    if len(value) != 2:
+        raise ValueError
+    return tuple(map(read, value))
+
+
 class DifferentialEvolution(ScipyOptimizer):
     """A population that moves by differences of its members: for rugged functions; L-BFGS-B polishes the end."""
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        strategy: str = "best1bin",
-        popsize: int = 15,
-        tol: float = 0.01,
-        atol: float = 0.0,
-        mutation: float | list[float] | tuple[float, float] = (0.5, 1.0),
-        recombination: float = 0.7,
-        init: str = "latinhypercube",
-        polish: bool = True,
-    ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
-        self.options = {
-            "strategy": choice(self, "strategy", strategy, STRATEGIES),
-            "popsize": whole(self, "popsize", popsize),
-            "tol": number(self, "tol", tol),
-            "atol": number(self, "atol", atol),
-            "mutation": self._mutation(mutation),
-            "recombination": number(self, "recombination", recombination, 0.0, 1.0),
-            "init": choice(self, "init", init, INITIAL),
-            "polish": flag(self, "polish", polish),
-        }
-
-    def _mutation(self, value: Any) -> float | tuple[float, float]:
-        if not isinstance(value, (list, tuple)):
-            return number(self, "mutation", value, 0.0, 2.0)
-        if len(value) != 2:
-            raise OptarenaError(f"{type(self).__name__}: mutation must be a number or [low, high], got {value!r}")
-        return number(self, "mutation", value[0], 0.0, 2.0), number(self, "mutation", value[1], 0.0, 2.0)
+    settings: ClassVar = {
+        "strategy": choice("best1bin", STRATEGIES),
+        "popsize": whole(15),
+        "tol": number(0.01),
+        "atol": number(0.0),
+        "mutation": Setting((0.5, 1.0), "a number or [low, high], each of 0 or more and below 2", _mutation),
+        "recombination": number(0.7, 0.0, 1.0),
+        "init": choice("latinhypercube", INITIAL),
+        "polish": flag(True),
+    }
 
     def minimise(self, fun: Function) -> str:
         from scipy.optimize import differential_evolution
 
-        return self.ending(differential_evolution(fun, self.bounds(), rng=self.rng, maxiter=UNLIMITED, **self.options))
+        return self.ending(differential_evolution(fun, self.bounds(), rng=self.rng, maxiter=UNLIMITED, **self.chosen))
 
 
 class DIRECT(ScipyOptimizer):
@@ -321,30 +222,18 @@ class DIRECT(ScipyOptimizer):
     evaluations, for which scipy takes the memory when it begins).
     """
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        eps: float = 1e-4,
-        locally_biased: bool = True,
-        vol_tol: float = 1e-16,
-        len_tol: float = 1e-6,
-    ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
-        self.options = {
-            "eps": number(self, "eps", eps),
-            "locally_biased": flag(self, "locally_biased", locally_biased),
-            "vol_tol": number(self, "vol_tol", vol_tol, 0.0, 1.0),
-            "len_tol": number(self, "len_tol", len_tol, 0.0, 1.0),
-        }
+    settings: ClassVar = {
+        "eps": number(1e-4),
+        "locally_biased": flag(True),
+        "vol_tol": number(1e-16, 0.0, 1.0),
+        "len_tol": number(1e-6, 0.0, 1.0),
+    }
 
     def minimise(self, fun: Function) -> str:
         from scipy.optimize import direct
 
         limits = {"maxfun": DIRECT_MOST, "maxiter": DIRECT_ITERATIONS}
-        return self.ending(direct(fun, self.bounds(), **limits, **self.options))
+        return self.ending(direct(fun, self.bounds(), **limits, **self.chosen))
 
 
 class SHGO(ScipyOptimizer):
@@ -354,47 +243,30 @@ class SHGO(ScipyOptimizer):
     refinements may go on for ever without an evaluation. 2**D + 1 points come before the first local search.
     """
 
-    def __init__(self, space: Space, *, objectives: int = 1, rng: Rng = None, iters: int = 1) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
-        self.iters = whole(self, "iters", iters)
+    settings: ClassVar = {"iters": whole(1)}
 
     def minimise(self, fun: Function) -> str:
         from scipy.optimize import shgo
 
-        return self.ending(shgo(fun, self.bounds(), iters=self.iters))
+        return self.ending(shgo(fun, self.bounds(), iters=self.chosen["iters"]))
 
 
 class BasinHopping(ScipyOptimizer):
     """L-BFGS-B from one random hop after another, as a random walk over local minima; it never ends."""
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        objectives: int = 1,
-        rng: Rng = None,
-        x0: str = "random",
-        T: float = 1.0,
-        stepsize: float = 0.5,
-        interval: int = 50,
-        target_accept_rate: float = 0.5,
-        stepwise_factor: float = 0.9,
-    ) -> None:
-        super().__init__(space, objectives=objectives, rng=rng)
-        self.x0 = choice(self, "x0", x0, STARTS)
-        self.options = {
-            "T": number(self, "T", T),
-            "stepsize": number(self, "stepsize", stepsize, open_low=True),
-            "interval": whole(self, "interval", interval),
-            "target_accept_rate": number(self, "target_accept_rate", target_accept_rate, 0.0, 1.0, open_low=True),
-            "stepwise_factor": number(self, "stepwise_factor", stepwise_factor, 0.0, 1.0, open_low=True),
-        }
+    settings: ClassVar = {
+        "x0": START,
+        "T": number(1.0),
+        "stepsize": number(0.5, open_low=True),
+        "interval": whole(50),
+        "target_accept_rate": number(0.5, 0.0, 1.0, open_low=True, open_high=True),
+        "stepwise_factor": number(0.9, 0.0, 1.0, open_low=True, open_high=True),
+    }
 
     def minimise(self, fun: Function) -> str:
         from scipy.optimize import basinhopping
 
+        settings = dict(self.chosen)
+        x0 = self.start(settings.pop("x0"))
         local = {"method": "L-BFGS-B", "bounds": self.bounds()}
-        result = basinhopping(
-            fun, self.start(self.x0), niter=UNLIMITED, minimizer_kwargs=local, rng=self.rng, **self.options
-        )
-        return self.ending(result)
+        return self.ending(basinhopping(fun, x0, niter=UNLIMITED, minimizer_kwargs=local, rng=self.rng, **settings))

@@ -1,0 +1,103 @@
+"""What an optimizer's settings may be: declared once, checked when an experiment is planned and when one is created.
+
+    class NearBest(optarena.Optimizer):
+        settings = {"width": number(0.1, 0, 1, open_low=True), "restarts": flag(False)}
+
+`self.chosen` then has every setting, given or by default. A default of None means that None may be given, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from optarena.errors import OptarenaError, nearest
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """A default, what is expected (in words), and how a value is read (ValueError: it is not what is expected)."""
+
+    default: Any
+    expected: str
+    read: Callable[[Any], Any]
+    words: tuple[str, ...] = ()
+    """The words among which one is chosen."""
+
+
+def number(
+    default: float | None, low: float = 0.0, high: float = math.inf, *, open_low: bool = False, open_high: bool = False
+) -> Setting:
+    """A finite number between low and high (above low, if `open_low`; below high, if `open_high`)."""
+    least = f"above {low:g}" if open_low else f"of {low:g} or more"
+    most = "" if high == math.inf else f" and {'below' if open_high else 'at most'} {high:g}"
+
+    def read(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ValueError
+        if not low <= value <= high or (open_low and value == low) or (open_high and value == high):
+            raise ValueError
+        return float(value)
+
+    return Setting(default, f"a number {least}{most}", read)
+
+
+def whole(default: int | None, low: int = 1) -> Setting:
+    """A whole number from low upwards."""
+
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            raise ValueError
+        return value
+
+    return Setting(default, f"a whole number from {low}", read)
+
+
+def flag(default: bool | None) -> Setting:
+    """True or false."""
+
+    def read(value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError
+        return value
+
+    return Setting(default, "true or false", read)
+
+
+def choice(default: str, known: Sequence[str]) -> Setting:
+    """One of the known words."""
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str) or value not in known:
+            raise ValueError
+        return value
+
+    return Setting(default, f"one of {', '.join(known)}", read, tuple(known))
+
+
+def choose(name: str, declared: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every declared setting: what was given where it was given, else the default. `name` is for the message."""
+    refuse_unknown(name, list(declared), given)
+    out = {key: setting.default for key, setting in declared.items()}
+    for key, value in given.items():
+        setting = declared[key]
+        if value is None and setting.default is None:
+            continue
+        try:
+            out[key] = setting.read(value)
+        except (ValueError, OverflowError):
+            hint = nearest(value, setting.words) if isinstance(value, str) else ""
+            raise OptarenaError(
+                f"{name}: {key} must be {setting.expected}, got {value!r}{'.' * bool(hint)}{hint}"
+            ) from None
+    return out
+
+
+def refuse_unknown(name: str, known: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Refuse a setting that is not among the known ones."""
+    for key in given:
+        if key not in known:
+            listed = f"it has {', '.join(known)}" if known else "it has none"
+            raise OptarenaError(f"optimizer {name!r} has no setting {key!r}.{nearest(key, known)} ({listed})")
