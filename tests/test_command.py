@@ -43,7 +43,9 @@ def program(body: str, **fields) -> CommandProblem:
 def write(name="mine.toml", command=None, space='x = { type = "real", space = "linear", range = [-5, 5] }', **fields):
     command = command or [sys.executable, "-S", "-c", LOOP.format(body="print(x ** 2)")]
     lines = ["[problem]", f"command = {json.dumps(command)}"]
-    lines += [f"{key} = {_text(value)}" for key, value in fields.items()]
+    lines += [
+        f"{key} = {_text(value).replace('NaN', 'nan').replace('Infinity', 'inf')}" for key, value in fields.items()
+    ]
     Path(name).write_text("\n".join([*lines, "[problem.space]", space]) + "\n")
     return name
 
@@ -318,7 +320,21 @@ def test_a_worker_that_is_killed_takes_its_program_with_it():
         ({"command": [1]}, "every word must be a text"),
         ({"mode": "studdy"}, "mode: expected 'study' or 'evaluation', got 'studdy'. Did you mean 'study'?"),
         ({"seconds": 0}, "seconds: expected a number above 0"),
+        ({"seconds": -1.5}, "seconds: expected a number above 0 (without it there is no limit), got -1.5"),
+        ({"seconds": float("nan")}, "seconds: expected a number above 0 (without it there is no limit), got nan"),
+        ({"seconds": float("inf")}, "seconds: expected a number above 0 (without it there is no limit), got inf"),
         ({"environment": {"A": 1}}, "environment: expected a table of texts"),
+        ({"environment": []}, "environment: expected a table of texts"),
+        ({"environment": {'"A=B"': "1"}}, "environment: a name is a text without '=' and NUL, got 'A=B'"),
+        ({"environment": {'"A\\u0000"': "1"}}, "environment: a name is a text without '=' and NUL, got 'A\\x00'"),
+        ({"environment": {"A": "\0"}}, "environment.A: a text without NUL is expected"),
+        ({"optimum": "0"}, "optimum must be a number (a list of them), got '0'"),
+        ({"optimum": True}, "optimum must be a number"),
+        ({"optimum": [0.0, 1.0]}, "optimum needs a number for each objective"),
+        ({"objectives": ["cost", "weight"]}, "each objective needs a sense"),
+        ({"objectives": [1]}, "objectives must be a list of names, got [1]"),
+        ({"metrics": 3}, "metrics must be a list of names, got 3"),
+        ({"sense": 3}, "sense must be 'min', 'max' or a list of them, got 3"),
         ({"directory": "nowhere"}, "there is no directory"),
         ({"sens": "max"}, "problem.sens: no such field. Did you mean 'sense'?"),
         ({"sense": "up"}, "sense must be 'min' or 'max'"),
@@ -332,12 +348,27 @@ def test_a_bad_file_is_one_sentence(fields, text):
     assert str(caught.value).startswith(str(Path("mine.toml").resolve()))
 
 
+def test_objectives_have_the_names_that_the_file_gives():
+    problem = build(write(objectives=["cost", "weight"], sense=["min", "max"], optimum=[0, 1.5]))
+    assert [(each.name, each.sense) for each in problem.objectives] == [("cost", "min"), ("weight", "max")]
+    assert problem.known.optimum == (0.0, 1.5)
+
+
 def test_files_that_describe_no_problem_are_refused():
     with pytest.raises(OptarenaError, match="there is no file"):
         build("none.toml")
     Path("other.toml").write_text("budget = 3\n")
     with pytest.raises(OptarenaError, match=r"no table \[problem\]"):
         build("other.toml")
+    for beside, text in (
+        ("seconds = 3", r"seconds: there is nothing but \[problem\].*\[problem.seconds\], or a field of"),
+        ("[space.x]\ntype = 'bool'", r"is it \[problem.space\]"),
+        ("[limits]\nevaluation = 1", r"limits: there is nothing but \[problem\] in such a file$"),
+    ):
+        file = Path(write("beside.toml"))
+        file.write_text(f"{beside}\n{file.read_text()}")
+        with pytest.raises(OptarenaError, match=text):
+            build("beside.toml")
     Path("bad.toml").write_text("[problem\n")
     with pytest.raises(OptarenaError, match="not valid TOML"):
         build("bad.toml")

@@ -142,8 +142,12 @@ class FunctionProblem(Problem):
         for name, given in (("noisy", noisy), ("stateless", stateless), ("own_process", own_process)):
             if not isinstance(given, bool):
                 raise OptarenaError(f"problem {self.id}: {name} must be true or false, got {given!r}")
-        if objectives is not None and (isinstance(objectives, str) or not isinstance(objectives, Sequence)):
-            raise OptarenaError(f"problem {self.id}: objectives must be a list of names, got {objectives!r}")
+        for name, texts in (("objectives", objectives or ()), ("metrics", metrics)):
+            listed = isinstance(texts, Sequence) and not isinstance(texts, str)
+            if not listed or not all(isinstance(text, str) and text for text in texts):
+                raise OptarenaError(f"problem {self.id}: {name} must be a list of names, got {texts!r}")
+        if not isinstance(sense, (str, Sequence)):
+            raise OptarenaError(f"problem {self.id}: sense must be 'min', 'max' or a list of them, got {sense!r}")
         senses = [sense] if isinstance(sense, str) else list(sense)
         names = objectives or (["value"] if len(senses) == 1 else [str(i + 1) for i in range(len(senses))])
         for each in senses:
@@ -153,13 +157,14 @@ class FunctionProblem(Problem):
             raise OptarenaError(f"problem {self.id}: each objective needs a sense, and a name of its own")
         self.objectives = tuple(Objective(name, cast(Sense, each)) for name, each in zip(names, senses, strict=True))
         if optimum is not None:
-            self.known = Known(optimum=tuple(float(value) for value in np.atleast_1d(optimum)))
-            if len(self.known.optimum or ()) != len(self.objectives):
-                raise OptarenaError(f"problem {self.id}: optimum needs a number for each objective")
+            optima: Any = [optimum] if isinstance(optimum, str) or not isinstance(optimum, Iterable) else list(optimum)
+            if any(isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, float, np.number)) for v in optima):
+                raise OptarenaError(f"problem {self.id}: optimum must be a number (a list of them), got {optimum!r}")
+            if len(optima) != len(self.objectives):
+                raise OptarenaError(f"problem {self.id}: optimum needs a number for each objective, got {optimum!r}")
+            self.known = Known(optimum=tuple(map(float, optima)))
         if isinstance(constraints, bool) or not isinstance(constraints, int) or constraints < 0:
             raise OptarenaError(f"problem {self.id}: constraints must say how many there are, got {constraints!r}")
-        if isinstance(metrics, str) or not all(isinstance(name, str) and name for name in metrics):
-            raise OptarenaError(f"problem {self.id}: metrics must be a list of names, got {metrics!r}")
         self.constraints, self.metrics = constraints, tuple(metrics)
         self.noisy, self.stateless, self.own_process, self.version = noisy, stateless, own_process, str(version)
 

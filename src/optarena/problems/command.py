@@ -16,6 +16,7 @@ failed evaluation: nothing but an interrupt leaves a problem otherwise.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import shutil
@@ -73,15 +74,13 @@ class CommandProblem(FunctionProblem):
             raise OptarenaError(f"command: every word must be a text, got {list(command)!r}")
         if mode not in MODES:
             raise OptarenaError(f"mode: expected 'study' or 'evaluation', got {mode!r}.{nearest(str(mode), MODES)}")
-        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds <= 0):
-            raise OptarenaError(f"seconds: expected a number above 0, got {seconds!r}")
-        added = environment or {}
-        if not isinstance(added, Mapping) or not all(isinstance(text, str) for text in added.values()):
-            raise OptarenaError(f"environment: expected a table of texts, got {environment!r}")
+        if seconds is not None and not (type(seconds) in (int, float) and 0 < seconds < math.inf):
+            raise OptarenaError(f"seconds: expected a number above 0 (without it there is no limit), got {seconds!r}")
+        added = _as_environment({} if environment is None else environment)
         self.directory = Path(directory).resolve()
         if not self.directory.is_dir():
             raise OptarenaError(f"directory: there is no directory {self.directory}")
-        self.added = dict(added)
+        self.added = added
         self.command = [_program(command[0], self.directory, added.get("PATH")), *command[1:]]
         self.mode, self.seconds = mode, seconds
         self._process: _Process | None = None
@@ -91,15 +90,19 @@ class CommandProblem(FunctionProblem):
         """The problem that a TOML file describes; its id is the name of the file."""
         path = Path(path)
         try:
-            table = tomllib.loads(path.read_text(encoding="utf-8")).get("problem")
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise OptarenaError(f"there is no file {path}") from None
         except OSError as error:
             raise OptarenaError(f"{path}: {error.strerror}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+        table = data.pop("problem", None)
         if not isinstance(table, dict):
             raise OptarenaError(f"{path}: no table [problem]; a problem has a command and a space (docs/commands.md)")
+        for key in data:
+            under = f"; is it [problem.{key}], or a field of [problem]?" if key in FIELDS else ""
+            raise OptarenaError(f"{path}: {key}: there is nothing but [problem] in such a file{under}")
         for key in table:
             if key not in FIELDS:
                 known = ", ".join(FIELDS)
@@ -154,6 +157,18 @@ class CommandProblem(FunctionProblem):
         if isinstance(answer, CommandError):
             raise answer
         return answer
+
+
+def _as_environment(given: Any) -> dict[str, str]:
+    """What is added to the environment: names that the system takes, and texts."""
+    if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
+        raise OptarenaError(f"environment: expected a table of texts, got {given!r}")
+    for name, text in given.items():
+        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
+            raise OptarenaError(f"environment: a name is a text without '=' and NUL, got {name!r}")
+        if "\0" in text:
+            raise OptarenaError(f"environment.{name}: a text without NUL is expected, got {text!r}")
+    return dict(given)
 
 
 def _program(name: str, directory: Path, path: str | None) -> str:
