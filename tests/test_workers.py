@@ -59,6 +59,21 @@ def exits(x):
     return value(x)
 
 @oa.as_problem(S)
+def interrupts(x):
+    if x["x"] > 0.3:
+        raise KeyboardInterrupt("not by the user")
+    return value(x)
+
+class InterruptsMatrix(oa.Problem):
+    array_native = True
+    def __init__(self):
+        self.space = oa.Space(S)
+    def evaluate_matrix(self, X):
+        if (X[:, 0] > 0.3).any():
+            raise KeyboardInterrupt("not by the user")
+        return (X**2).sum(axis=1)
+
+@oa.as_problem(S)
 def eats(x):
     if x["x"] > 0.3:
         keep = []
@@ -144,6 +159,10 @@ class Heavy(Population):
             raise RuntimeError("not alone")
         return super().suggest(n)
 
+class InterruptsInObserve(Population):
+    def observe(self, X, y):
+        raise KeyboardInterrupt
+
 class DiesInSuggest(Population):
     def suggest(self, n):
         if len(self.seen) >= 6:
@@ -227,6 +246,36 @@ def test_a_fault_is_retried_once_and_then_a_crash_of_that_evaluation(problem, sa
     study = rows["study"][0]
     for row in results.points(study):
         assert (row["status"] == "crashed") == (row["parameters"]["x"] > 0.3)
+
+
+@pytest.mark.parametrize("problem", ["interrupts", "InterruptsMatrix"])
+def test_a_keyboard_interrupt_that_a_problem_raises_is_that_evaluations_failure(problem):
+    results = run([problem, "plain"], budget=20, batch=4, workers=1)
+    assert results.studies.select("status", "evaluations", "attempt").unique().rows() == [("done", 20, 0)]
+    rows = results.failures()
+    assert set(rows["status"]) == {"error"}
+    assert set(rows["message"]) == {"KeyboardInterrupt: not by the user"}
+    for row in results.points(rows["study"][0]):
+        assert (row["status"] == "error") == (row["parameters"]["x"] > 0.3)
+
+
+def test_a_keyboard_interrupt_that_an_optimizer_raises_is_its_studys_failure():
+    results = run("plain", ["mine.py:InterruptsInObserve", "mine.py:Population"], budget=5, workers=1)
+    assert sorted(results.studies.select("status", "reason").rows()) == [
+        ("done", ""),
+        ("failed", "observe: KeyboardInterrupt"),
+    ]
+
+
+def test_an_interrupt_of_a_worker_ends_it_and_another_one_goes_on():
+    process = start(*FLAGS)
+    wait_for(begun)
+    child = wait_for(lambda: workers_of(process.pid))[0]
+    os.kill(child, signal.SIGINT)
+    wait_for(lambda: not Path(f"/proc/{child}").exists(), 10)
+    assert process.wait(timeout=60) == 0
+    assert not len(oa.open("s").failures())
+    assert traces(oa.open("s")) == traces(run("slow", budget=80, trials=4, store="whole"))
 
 
 def test_memory_is_limited():

@@ -157,7 +157,8 @@ class FunctionProblem(Problem):
             raise OptarenaError(f"problem {self.id}: each objective needs a sense, and a name of its own")
         self.objectives = tuple(Objective(name, cast(Sense, each)) for name, each in zip(names, senses, strict=True))
         if optimum is not None:
-            optima: Any = [optimum] if isinstance(optimum, str) or not isinstance(optimum, Iterable) else list(optimum)
+            given: Any = optimum
+            optima = list(given) if isinstance(given, (Sequence, np.ndarray)) and np.ndim(given) else [given]
             if any(isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, float, np.number)) for v in optima):
                 raise OptarenaError(f"problem {self.id}: optimum must be a number (a list of them), got {optimum!r}")
             if len(optima) != len(self.objectives):

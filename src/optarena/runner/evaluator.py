@@ -16,6 +16,7 @@ from optarena.errors import describe
 from optarena.experiment import Study, noise_key, noise_rng
 from optarena.problem import Evaluation, Problem, as_evaluation
 from optarena.runner.cell import Cell, NoCell
+from optarena.runner.interrupts import is_interrupt
 from optarena.runner.past import Diverged, Past, Row
 from optarena.runner.recorder import Recorder
 from optarena.space import Array
@@ -83,9 +84,9 @@ class Evaluator:
             w, c = _wall(), _cpu()
             try:
                 values = _as_matrix(self.problem.evaluate_matrix(X), n, len(self.problem.objectives))
-            except KeyboardInterrupt:
-                raise
-            except BaseException:
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
                 return self._afresh(X, rows)  # to learn which row it was
             self.recorder.charge(2, _wall() - w, _cpu() - c)
             self.recorder.matrix(first, rows, values)
@@ -124,12 +125,12 @@ class Evaluator:
                 problem.evaluation = k
                 w, c = _wall(), _cpu()
                 result = problem.evaluate(point, *extra)
-        except KeyboardInterrupt:
-            raise
         except TimeoutError as error:
             self.recorder.charge(2, _wall() - w, _cpu() - c)
             return None, "timed out", describe(error, named=False)
         except BaseException as error:
+            if is_interrupt(error):
+                raise
             self.recorder.charge(2, _wall() - w, _cpu() - c)
             return None, "error", describe(error)
         self.recorder.charge(2, _wall() - w, _cpu() - c)

@@ -24,6 +24,7 @@ from optarena.optimizer import Optimizer
 from optarena.problem import Problem
 from optarena.runner.cell import CLOSE, OBSERVE, SETUP, SUGGEST, Cell, NoCell
 from optarena.runner.evaluator import Evaluator
+from optarena.runner.interrupts import is_interrupt
 from optarena.runner.past import NOT_REPEATABLE, Diverged, Past
 from optarena.runner.recorder import Recorder
 from optarena.space import Array
@@ -248,9 +249,9 @@ class _Loop:
                 suggested = optimizer.suggest(n)
             except Exhausted:
                 raise
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:
+                if is_interrupt(error):
+                    raise
                 raise _Failed(f"suggest: {describe(error)}") from error
             charge(0, _wall() - w, _cpu() - c)
             X, rows = self._checked(suggested, n)
@@ -265,9 +266,9 @@ class _Loop:
                     optimizer.observe(suggested, y)
             except Exhausted:
                 raise
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:
+                if is_interrupt(error):
+                    raise
                 raise _Failed(f"observe: {describe(error)}") from error
             charge(4, _wall() - w, _cpu() - c)
             if self.goal is not None and recorder.best <= self.goal:
@@ -308,7 +309,7 @@ def _call(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) ->
         return function(*args, **kwargs)
     except Exhausted:
         raise
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         raise _Failed(f"{what}: {describe(error)}") from error

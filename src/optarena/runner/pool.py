@@ -147,7 +147,7 @@ def _read(fd: int) -> bytes:
 class Pool:
     """Runs tasks on some workers; what happens is told to `handler`.
 
-    handler.begun(task), handler.ended(task, answer), handler.progressed(task, evaluations), and
+    handler.ended(task, answer), handler.progressed(task, evaluations), and
     handler.died(death) -> a task to run again, or None when the death was the study's end.
     """
 
@@ -269,7 +269,6 @@ class Pool:
             if answer.what == "begun":
                 worker.journal, worker.begun, self._stillborn = answer.journal, True, 0
                 self._began.setdefault(task.serial, time.monotonic())
-                self.handler.begun(task)
             elif answer.what == "ended":
                 worker.tasks.popleft()
                 self._began.pop(task.serial, None)

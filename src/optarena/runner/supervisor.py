@@ -78,9 +78,6 @@ class Supervisor:
 
     # ---- what the pool tells -----------------------------------------------------------------------------------------
 
-    def begun(self, task: Task) -> None:
-        pass
-
     def progressed(self, task: Task, evaluations: int) -> None:
         self.progress.tick(task.study, evaluations)
 

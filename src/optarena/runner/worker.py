@@ -16,12 +16,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
 from optarena.experiment import Study
+from optarena.runner.interrupts import watch
 from optarena.runner.past import Past
 
 THREADS = (
@@ -73,8 +73,7 @@ def main() -> None:
     os.close(nowhere)
     faulthandler.enable()
     _die_with(int(sys.argv[3]))
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGINT, _interrupt)
+    watch()
     with contextlib.suppress(OSError):  # the kernel should take a worker, not its supervisor, when memory runs out
         Path("/proc/self/oom_score_adj").write_text("500")
     store, cell = Path(sys.argv[1]), Path(sys.argv[2])
@@ -165,12 +164,6 @@ def _limit_memory(limit: int | None) -> None:
     if limit is not None:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
         resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 def _die_with(supervisor: int) -> None:
