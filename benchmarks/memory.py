@@ -31,7 +31,7 @@ TABLE = Path(__file__).parent.parent / "docs" / "benchmarks" / "memory.md"
 EVERY = 100  # evaluations between two looks at the process
 LEAST = 1_000  # evaluations below which a growth is nothing but the first allocations
 GO_ON = {"Scipy-DifferentialEvolution": {"tol": 0.0}, "Scipy-DIRECT": {"vol_tol": 0.0, "len_tol": 0.0}}
-HEAD = ["optimizer", "evaluations asked", "made", "ended", "resident MB", "growth, MB per 10,000"]
+HEAD = ["optimizer", "evaluations asked", "made", "ended", "most resident MB", "growth, MB per 10,000"]
 
 
 def resident() -> float:
@@ -44,14 +44,14 @@ def measure(name: str, evaluations: int) -> dict[str, Any]:
     """One study in this process, looked at from inside `observe`."""
     cls = get_optimizer(name)
     settings = {"restarts": True} if "restarts" in cls.settings else GO_ON.get(name, {})
-    looks: list[tuple[int, float]] = []
+    looks = [(0, resident())]
     made = 0
 
     def observe(self: Any, X: Any, y: Any, *more: Any) -> None:
         nonlocal made
         cls.observe(self, X, y, *more)
         made += len(y)
-        if not looks or made >= looks[-1][0] + EVERY:
+        if made - EVERY >= looks[-1][0]:
             looks.append((made, resident()))
 
     watched = type(cls.__name__, (cls,), {"observe": observe, "capabilities": cls.capabilities})
@@ -64,16 +64,17 @@ def measure(name: str, evaluations: int) -> dict[str, Any]:
         outcome = run_study(study, plan.problems[study.problem], watched, journal)
         journal.close()
     assert outcome.status in ("done", "stopped early"), outcome.reason
-    looks.append((made, resident()))
-    start, end = next(look for look in looks if look[0] >= made / 3), looks[-1]
-    growth = (end[1] - start[1]) / (end[0] - start[0]) * 10_000 if made >= LEAST else None
+    growth = None
+    if made >= LEAST:  # the last look is before the end, which frees what the study held
+        start, end = next(look for look in looks if look[0] >= made / 3), looks[-1]
+        growth = (end[1] - start[1]) / (end[0] - start[0]) * 10_000
     return {
         "optimizer": name
         + (f" ({', '.join(f'{key}={value}' for key, value in settings.items())})" if settings else ""),
         "asked": evaluations,
         "made": made,
         "ended": outcome.status,
-        "resident": end[1],
+        "resident": max(megabytes for _, megabytes in looks),
         "growth": growth,
     }
 

@@ -157,17 +157,19 @@ class FunctionProblem(Problem):
             raise OptarenaError(f"problem {self.id}: each objective needs a sense, and a name of its own")
         self.objectives = tuple(Objective(name, cast(Sense, each)) for name, each in zip(names, senses, strict=True))
         if optimum is not None:
-            given: Any = optimum
-            optima = list(given) if isinstance(given, (Sequence, np.ndarray)) and np.ndim(given) else [given]
-            if any(isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, float, np.number)) for v in optima):
-                raise OptarenaError(f"problem {self.id}: optimum must be a number (a list of them), got {optimum!r}")
-            if len(optima) != len(self.objectives):
-                raise OptarenaError(f"problem {self.id}: optimum needs a number for each objective, got {optimum!r}")
-            self.known = Known(optimum=tuple(map(float, optima)))
+            self.known = Known(optimum=self._as_optimum(optimum))
         if isinstance(constraints, bool) or not isinstance(constraints, int) or constraints < 0:
             raise OptarenaError(f"problem {self.id}: constraints must say how many there are, got {constraints!r}")
         self.constraints, self.metrics = constraints, tuple(metrics)
         self.noisy, self.stateless, self.own_process, self.version = noisy, stateless, own_process, str(version)
+
+    def _as_optimum(self, given: Any) -> tuple[float, ...]:
+        values = list(given) if isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given) else [given]
+        if any(isinstance(v, (bool, np.bool_)) or not isinstance(v, (int, float, np.number)) for v in values):
+            raise OptarenaError(f"problem {self.id}: optimum must be a number (a list of them), got {given!r}")
+        if len(values) != len(self.objectives):
+            raise OptarenaError(f"problem {self.id}: optimum needs a number for each objective, got {given!r}")
+        return tuple(map(float, values))
 
     def evaluate(self, *args: Any) -> Any:
         return self.call(*args)

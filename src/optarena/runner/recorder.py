@@ -57,7 +57,7 @@ class Recorder:
         """Record evaluations k, k+1, …: a matrix of values, no constraints and no hidden metrics; NaN is a failure."""
         if self.everything:
             y, failures = self._plain(values)
-            self.journal.write(Rows(self.handle, k, rows, y, self.pending(), failures))
+            self.journal.write(Rows(self.handle, k, y, self.pending(), failures, x=rows))
             if values.shape[1] == 1:
                 if len(values) == 1:
                     least = values.item() * self.sign
@@ -70,7 +70,7 @@ class Recorder:
             return
         for i in self._kept(values):
             y, failures = self._plain(values[i : i + 1])
-            self.journal.write(Rows(self.handle, k + i, [rows[i]], y, self.pending(), failures))
+            self.journal.write(Rows(self.handle, k + i, y, self.pending(), failures, x=[rows[i]]))
 
     def _plain(self, values: Array) -> tuple[list[list[Number]], dict[int, tuple[str, str]]]:
         y = values.tolist()
@@ -109,7 +109,7 @@ class Recorder:
     def write_row(self, k: int, row: list[Any], evaluation: Evaluation | None, status: str, message: str) -> None:
         problem = self.problem
         values: list[Number] = [None] * len(problem.objectives) if evaluation is None else numbers(evaluation.values)
-        record = Rows(self.handle, k, [row], [values], self.pending())
+        record = Rows(self.handle, k, [values], self.pending(), x=[row])
         if status != "ok":
             record.f = {0: (status, message)}
         if evaluation is not None:

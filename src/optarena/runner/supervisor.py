@@ -164,7 +164,7 @@ class Supervisor:
         start = self._start(task)
         assert self._journal is not None
         nothing: list[Any] = [None] * len(self.plan.problems[task.study.problem].objectives)
-        row = Rows(start.s, death.evaluation, [], [nothing], [0] * 6, {0: (status, message)})
+        row = Rows(start.s, death.evaluation, [nothing], [0] * 6, {0: (status, message)}, x=[])
         self._journal.write(row)
         self._journal.sync()
         task.past.rows = [*task.past.rows, row]

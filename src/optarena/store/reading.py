@@ -19,27 +19,12 @@ import numpy.typing as npt
 from optarena._json import Number
 from optarena.errors import OptarenaError
 from optarena.store.journal import read_lines
-from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, Rows, Start
+from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, Rows, RowsWithoutPoints, Start
 from optarena.traces import Bools, Floats, Ints
 
 MAX_OPEN = 200
 ROW_STATUSES = ("ok", "error", "nan", "timed out", "crashed")
 Codes: TypeAlias = npt.NDArray[np.uint8]
-
-
-class RowsWithoutPoints(msgspec.Struct, tag_field="t", tag="e"):
-    """A `Rows` line, its points passed over."""
-
-    s: int
-    k: int
-    y: list[list[Number]]
-    w: list[int]
-    f: dict[int, tuple[str, str]] = {}
-    v: list[list[Number]] = []
-    m: list[list[Number]] = []
-    e: list[int] = []
-    a: dict[str, list[Number]] = {}
-    n: dict[str, list[str | None]] = {}
 
 
 Line: TypeAlias = Header | ProblemCard | Start | RowsWithoutPoints | Count | End | Close

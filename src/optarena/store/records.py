@@ -76,19 +76,17 @@ class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
     """What else an imported file says of the study."""
 
 
-class Rows(msgspec.Struct, tag_field="t", tag="e", omit_defaults=True):
-    """Evaluations k, k+1, … of study s: points, objective values in their own senses, and what they cost.
+class RowsWithoutPoints(msgspec.Struct, tag_field="t", tag="e", omit_defaults=True):
+    """Evaluations k, k+1, … of study s: objective values in their own senses, and what they cost.
 
     `w`: nanoseconds, wall and CPU, of suggesting, of evaluating, and of the observe before this line.
     `f`: row -> (status, message) of those that failed. `v`: violations. `m`: hidden metrics, in the card's order.
-    A row that a supervisor writes for a worker that it had to kill has an empty point.
     Imported rows may say more: `e`, their numbers where these are not k, k+1, …; `a`, more numbers by name (`seconds`
     since the study began, `decisions`, `effort.<name>`, `bound`, `batch`, `suggestion`); `n`, texts by name.
     """
 
     s: int
     k: int
-    x: list[list[Any]]
     y: list[list[Number]]
     w: list[int]
     f: dict[int, tuple[str, str]] = {}
@@ -97,6 +95,15 @@ class Rows(msgspec.Struct, tag_field="t", tag="e", omit_defaults=True):
     e: list[int] = []
     a: dict[str, list[Number]] = {}
     n: dict[str, list[str | None]] = {}
+
+
+class Rows(RowsWithoutPoints, kw_only=True):
+    """The same line as it is written: with the points, which most readers pass over.
+
+    A row that a supervisor writes for a worker that it had to kill has an empty point.
+    """
+
+    x: list[list[Any]]
 
 
 class Count(msgspec.Struct, tag_field="t", tag="count", omit_defaults=True):

@@ -32,12 +32,11 @@ from optarena.store.reading import (
     Columns,
     Events,
     Line,
-    RowsWithoutPoints,
     as_written,
     decode_line,
     read_columns,
 )
-from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, Start
+from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, RowsWithoutPoints, Start
 from optarena.traces import Floats, Ints
 
 SCHEMA: dict[str, Any] = {
