@@ -279,6 +279,24 @@ def test_check_speaks_of_optimizers_problems_and_files(capsys, tmp_path):
     assert "none: 1 thing to mend" in out
     code, out, _ = call(capsys, "check", "mine.py:Good")
     assert code == 0
+    (tmp_path / "bases.py").write_text(
+        "import abc, optarena as oa\n"
+        "class Said(oa.Optimizer, abc.ABC):\n    @abc.abstractmethod\n    def suggest(self, n): ...\n"
+        "class Unsaid(oa.Optimizer):\n    def suggest(self, n):\n        return self.points(n)\n"
+        "    def points(self, n):\n        raise NotImplementedError\n"
+    )
+    assert call(capsys, "check", "bases.py:Unsaid")[0] == 1
+    with (tmp_path / "bases.py").open("a") as file:
+        file.write(
+            "class Whole(Unsaid):\n    def points(self, n):\n"
+            "        return self.space.to_dicts(self.space.sample(n, self.rng))\n"
+            "class Ended(oa.Optimizer):\n    def suggest(self, n):\n        raise oa.Exhausted('nothing')\n"
+        )
+    code, out, _ = call(capsys, "check", "bases.py")
+    assert code == 0
+    assert "Whole: a well-behaved optimizer" in out
+    assert "aid:" not in out
+    assert out.count("a suggest and an observe take") == 1
     for wrong, said in (
         ("QuasyRandom", "Did you mean 'QuasiRandom'?"),
         ("mine.py:oa", "neither an optimizer nor"),

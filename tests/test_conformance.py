@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -72,6 +76,116 @@ class Own(Base):
 class Vandal(Base):
     def observe(self, X, y):
         y[:] = 0
+
+
+class Floats(Base):
+    def suggest(self, n):
+        points = super().suggest(n)
+        return [{key: float(value) if type(value) is int else value for key, value in x.items()} for x in points]
+
+
+class RaisesOnOverflow(Base):
+    def suggest(self, n):
+        np.seterr(over="raise")
+        return super().suggest(n)
+
+
+class OwnErrorCall(Base):
+    def observe(self, X, y):
+        np.seterrcall(lambda kind, flag: None)
+
+
+class Moves(Base):
+    def suggest(self, n):
+        Path("elsewhere").mkdir(exist_ok=True)
+        os.chdir("elsewhere")
+        return super().suggest(n)
+
+
+class Environment(Base):
+    def close(self):
+        os.environ["OPTARENA_TEST_THREADS"] = "1"
+        os.environ.pop("OPTARENA_TEST_KEPT", None)
+
+
+class Handler(Base):
+    def observe(self, X, y):
+        signal.signal(signal.SIGUSR1, lambda number, frame: None)
+
+
+@pytest.mark.parametrize(
+    ("cls", "said"),
+    [
+        (RaisesOnOverflow, "np.seterr is changed"),
+        (OwnErrorCall, "np.seterrcall is changed"),
+        (Moves, "the current directory is changed, to "),
+        (Environment, "the environment is changed: OPTARENA_TEST_KEPT, OPTARENA_TEST_THREADS"),
+        (Handler, "signal handlers are changed: SIGUSR1"),
+    ],
+)
+def test_what_an_optimizer_leaves_changed_in_the_process_is_named_and_put_back(cls, said, monkeypatch):
+    monkeypatch.setenv("OPTARENA_TEST_KEPT", "yes")
+
+    def state():
+        return np.geterr(), np.geterrcall(), Path.cwd(), dict(os.environ), signal.getsignal(signal.SIGUSR1)
+
+    before = state()
+    findings = [finding for finding in check_optimizer(cls) if finding.check == "the process is left as it was"]
+    assert len(findings) == 3
+    assert said in findings[0].problem
+    assert "Put it back" in findings[0].mend
+    assert state() == before
+
+
+def test_whole_numbers_given_as_floats_are_named():
+    findings = {finding.where: finding for finding in check_optimizer(Floats)}
+    assert sorted(findings) == ["integer space", "mixed space"]
+    assert findings["mixed space"].problem.startswith("point 0: whole = ")
+    assert findings["mixed space"].problem.endswith(".0 is a float, not an int")
+
+
+class NoObjectives(Base):
+    def __init__(self, space, rng):
+        super().__init__(space, rng=rng)
+
+
+class Positional(Base):
+    def __init__(self, space, objectives, rng, width):
+        super().__init__(space, objectives=objectives, rng=rng)
+
+
+class OneByOne(Base):
+    def observe(self, x):
+        pass
+
+
+class NeedsViolations(Base):
+    capabilities = oa.Capabilities(constraints=True)
+
+    def observe(self, X, y):
+        pass
+
+
+class NoCount(Base):
+    def suggest(self):
+        return []
+
+
+@pytest.mark.parametrize(
+    ("cls", "where", "problem", "mend"),
+    [
+        (NoObjectives, "__init__", "(self, space, rng) does not fit", "def __init__(self, space, *, objectives=1, rng"),
+        (Positional, "__init__", "missing a required argument: 'width'", "settings, each with a default"),
+        (OneByOne, "observe", "observe(self, x) does not fit", "def observe(self, X, y)."),
+        (NeedsViolations, "observe", "too many positional", "def observe(self, X, y, violations) (the third argument"),
+        (NoCount, "suggest", "suggest(self) does not fit", "def suggest(self, n)."),
+    ],
+)
+def test_a_wrong_signature_is_named_once_with_the_right_one(cls, where, problem, mend):
+    (finding,) = check_optimizer(cls)
+    assert (finding.check, finding.where) == ("it can be called", where)
+    assert problem in finding.problem
+    assert mend in finding.mend
 
 
 @pytest.mark.parametrize(

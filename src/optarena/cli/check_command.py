@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from optarena._plugins import load_module, load_object
@@ -13,7 +15,7 @@ from optarena.cli._text import clean, counted
 from optarena.errors import OptarenaError, describe, nearest
 from optarena.optimizer import Optimizer, entries, get_optimizer
 from optarena.problem import Problem, build, select, suite_names
-from optarena.testing import Finding, check_optimizer, check_problem, time_optimizer
+from optarena.testing import REAL, Finding, check_optimizer, check_problem, time_optimizer
 
 
 def command(
@@ -24,10 +26,9 @@ def command(
     for name, thing in _things(what):
         if isinstance(thing, type):
             found += _report(name, "optimizer", check_optimizer(thing))
-            times = ", ".join(
-                f"{seconds * 1e3:.3g} ms on the {space} space" for space, seconds in _times(thing).items()
-            )
-            print(f"  a suggest and an observe take {times}")
+            times = [f"{seconds * 1e3:.3g} ms on the {space} space" for space, seconds in _times(thing).items()]
+            if times:
+                print(f"  a suggest and an observe take {', '.join(times)}")
         else:
             found += _report(name, "problem", check_problem(thing))
     if found:
@@ -56,10 +57,12 @@ def _things(what: str) -> list[tuple[str, Any]]:
     """The optimizers and problems that a name, a pattern or a file stands for."""
     if what.endswith(".py"):
         module = load_module(Path(what))
-        mine = [(name, thing) for name, thing in vars(module).items() if _is_own(thing, module.__name__)]
-        if not mine:
-            raise OptarenaError(f"{what} defines no optimizer and no problem")
-        return mine
+        mine = {name: thing for name, thing in vars(module).items() if _is_own(thing, module.__name__)}
+        checked = [(name, thing) for name, thing in mine.items() if not _is_base(thing, mine.values())]
+        if not checked:
+            only = "only abstract optimizers" if mine else "no optimizer and no problem"
+            raise OptarenaError(f"{what} defines {only}")
+        return checked
     if ".py:" in what:
         thing, path = load_object(what)
         if inspect.isclass(thing) and issubclass(thing, Problem):
@@ -85,3 +88,25 @@ def _is_own(thing: Any, module: str) -> bool:
     if inspect.isclass(thing):
         return issubclass(thing, Optimizer) and thing.__module__ == module
     return isinstance(thing, Problem)
+
+
+def _is_base(thing: Any, others: Iterable[Any]) -> bool:
+    """Whether a class is there to be completed: it says so, or another class of the file completes it."""
+    if not inspect.isclass(thing):
+        return False
+    if inspect.isabstract(thing):
+        return True
+    if not any(inspect.isclass(other) and issubclass(other, thing) and other is not thing for other in others):
+        return False
+    make: Any = thing
+    try:
+        optimizer = make(REAL, objectives=1, rng=np.random.default_rng(1))
+        try:
+            optimizer.suggest(1)
+        finally:
+            optimizer.close()
+    except NotImplementedError:
+        return True
+    except (Exception, SystemExit):
+        return False  # the kit will say what is wrong with it
+    return False

@@ -1,93 +1,66 @@
-"""The conformance kit: is an optimizer or a problem well-behaved? Anyone may use it in their own tests.
-
-    from optarena.testing import assert_optimizer
-    def test_mine():
-        assert_optimizer(MyOptimizer)
-
-A finding says what was expected, what happened, and how to mend it.
-"""
+"""Checks of an optimizer, each on a real, an integer and a mixed space."""
 
 from __future__ import annotations
 
 import copy
-import random
+import inspect
+import numbers
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-import msgspec
 import numpy as np
 
 from optarena.errors import Exhausted, SuggestionError
-from optarena.experiment import noise_rng
 from optarena.optimizer import Optimizer, get_optimizer
-from optarena.problem import Evaluation, Problem, as_evaluation
 from optarena.space import Array, Space
-
-REAL = Space(
-    {
-        "a": {"type": "real", "space": "linear", "range": [-5.0, 5.0]},
-        "b": {"type": "real", "space": "log", "range": [1e-4, 1e2]},
-        "c": {"type": "real", "space": "linear", "range": [100.0, 101.0]},
-    }
-)
-INTEGER = Space(
-    {
-        "a": {"type": "int", "space": "linear", "range": [-3, 7]},
-        "b": {"type": "int", "space": "log", "range": [1, 1000]},
-        "c": {"type": "int", "space": "linear", "range": [0, 1]},
-    }
-)
-MIXED = Space(
-    {
-        "real": {"type": "real", "space": "bilog", "range": [-100.0, 100.0]},
-        "rate": {"type": "real", "space": "logit", "range": [0.01, 0.99]},
-        "whole": {"type": "int", "space": "log", "range": [1, 256]},
-        "flag": {"type": "bool"},
-        "colour": {"type": "cat", "values": ["red", "green", "blue"]},
-        "size": {"type": "ordinal", "values": ["small", "middle", "large"]},
-        "step": {"type": "real", "space": "log", "values": [0.1, 1.0, 10.0, 3.0]},
-    }
-)
-SPACES = {"real": REAL, "integer": INTEGER, "mixed": MIXED}
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One thing that is not as the contract says."""
-
-    check: str
-    where: str
-    problem: str
-    mend: str
-
-    def __str__(self) -> str:
-        return f"{self.check} ({self.where}): {self.problem}. {self.mend}"
-
-
-def assert_optimizer(optimizer: str | type[Optimizer], **settings: Any) -> None:
-    """Raise AssertionError with every finding."""
-    findings = check_optimizer(optimizer, **settings)
-    assert not findings, "\n".join(map(str, findings))
-
-
-def assert_problem(problem: Problem) -> None:
-    """Raise AssertionError with every finding."""
-    findings = check_problem(problem)
-    assert not findings, "\n".join(map(str, findings))
-
-
-# ---- optimizers -----------------------------------------------------------------------------------------------------
+from optarena.testing import _process_state
+from optarena.testing._finding import Finding
+from optarena.testing._spaces import SPACES
 
 
 def check_optimizer(optimizer: str | type[Optimizer], **settings: Any) -> list[Finding]:
     """Every check, on a real, an integer and a mixed space (reals only, if that is what its capabilities say)."""
     cls = get_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
-    out: list[Finding] = []
+    out = list(_signatures(cls, settings))
+    if out:
+        return out  # nothing can be called
     for name, space in SPACES.items():
         if space.continuous or cls.capabilities.mixed:
             bench = _OptimizerBench(cls, settings, name, space)
             out.extend(bench.run_all())
     return out
+
+
+def _signatures(cls: type[Optimizer], settings: Mapping[str, Any]) -> Iterator[Finding]:
+    """Whether it can be created and called as the loop does."""
+    can = cls.capabilities
+    budget = {"budget": 30} if can.uses_budget else {}
+    told = ("X", "y", "violations") if can.constraints else ("X", "y")
+    more = ", budget" * can.uses_budget
+    right = {
+        "__init__": f"def __init__(self, space, *, objectives=1, rng=None{more}, <settings, each with a default>)",
+        "suggest": "def suggest(self, n)",
+        "observe": f"def observe(self, {', '.join(told)})",
+        "close": "def close(self)",
+    }
+    calls: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+        "__init__": (("space",), {"objectives": 1, "rng": None, **budget, **settings}),
+        "suggest": ((1,), {}),
+        "observe": (told, {}),
+        "close": ((), {}),
+    }
+    for method, (args, kwargs) in calls.items():
+        signature = inspect.signature(getattr(cls, method))
+        try:
+            signature.bind("self", *args, **kwargs)
+        except TypeError as error:
+            mend = f"Define it as: {right[method]}"
+            if method == "__init__":
+                mend += "; it calls super().__init__(space, objectives=objectives, rng=rng)"
+            if method == "observe" and can.constraints:
+                mend += " (the third argument comes because its capabilities say constraints=True)"
+            yield Finding("it can be called", method, f"{method}{signature} does not fit: {error}", f"{mend}.")
 
 
 class _OptimizerBench:
@@ -105,7 +78,10 @@ class _OptimizerBench:
     def run(self, check: Callable[[_OptimizerBench], tuple[str, str] | None]) -> list[Finding]:
         title = check.__name__.strip("_").replace("_", " ")
         try:
-            found = check(self)
+            with _process_state.watched():  # so that the next check begins as this one did
+                found = check(self)
+        except Exhausted:
+            found = None  # it may have nothing to suggest
         except (Exception, SystemExit) as error:
             found = (
                 f"raised {type(error).__name__}: {error}",
@@ -124,7 +100,13 @@ class _OptimizerBench:
             return self.space.check(suggested)[0]
         if not isinstance(suggested, (list, tuple)):
             raise SuggestionError(f"suggest returned {type(suggested).__name__}, expected a list of dicts")
-        return self.space.to_matrix(suggested)
+        matrix = self.space.to_matrix(suggested)
+        for i, point in enumerate(suggested):
+            for p in self.space.parameters:
+                if p.type == "int" and not isinstance(point[p.name], numbers.Integral):
+                    value = point[p.name]
+                    raise SuggestionError(f"point {i}: {p.name} = {value!r} is a {type(value).__name__}, not an int")
+        return matrix
 
     def play(self, optimizer: Optimizer, steps: int = 6, value: Callable[[Array], Array] | None = None) -> Array:
         """Some rounds of suggest and observe; all points in matrix form."""
@@ -143,8 +125,8 @@ class _OptimizerBench:
             optimizer.close()
         return np.concatenate(seen) if seen else np.empty((0, self.space.dimension))
 
-    def seconds(self, steps: int) -> float:
-        """The median time of a suggest and an observe together."""
+    def seconds(self, steps: int) -> float | None:
+        """The median time of a suggest and an observe together; None if it suggests nothing."""
         optimizer, times = self.make(), []
         try:
             for _ in range(steps):
@@ -159,7 +141,7 @@ class _OptimizerBench:
             pass
         finally:
             optimizer.close()
-        return float(np.median(times)) if times else float("nan")
+        return float(np.median(times)) if times else None
 
     def tell(self, optimizer: Optimizer, X: Any, y: Array, constraints: int = 0) -> None:
         """Observe as the loop does: with violations if the capabilities say so."""
@@ -176,9 +158,8 @@ def _points_lie_in_the_space(bench: _OptimizerBench) -> tuple[str, str] | None:
     try:
         bench.play(bench.make())
     except SuggestionError as error:
-        return str(
-            error
-        ), "Return as many points as asked for, each with every parameter inside its range and of its type."
+        mend = "Return as many points as asked for, each with every parameter inside its range and of its type."
+        return str(error), mend
     return None
 
 
@@ -226,23 +207,21 @@ def _one_study_does_not_change_the_next(bench: _OptimizerBench) -> tuple[str, st
 
 
 def _global_random_state_is_left_alone(bench: _OptimizerBench) -> tuple[str, str] | None:
-    kept = _global_state()
-    random.seed(20231)
-    np.random.seed(20231)  # noqa: NPY002 (the global state is what is watched)
-    before = _global_state()
-    bench.play(bench.make())
-    after = _global_state()
-    random.setstate(kept[0])
-    np.random.set_state(kept[1])  # noqa: NPY002
-    if repr(before) != repr(after):
+    with _process_state.seeded() as changed:
+        bench.play(bench.make())
+    if changed():
         mend = "Use the `rng` of __init__; if a library needs the global state, restore it."
-        return "the state of `random` or `numpy.random` changed", mend
+        return f"the state of {' and '.join(changed())} changed", mend
     return None
 
 
-def _global_state() -> tuple[Any, Any]:
-    name, keys, *rest = cast("tuple[Any, ...]", np.random.get_state())  # noqa: NPY002
-    return random.getstate(), (name, keys.tolist(), *rest)
+def _the_process_is_left_as_it_was(bench: _OptimizerBench) -> tuple[str, str] | None:
+    with _process_state.watched() as changed:
+        bench.play(bench.make())
+    if changed() and not bench.cls.capabilities.own_process:
+        mend = "Put it back before suggest and observe return (by close() at the latest), or declare own_process=True."
+        return "; ".join(changed()), mend
+    return None
 
 
 def _failed_evaluations_are_survived(bench: _OptimizerBench) -> tuple[str, str] | None:
@@ -323,6 +302,7 @@ _OPTIMIZER_CHECKS: Sequence[Callable[[_OptimizerBench], tuple[str, str] | None]]
     _the_same_seed_gives_the_same_points,
     _one_study_does_not_change_the_next,
     _global_random_state_is_left_alone,
+    _the_process_is_left_as_it_was,
     _failed_evaluations_are_survived,
     _infinite_values_are_survived,
     _constant_values_are_survived,
@@ -335,77 +315,15 @@ _OPTIMIZER_CHECKS: Sequence[Callable[[_OptimizerBench], tuple[str, str] | None]]
 
 
 def time_optimizer(optimizer: str | type[Optimizer], steps: int = 20, **settings: Any) -> dict[str, float]:
-    """Median seconds of a suggest and an observe together, over the first steps of a study, by space."""
+    """Median seconds of a suggest and an observe together, over the first steps of a study, by space.
+
+    A space on which it has nothing to suggest is not there.
+    """
     cls = get_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
     out = {}
     for name, space in SPACES.items():
         if space.continuous or cls.capabilities.mixed:
-            bench = _OptimizerBench(cls, settings, name, space)
-            out[name] = bench.seconds(steps)
+            seconds = _OptimizerBench(cls, settings, name, space).seconds(steps)
+            if seconds is not None:
+                out[name] = seconds
     return out
-
-
-# ---- problems -------------------------------------------------------------------------------------------------------
-
-
-def check_problem(problem: Problem, points: int = 20) -> list[Finding]:
-    """Evaluate random points twice; failures of single evaluations are allowed, but not of all."""
-    problem.reset(np.random.default_rng(5))
-    try:
-        return _check_problem(problem, points)
-    finally:
-        problem.close()
-
-
-def _check_problem(problem: Problem, points: int) -> list[Finding]:
-    out: list[Finding] = []
-
-    def say(check: str, what: str, mend: str) -> None:
-        out.append(Finding(check, problem.id, what, mend))
-
-    X = problem.space.sample(points, np.random.default_rng(3))
-    dicts = problem.space.to_dicts(X)
-    first = [_evaluate(problem, point, k) for k, point in enumerate(dicts)]
-    errors = [item for item in first if isinstance(item, Exception)]
-    if len(errors) == len(first):
-        say("evaluates", f"all {points} random points failed ({errors[0]})", "Return a number (or an Evaluation).")
-        return out
-    if problem.stateless:
-        second = [_evaluate(problem, point, k) for k, point in enumerate(dicts)]
-        if [_plain(item) for item in first] != [_plain(item) for item in second]:
-            say(
-                "repeats",
-                "the same point gave two values",
-                "Declare noisy=True and use the generator given to evaluate, or stateless=False.",
-            )
-    if problem.takes_matrix:
-        good = [i for i, item in enumerate(first) if isinstance(item, Evaluation)]
-        matrix = np.asarray(problem.evaluate_matrix(X[good]), dtype=float).reshape(len(good), -1)
-        singly = np.array([first[i].values for i in good])  # type: ignore[union-attr]
-        if not np.array_equal(matrix, singly, equal_nan=True):
-            say("matrix", "evaluate_matrix and evaluate differ", "They must agree bit for bit, whatever the batch.")
-    optimum = problem.known.optimum
-    if optimum is not None and len(problem.objectives) == 1 and not problem.noisy:
-        sign = -1.0 if problem.objectives[0].sense == "max" else 1.0
-        for item in first:
-            feasible = isinstance(item, Evaluation) and all(v <= 0 for v in item.violations)
-            if feasible and sign * item.values[0] < sign * optimum[0] - 1e-9 * max(1.0, abs(optimum[0])):  # type: ignore[union-attr]
-                say(
-                    "optimum",
-                    f"a random point is better than the known optimum {optimum[0]}",
-                    "Mend the optimum or the sense.",
-                )
-                break
-    return out
-
-
-def _evaluate(problem: Problem, point: dict[str, Any], k: int) -> Evaluation | Exception:
-    try:
-        extra = (noise_rng(11, k),) if problem.noisy else ()
-        return as_evaluation(problem.evaluate(dict(point), *extra), problem)
-    except (Exception, SystemExit) as error:
-        return error if isinstance(error, Exception) else RuntimeError(f"SystemExit: {error}")
-
-
-def _plain(item: Evaluation | Exception) -> str:
-    return str(item) if isinstance(item, Exception) else repr((item.values, item.violations, item.metrics))

@@ -1,0 +1,44 @@
+"""The conformance kit: is an optimizer or a problem well-behaved? Anyone may use it in their own tests.
+
+    from optarena.testing import assert_optimizer
+    def test_mine():
+        assert_optimizer(MyOptimizer)
+
+A finding says what was expected, what happened, and how to mend it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optarena.optimizer import Optimizer
+from optarena.problem import Problem
+from optarena.testing._finding import Finding
+from optarena.testing._optimizers import check_optimizer, time_optimizer
+from optarena.testing._problems import check_problem
+from optarena.testing._spaces import INTEGER, MIXED, REAL, SPACES
+
+__all__ = [
+    "INTEGER",
+    "MIXED",
+    "REAL",
+    "SPACES",
+    "Finding",
+    "assert_optimizer",
+    "assert_problem",
+    "check_optimizer",
+    "check_problem",
+    "time_optimizer",
+]
+
+
+def assert_optimizer(optimizer: str | type[Optimizer], **settings: Any) -> None:
+    """Raise AssertionError with every finding."""
+    findings = check_optimizer(optimizer, **settings)
+    assert not findings, "\n".join(map(str, findings))
+
+
+def assert_problem(problem: Problem) -> None:
+    """Raise AssertionError with every finding."""
+    findings = check_problem(problem)
+    assert not findings, "\n".join(map(str, findings))

@@ -1,0 +1,74 @@
+"""Checks of a problem: it evaluates, repeats itself, and does not beat its own optimum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optarena.experiment import noise_rng
+from optarena.problem import Evaluation, Problem, as_evaluation
+from optarena.testing._finding import Finding
+
+
+def check_problem(problem: Problem, points: int = 20) -> list[Finding]:
+    """Evaluate random points twice; failures of single evaluations are allowed, but not of all."""
+    problem.reset(np.random.default_rng(5))
+    try:
+        return _check_problem(problem, points)
+    finally:
+        problem.close()
+
+
+def _check_problem(problem: Problem, points: int) -> list[Finding]:
+    out: list[Finding] = []
+
+    def say(check: str, what: str, mend: str) -> None:
+        out.append(Finding(check, problem.id, what, mend))
+
+    X = problem.space.sample(points, np.random.default_rng(3))
+    dicts = problem.space.to_dicts(X)
+    first = [_evaluate(problem, point, k) for k, point in enumerate(dicts)]
+    errors = [item for item in first if isinstance(item, Exception)]
+    if len(errors) == len(first):
+        say("evaluates", f"all {points} random points failed ({errors[0]})", "Return a number (or an Evaluation).")
+        return out
+    if problem.stateless:
+        second = [_evaluate(problem, point, k) for k, point in enumerate(dicts)]
+        if [_plain(item) for item in first] != [_plain(item) for item in second]:
+            say(
+                "repeats",
+                "the same point gave two values",
+                "Declare noisy=True and use the generator given to evaluate, or stateless=False.",
+            )
+    if problem.takes_matrix:
+        good = [i for i, item in enumerate(first) if isinstance(item, Evaluation)]
+        matrix = np.asarray(problem.evaluate_matrix(X[good]), dtype=float).reshape(len(good), -1)
+        singly = np.array([first[i].values for i in good])  # type: ignore[union-attr]
+        if not np.array_equal(matrix, singly, equal_nan=True):
+            say("matrix", "evaluate_matrix and evaluate differ", "They must agree bit for bit, whatever the batch.")
+    optimum = problem.known.optimum
+    if optimum is not None and len(problem.objectives) == 1 and not problem.noisy:
+        sign = -1.0 if problem.objectives[0].sense == "max" else 1.0
+        for item in first:
+            feasible = isinstance(item, Evaluation) and all(v <= 0 for v in item.violations)
+            if feasible and sign * item.values[0] < sign * optimum[0] - 1e-9 * max(1.0, abs(optimum[0])):  # type: ignore[union-attr]
+                say(
+                    "optimum",
+                    f"a random point is better than the known optimum {optimum[0]}",
+                    "Mend the optimum or the sense.",
+                )
+                break
+    return out
+
+
+def _evaluate(problem: Problem, point: dict[str, Any], k: int) -> Evaluation | Exception:
+    try:
+        extra = (noise_rng(11, k),) if problem.noisy else ()
+        return as_evaluation(problem.evaluate(dict(point), *extra), problem)
+    except (Exception, SystemExit) as error:
+        return error if isinstance(error, Exception) else RuntimeError(f"SystemExit: {error}")
+
+
+def _plain(item: Evaluation | Exception) -> str:
+    return str(item) if isinstance(item, Exception) else repr((item.values, item.violations, item.metrics))
