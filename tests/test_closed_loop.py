@@ -423,6 +423,8 @@ LONG = {
     "Scipy-COBYLA": (1_500, {"restarts": True}),
     "Scipy-COBYQA": (1_500, {"restarts": True}),
     "NLopt-CRS2": (30_000, {}),
+    "RandomSearch": (30_000, {}),
+    "QuasiRandom": (30_000, {}),
 }  # fewer where the library itself takes its time; the others end by themselves
 
 

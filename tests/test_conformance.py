@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import optarena as oa
-from optarena.optimizer import entries
+from optarena.optimizer import entries, get_optimizer
 from optarena.problem import build
 from optarena.testing import assert_optimizer, assert_problem, check_optimizer, check_problem
 
@@ -20,6 +20,15 @@ def test_every_registered_optimizer_conforms(entry):
     if not entry.installed:
         pytest.skip(f"needs the extra {entry.extra}")
     assert_optimizer(entry.name)
+
+
+def test_the_documentation_names_every_optimizer_and_every_setting_with_its_family():
+    text = (Path(__file__).parents[1] / "docs" / "optimizers.md").read_text()
+    for entry in entries():
+        assert f"`{entry.name}`" in text
+        if entry.installed:
+            missing = [key for key in get_optimizer(entry.name).settings if f"`{key}`" not in text]
+            assert not missing, (entry.name, missing)
 
 
 @pytest.mark.parametrize(
