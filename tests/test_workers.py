@@ -487,7 +487,9 @@ def test_counted_evaluations_are_not_charged_again():
     )
 
     def go(seconds):
-        experiment = oa.Experiment("QuasiRandom", "tick.py:tick", seconds=seconds, record="improvements", seed=ROOT)
+        experiment = oa.Experiment(
+            "mine.py:Population", "tick.py:tick", seconds=seconds, record="improvements", seed=ROOT
+        )
         return experiment.run("t", workers=1).studies.row(0, named=True)
 
     first = go(2.5)

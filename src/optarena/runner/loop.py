@@ -12,7 +12,7 @@ import math
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -247,12 +247,8 @@ class _Loop:
             w, c = _wall(), _cpu()
             try:
                 suggested = optimizer.suggest(n)
-            except Exhausted:
-                raise
             except BaseException as error:
-                if is_interrupt(error):
-                    raise
-                raise _Failed(f"suggest: {describe(error)}") from error
+                _fail("suggest", error)
             charge(0, _wall() - w, _cpu() - c)
             X, rows = self._checked(suggested, n)
             values, violations = evaluate(X, rows)
@@ -264,12 +260,8 @@ class _Loop:
                     optimizer.observe(suggested, y, violations)
                 else:
                     optimizer.observe(suggested, y)
-            except Exhausted:
-                raise
             except BaseException as error:
-                if is_interrupt(error):
-                    raise
-                raise _Failed(f"observe: {describe(error)}") from error
+                _fail("observe", error)
             charge(4, _wall() - w, _cpu() - c)
             if self.goal is not None and recorder.best <= self.goal:
                 return Outcome("done", evaluate.done, "target reached")
@@ -307,9 +299,12 @@ def _call(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) ->
     """Call what others wrote; what it raises is a failure of the study."""
     try:
         return function(*args, **kwargs)
-    except Exhausted:
-        raise
     except BaseException as error:
-        if is_interrupt(error):
-            raise
-        raise _Failed(f"{what}: {describe(error)}") from error
+        _fail(what, error)
+
+
+def _fail(what: str, error: BaseException) -> NoReturn:
+    """What others' code raised is a failure of the study, unless it means the study's end or is the user's wish."""
+    if isinstance(error, Exhausted) or is_interrupt(error):
+        raise error
+    raise _Failed(f"{what}: {describe(error)}") from error
