@@ -51,7 +51,7 @@ def measure(name: str, evaluations: int) -> dict[str, Any]:
         nonlocal made
         cls.observe(self, X, y, *more)
         made += len(y)
-        if made - EVERY >= looks[-1][0]:
+        if made <= EVERY or made - EVERY >= looks[-1][0]:
             looks.append((made, resident()))
 
     watched = type(cls.__name__, (cls,), {"observe": observe, "capabilities": cls.capabilities})
