@@ -12,6 +12,7 @@ import optarena as oa
 from optarena.errors import OptarenaError
 from optarena.experiment import evaluations, noise_rng, optimizer_rng, problem_rng
 from optarena.optimizer import get_optimizer
+from optarena.optimizers import _settings
 
 ROOT = uuid.UUID(int=7)
 
@@ -286,3 +287,22 @@ def test_limits_are_checked():
     ]:
         with pytest.raises(OptarenaError, match=said):
             plan(limits=bad)
+
+
+@pytest.mark.parametrize(
+    ("read", "wrong", "says"),
+    [
+        (lambda *at: _settings.number(*at, 0.0, 1.0, open_low=True), 0, "a number above 0 and at most 1, got 0"),
+        (lambda *at: _settings.whole(*at, 2), None, "a whole number from 2, got None"),
+        (_settings.flag, 1, "true or false, got 1"),
+        (
+            lambda *at: _settings.choice(*at, ("best", "rand")),
+            "bset",
+            "one of best, rand, got 'bset'. Did you mean 'best'",
+        ),
+    ],
+)
+def test_settings_that_are_parameters_are_checked_in_the_same_words(read, wrong, says):
+    owner = get_optimizer("Scipy-SHGO")(oa.Space.box(0.0, 1.0, 2))
+    with pytest.raises(OptarenaError, match=f"Scipy-SHGO: width must be {says}"):
+        read(owner, "width", wrong)

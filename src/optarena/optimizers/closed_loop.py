@@ -30,7 +30,8 @@ from optarena.space import Array, Space
 
 LARGE = 1e30
 """What a failure is told as before anything finite was seen (PRIMA's barrier has the same size)."""
-START = choice("random", ("random", "centre"))
+STARTS = ("random", "centre")
+START = choice("random", STARTS)
 """The setting `x0` of a minimiser that is given a point to start from."""
 
 Function = Callable[..., float]
