@@ -119,6 +119,8 @@ class Plan:
         self.sources: dict[str, str] = {}
         self.references: dict[str, str] = {}
         """Problem id -> how another process builds it; a problem that is only an object here has none."""
+        self.notices: list[str] = []
+        """What the patterns would select and this machine cannot build, in words."""
 
 
 class Experiment:
@@ -245,7 +247,7 @@ class Experiment:
                     )
                 plan.problems[given.id] = given
                 continue
-            for id in problems_.select(given):
+            for id in problems_.select(given, self.base, plan.notices):
                 if id in plan.references.values():
                     continue
                 built = problems_.build(id, self.base)

@@ -107,6 +107,13 @@ class Problem:
     def evaluate_matrix(self, X: Array) -> Array:
         raise NotImplementedError(f"{type(self).__name__} does not define evaluate_matrix(X)")
 
+    def signature(self) -> Sequence[float]:
+        """Values at a few fixed points, where other packages decide what they are; kept in the card, and compared.
+
+        Asked for where studies run, never where problems are only listed or planned; it may cost a few evaluations.
+        """
+        return ()
+
     def reset(self, rng: np.random.Generator) -> None:
         """Called before a study; the stream depends on root, problem and trial: all optimizers meet the same draw."""
 
@@ -245,6 +252,10 @@ class Suite:
             self._ids = frozenset(self.ids())
         return id in self._ids
 
+    def missing(self, id: str) -> str | None:  # noqa: ARG002
+        """The package of the extra `problems` that this problem needs and that is not installed."""
+        return None
+
     def build(self, id: str) -> Problem:
         raise NotImplementedError
 
@@ -258,6 +269,8 @@ BUILT_IN_SUITES = {
     "bbob-mixint": "optarena.problems.coco_suites:MixintSuite",
     "bbob-constrained": "optarena.problems.coco_suites:ConstrainedSuite",
     "bbob-biobj": "optarena.problems.coco_suites:BiobjSuite",
+    "sklearn": "optarena.problems.sklearn:SklearnSuite",
+    "hpo": "optarena.problems.hpo:HpoSuite",
 }
 
 
@@ -284,12 +297,17 @@ def get_suite(name: str) -> Suite:
     return suite
 
 
-def select(pattern: str) -> list[str]:
+def select(pattern: str, base: Path | None = None, notices: list[str] | None = None) -> list[str]:
     """The ids that a pattern stands for, in the suite's order, without building a problem.
 
     `bbob/f{1..3}/d5/*` selects; `functions/sphere` (fewer segments) selects all below; `my.py:problem` and
-    `my.toml` are themselves.
+    `my.toml` are themselves; `folder/clf-*.csv:SVM_*` looks into the folder (relative to `base`, else the current one).
+    What needs a package that is not installed is an error where it is named, and else left out, with a notice.
     """
+    if ".csv:" in pattern:
+        from optarena.problems.sklearn import select_files
+
+        return select_files(pattern, base)
     if is_file(pattern):
         return [pattern]
     out: dict[str, None] = {}
@@ -305,6 +323,7 @@ def select(pattern: str) -> list[str]:
         else:
             names = [head]
         found = False
+        left_out: dict[str, int] = {}
         for name in names:
             suite = get_suite(name)
             if not _patterns.has_glob(text) and suite.contains(text):
@@ -312,13 +331,28 @@ def select(pattern: str) -> list[str]:
             else:
                 chosen = (id for id in suite.ids() if _patterns.matches(text, id))
             for id in chosen:
+                package = suite.missing(id)
+                if package is not None and id == text:
+                    raise OptarenaError(_needs(id, package))
+                if package is not None:
+                    left_out[package] = left_out.get(package, 0) + 1
+                    continue
                 found = True
                 out[id] = None
+        for package, count in left_out.items():
+            if not found:
+                raise OptarenaError(_needs(text, package))
+            if notices is not None:
+                notices.append(f"left out: {count} of the problems that {text!r} selects: each {_needs('', package)}")
         if not found:
             raise OptarenaError(
                 f"no problem matches {text!r}.{_nearest_id(text, names)} (optarena list problems shows all)"
             )
     return list(out)
+
+
+def _needs(id: str, package: str) -> str:
+    return f"{id} needs the extra 'problems' ({package}): pip install 'optarena[problems]'".lstrip()
 
 
 def _nearest_id(text: str, names: Sequence[str]) -> str:
@@ -335,14 +369,18 @@ def build(id: str, base: Path | None = None) -> Problem:
         raise OptarenaError(
             f"no problem {id!r}.{_nearest_id(id, [id.split('/')[0]])} (optarena list problems shows all)"
         )
+    package = suite.missing(id)
+    if package is not None:
+        raise OptarenaError(_needs(id, package))
     problem = suite.build(id)
     problem.id, problem.suite = id, suite.name
     return problem
 
 
 def is_file(id: str) -> bool:
-    """Whether an id names a user's file: an object in it, `path/to/my.py:problem`, or a program, `path/to/my.toml`."""
-    return ".py:" in id or id.endswith(".toml")
+    """Whether an id names a user's file: an object in it, `path/to/my.py:problem`, a program, `path/to/my.toml`,
+    or data to tune a model on, `path/to/clf-mine.csv:SVM_nll`."""
+    return ".py:" in id or ".csv:" in id or id.endswith(".toml")
 
 
 def _from_file(id: str, base: Path | None) -> Problem:
@@ -350,6 +388,10 @@ def _from_file(id: str, base: Path | None) -> Problem:
         from optarena.problems.command import CommandProblem
 
         return CommandProblem.load((base or Path.cwd()) / id)
+    if ".csv:" in id:
+        from optarena.problems.sklearn import build_file
+
+        return build_file(id, base)
     found, path = load_object(id, base)
     if isinstance(found, type) and issubclass(found, Problem):
         found = found()

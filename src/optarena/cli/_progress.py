@@ -50,6 +50,8 @@ class RunProgress:
             + (f", {finished:,} of them finished before" if finished else "")
         )
         print(f"root {plan.root}  store {self.store}  (same root, same result; Ctrl-C is safe, run again to go on)")
+        for notice in plan.notices:
+            print(clean(notice))
         for refusal in plan.refused:
             print(f"refused: {clean(refusal.optimizer)} on {clean(refusal.problem)}: {clean(refusal.reason)}")
         sys.stdout.flush()

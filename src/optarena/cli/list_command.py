@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from itertools import islice
 from typing import Annotated
 
 import typer
 
-from optarena.cli._text import table
+from optarena.cli._text import clean, table
 from optarena.errors import OptarenaError
 from optarena.formats import FORMATS
 from optarena.optimizer import entries, get_optimizer
@@ -39,8 +40,11 @@ def command(
             )
         )
     elif pattern is not None:
-        for id in select(pattern):
+        notices: list[str] = []
+        for id in select(pattern, notices=notices):
             print(id)
+        for notice in notices:
+            print(clean(notice), file=sys.stderr)
     else:
         rows = []
         for name in suite_names():

@@ -113,9 +113,7 @@ def _estimator(module: str, name: str, *, seeded: bool = True, **fixed: Any) -> 
     return fit
 
 
-def _fit_machine(
-    settings: Settings, X: Array, y: Array, random: np.random.RandomState, probabilities: bool
-) -> Fitted:
+def _fit_machine(settings: Settings, X: Array, y: Array, random: np.random.RandomState, probabilities: bool) -> Fitted:
     """A support vector machine; its probabilities cost five more fits and do not change the classes it predicts."""
     from sklearn.svm import SVC
 
@@ -205,7 +203,7 @@ def _fit_lasso(
 def lasso(X: Array, y: Array, *, alpha: float, max_iter: int, tol: float, positive: bool) -> Array:
     """Coordinate descent, |y - Xw|² / 2n + alpha |w|₁, that ends by scikit-learn's rule before 1.8.
 
-    Since then it ends before the first step where zero is good enough for the tolerance, and these tolerances are large.
+    Since then it ends before its first step where zero is good enough for the tolerance, and these may be large.
     A sweep counts as the last when no coordinate moves much, and the duality gap is below the tolerance.
     """
     n, dimension = X.shape
@@ -249,7 +247,11 @@ def _fit_ada_classes(
 
 
 def _fit_ada_values(
-    settings: Settings, X: Array, y: Array, random: np.random.RandomState, probabilities: bool  # noqa: ARG001
+    settings: Settings,
+    X: Array,
+    y: Array,
+    random: np.random.RandomState,
+    probabilities: bool,  # noqa: ARG001
 ) -> Fitted:
     return boost_values(X, y, random, **settings)
 

@@ -158,9 +158,7 @@ class SklearnSuite(Suite):
 
     def missing(self, id: str) -> str | None:
         package = data_.EXTRA.get(id.split("_")[1])
-        if package is None or importlib.util.find_spec(package) is not None:
-            return None
-        return f"{package}: pip install 'optarena[problems]'"
+        return package if package is not None and importlib.util.find_spec(package) is None else None
 
     def build(self, id: str) -> Problem:
         return TuningProblem(*id.partition("/")[2].split("_"))
@@ -185,7 +183,9 @@ def select_files(pattern: str, base: Path | None) -> list[str]:
             paths = [(file, place)]
         else:
             found = sorted(place.parent.glob(place.name))
-            paths = [(str(Path(file).parent / path.name), path) for path in found if path.name.startswith((*data_.KINDS,))]
+            paths = [
+                (str(Path(file).parent / path.name), path) for path in found if path.name.startswith((*data_.KINDS,))
+            ]
             if not paths:
                 raise OptarenaError(f"{text!r}: no file clf-….csv or reg-….csv matches {place}")
         chosen = [
@@ -193,7 +193,9 @@ def select_files(pattern: str, base: Path | None) -> list[str]:
         ]
         if not chosen:
             known = choices(paths[0][1])
-            raise OptarenaError(f"{text!r}: no model and metric matches {wanted!r}.{nearest(wanted, known)} (as {known[0]})")
+            raise OptarenaError(
+                f"{text!r}: no model and metric matches {wanted!r}.{nearest(wanted, known)} (as {known[0]})"
+            )
         out.update(dict.fromkeys(chosen))
     return list(out)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
+from optarena._plugins import versions_of
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.runner.environment import environment
@@ -18,11 +19,13 @@ from optarena.runner.past import from_columns
 from optarena.runner.supervisor import Supervisor
 from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
-from optarena.store.merging import differing
+from optarena.store.merging import differing, made_with, same_signature
+from optarena.store.records import Header, ProblemCard
 from optarena.store.results import Results, open_store
 
 FINISHED = ("done", "stopped early", "failed", "timed out")
 HEARTBEAT_SECONDS = 2.0
+FACTS = ("cpu", "blas")  # of a machine: what may change digits where packages are the same
 
 
 class Progress(Protocol):
@@ -70,6 +73,7 @@ def run(
     with place.lock("run"):
         before = open_store(place.path)
         _refuse_drift(plan, before)
+        _refuse_other_values(plan, before)
         todo = list(_todo(plan, before, retry))
         this = place.begin_run(plan, [study.id for study in todo])
     try:
@@ -184,9 +188,41 @@ def _refuse_drift(plan: Plan, results: Results) -> None:
         found = cards.get((problem.id, problem.version))
         if found is None:
             continue
-        card = problem_card(problem)
-        what = differing(card, found)
+        what = differing(problem_card(problem, signed=False), found)
         if what is not None:
             raise OptarenaError(
                 f"{problem.id}: its {what} is not what it was when store {results.path} ran it; {advice}"
             )
+
+
+def _refuse_other_values(plan: Plan, results: Results) -> None:
+    """A problem whose values at fixed points have changed is another problem, under any root.
+
+    With the same packages on the same kind of machine they cannot have changed, and are not computed here.
+    """
+    for card, headers in _signed(plan, results):
+        problem = plan.problems[card.id]
+        now = environment()
+        here = all(header.environment.get(key) == now[key] for header in headers for key in FACTS)
+        if headers and here and card.versions == versions_of(problem.packages):
+            continue
+        current = problem_card(problem)
+        if not same_signature(card, current):
+            raise OptarenaError(
+                f"{problem.id}: its signature with {made_with(current)} is not that in store {results.path}, made with"
+                f" {made_with(card)}: the same points give other values; use another --store, or the packages of then"
+            )
+
+
+def _signed(plan: Plan, results: Results) -> Iterator[tuple[ProblemCard, list[Header]]]:
+    """The signatures that a store has of the plan's problems: each once for every set of packages and machines."""
+    seen = set()
+    for attempt in results._columns.attempts:
+        card = attempt.card
+        problem = plan.problems.get(card.id)
+        if not card.signature or problem is None or problem.version != card.version:
+            continue
+        key = (card.hash, *sorted(str(header.environment.get(key)) for header in attempt.headers for key in FACTS))
+        if key not in seen:
+            seen.add(key)
+            yield card, attempt.headers

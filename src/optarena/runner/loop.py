@@ -89,9 +89,11 @@ def begin(
     journal: Journal,
     source: str | None,
     past: Past,
+    *,
+    signed: bool = True,
 ) -> Start:
     """Write the start of an attempt: the card with all that scoring needs."""
-    card = problem_card(problem)
+    card = problem_card(problem, signed=signed)
     start = Start(
         s=0,
         study=study.id,

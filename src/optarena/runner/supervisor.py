@@ -150,6 +150,7 @@ class Supervisor:
                 self._journal,
                 task.source,
                 task.past,
+                signed=False,  # what killed a worker must not be evaluated here
             )
         return self._starts[key]
 

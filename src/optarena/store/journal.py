@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from optarena._json import numbers
 from optarena._plugins import source_hash, versions_of
 from optarena._process import born, host
 from optarena._version import __version__
@@ -129,10 +130,10 @@ class Journal:
             self._fd = -1
 
 
-def problem_card(problem: Problem) -> ProblemCard:
+def problem_card(problem: Problem, *, signed: bool = True) -> ProblemCard:
     """What scoring needs of a problem, so that views import no problem; equal cards have equal hashes.
 
-    It is made once a problem and kept with it.
+    It is made once a problem and kept with it. A signature may cost evaluations: `signed=False` goes without.
     """
     kept: ProblemCard | None = vars(problem).get("_card")
     if kept is not None and kept.id == problem.id:
@@ -154,9 +155,11 @@ def problem_card(problem: Problem) -> ProblemCard:
         noisy=problem.noisy,
         versions=versions_of(problem.packages),
         source=source_hash(problem.source) if problem.source is not None else None,
+        signature=tuple(numbers(list(problem.signature()))) if signed else (),
     )
     card.hash = hashlib.sha256(_encode(card)).hexdigest()[:16]
-    vars(problem)["_card"] = card
+    if signed:
+        vars(problem)["_card"] = card
     return card
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from optarena._files import write_whole
 from optarena.errors import OptarenaError
@@ -13,6 +14,7 @@ from optarena.store import PARTS, Store
 from optarena.store.records import IMPORTED, ProblemCard
 from optarena.store.results import Results, open_store
 
+SIGNATURE_TOLERANCE = 1e-9
 DEFINITION = ("space", "objectives", "constraints", "metrics", "noisy", "stateless", "known", "source")
 
 
@@ -37,7 +39,21 @@ def differing(one: ProblemCard, two: ProblemCard) -> str | None:
     """The first part of the definition in which two cards of one problem differ."""
     # what an imported file tells of a problem is what it has columns for, and files differ in them
     parts = ("objectives",) if one.version == IMPORTED else DEFINITION
-    return next((what for what in parts if getattr(one, what) != getattr(two, what)), None)
+    what = next((what for what in parts if getattr(one, what) != getattr(two, what)), None)
+    return what if what is not None or same_signature(one, two) else "signature"
+
+
+def same_signature(one: ProblemCard, two: ProblemCard) -> bool:
+    """Whether two cards tell of the same values at the same points, as far as both tell."""
+    if not one.signature or not two.signature:
+        return True
+    a, b = (np.array([float(v) for v in card.signature if v is not None]) for card in (one, two))
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=SIGNATURE_TOLERANCE, atol=0.0, equal_nan=True))
+
+
+def made_with(card: ProblemCard) -> str:
+    """'scikit-learn 1.9.1, numpy 2.4.6, …': what decided the values of a problem."""
+    return ", ".join(f"{name} {version}" for name, version in card.versions.items())
 
 
 def _refuse_mismatch(all_results: Sequence[Results]) -> None:
@@ -47,6 +63,12 @@ def _refuse_mismatch(all_results: Sequence[Results]) -> None:
             card = attempt.card
             known, where = cards.setdefault((card.id, card.version), (card, results.path))
             what = differing(card, known)
+            if what == "signature":
+                raise OptarenaError(
+                    f"{card.id}, version {card.version}: its signature in {results.path} ({made_with(card)})"
+                    f" is not that in {where} ({made_with(known)}): the same points give other values;"
+                    " keep these stores apart"
+                )
             if what is not None:
                 raise OptarenaError(
                     f"{card.id}, version {card.version}: its {what} in {results.path} is not that in {where};"

@@ -50,6 +50,8 @@ class ProblemCard(msgspec.Struct, tag_field="t", tag="problem", omit_defaults=Tr
     noisy: bool = False
     versions: dict[str, str] = {}
     source: str | None = None
+    signature: tuple[Number, ...] = ()
+    """Its values at a few fixed points, where it has any and the process that wrote the card computed them."""
 
 
 class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
