@@ -21,7 +21,7 @@ def main() -> None:
         problem = build(id)
         point = signature_points(problem.space)[0]
         began = time.process_time()
-        problem.losses(point, np.random.RandomState(0))  # noqa: NPY002
+        problem.losses(point, np.random.RandomState(0))
         seconds[id] = time.process_time() - began
     print(f"{len(seconds)} problems evaluated once: {sum(seconds.values()):.1f} s of CPU (to stay under 120)")
     for id, spent in sorted(seconds.items(), key=lambda item: -item[1])[:8]:

@@ -327,7 +327,7 @@ def test_a_folder_is_selected_by_wildcards_and_runs_by_worker():
     write("data/other.csv", rows())
     assert len(select("data/*.csv:*")) == 36
     assert select("data/{clf,reg}-mine.csv:kNN_*") == [
-        f"data/{file}:kNN_{metric}" for file, metric in zip(["clf-mine.csv"] * 2 + ["reg-mine.csv"] * 2, METRICS)
+        f"data/{kind}-mine.csv:kNN_{metric}" for kind, metric in zip(["clf"] * 2 + ["reg"] * 2, METRICS, strict=True)
     ]
     assert main(["run", "-o", "RandomSearch", "-p", "data/*.csv:{DT,linear}_*", "-n", "3", "--workers", "1"]) == 0
     results = oa.open("results")
