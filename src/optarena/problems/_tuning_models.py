@@ -113,6 +113,20 @@ def _estimator(module: str, name: str, *, seeded: bool = True, **fixed: Any) -> 
     return fit
 
 
+def _tree(name: str) -> Fit:
+    """A scikit-learn tree, given rows in the form that it computes with: checking them costs more than growing it."""
+
+    def fit(settings: Settings, X: Array, y: Array, random: np.random.RandomState, probabilities: bool) -> Fitted:
+        from sklearn import tree
+
+        model = getattr(tree, name)(**settings, random_state=random)
+        model.fit(np.ascontiguousarray(X, dtype=np.float32), y, check_input=False)
+        predict = model.predict_proba if probabilities else model.predict
+        return lambda T: predict(np.ascontiguousarray(T, dtype=np.float32), check_input=False)
+
+    return fit
+
+
 def _fit_machine(settings: Settings, X: Array, y: Array, random: np.random.RandomState, probabilities: bool) -> Fitted:
     """A support vector machine; its probabilities cost five more fits and do not change the classes it predicts."""
     from sklearn.svm import SVC
@@ -260,7 +274,7 @@ _ADAM_FIXED: dict[str, Any] = {"solver": "adam", "early_stopping": True}
 _SGD_FIXED: dict[str, Any] = {"solver": "sgd", "early_stopping": True, "learning_rate": "invscaling"}
 
 CLASSIFIERS: dict[str, Model] = {
-    "DT": Model(_TREE, _estimator("tree", "DecisionTreeClassifier")),
+    "DT": Model(_TREE, _tree("DecisionTreeClassifier")),
     "MLP-adam": Model(_ADAM, _estimator("neural_network", "MLPClassifier", **_ADAM_FIXED)),
     "MLP-sgd": Model(_SGD, _estimator("neural_network", "MLPClassifier", **_SGD_FIXED)),
     "RF": Model(_FOREST, _estimator("ensemble", "RandomForestClassifier", n_estimators=10)),
@@ -271,7 +285,7 @@ CLASSIFIERS: dict[str, Model] = {
     "linear": Model(_LOGISTIC, _logistic("l2"), noisy=False),
 }
 REGRESSORS: dict[str, Model] = {
-    "DT": Model(_TREE, _estimator("tree", "DecisionTreeRegressor")),
+    "DT": Model(_TREE, _tree("DecisionTreeRegressor")),
     "MLP-adam": Model(_ADAM, _estimator("neural_network", "MLPRegressor", **_ADAM_FIXED)),
     "MLP-sgd": Model(_SGD, _estimator("neural_network", "MLPRegressor", **_SGD_FIXED, activation="tanh")),
     "RF": Model(_FOREST, _estimator("ensemble", "RandomForestRegressor", n_estimators=10)),
