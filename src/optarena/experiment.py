@@ -23,9 +23,8 @@ import numpy as np
 
 from optarena import problem as problems_
 from optarena._json import printable, strict
-from optarena._plugins import file_of, source_hash
 from optarena.errors import OptarenaError, nearest
-from optarena.optimizer import Optimizer, check_settings, get_optimizer
+from optarena.optimizer import Optimizer, check_settings, get_optimizer, is_file, source_of
 from optarena.problem import Problem
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class Use(msgspec.Struct, frozen=True, omit_defaults=True):
     def label(self) -> str:
         if self.name:
             return self.name
-        base = self.use.rpartition(":")[2] if ".py:" in self.use else self.use
+        base = _title(self.use)
         if not self.settings:
             return base
         return f"{base}({', '.join(f'{key}={value}' for key, value in sorted(self.settings.items()))})"
@@ -55,7 +54,20 @@ class Use(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def identity(self) -> str:
         """What stands in a study's id: the name without directories."""
-        return Path(self.use).name if ".py:" in self.use else self.use
+        path = Path(self.use)
+        if not is_file(self.use):
+            return self.use
+        return f"{path.parent.name}/{path.name}" if path.name == "optimizer.py" else path.name
+
+
+def _title(use: str) -> str:
+    """What an optimizer is called in tables: a class by its name, a wrapper's file by its own or its folder's."""
+    if not is_file(use):
+        return use
+    if ":" in use:
+        return use.rpartition(":")[2]
+    path = Path(use)
+    return path.parent.name or path.stem if path.name == "optimizer.py" else path.name.removesuffix(".py")
 
 
 def use(optimizer: str, *, name: str = "", **settings: Any) -> Use:
@@ -96,6 +108,8 @@ class Study(msgspec.Struct, frozen=True, omit_defaults=True):
     batch: int = 1
     record: str = "all"
     version: str = "1"
+    seed: str = ""
+    """Where a foreign rule made the id: the key of the optimizer's stream, in hexadecimal digits."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -235,8 +249,9 @@ class Experiment:
             cls = get_optimizer(item.use, self.base)
             check_settings(cls, item.use, item.settings)
             plan.classes[item.label] = cls
-            if ".py:" in item.use:
-                plan.sources[item.label] = source_hash(file_of(item.use, self.base))
+            source = source_of(item.use, self.base)
+            if source is not None:
+                plan.sources[item.label] = source
         for given in self.problems:
             if isinstance(given, Problem):
                 if not given.id or given.id != printable(given.id):
@@ -355,7 +370,9 @@ def problem_rng(study: Study) -> np.random.Generator:
 
 
 def optimizer_rng(study: Study) -> np.random.Generator:
-    """The optimizer's stream: the problem's key and its own name and settings."""
+    """The optimizer's stream: the problem's key and its own name and settings, unless the study has a seed."""
+    if study.seed:
+        return np.random.default_rng(int(study.seed, 16))
     own = (study.optimizer.identity, study.optimizer.settings)
     return np.random.default_rng(_entropy("optimizer", study.root, study.problem, study.version, study.trial, *own))
 

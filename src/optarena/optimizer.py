@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 import numpy as np
 
-from optarena._plugins import load_object, plugins
+from optarena._plugins import file_of, load_object, plugins, source_hash
 from optarena.errors import OptarenaError, describe, nearest
 from optarena.settings import Setting, choose, refuse_unknown
 from optarena.space import Array, Point, Space
@@ -172,9 +172,36 @@ def entries() -> list[Entry]:
     return [*BUILT_IN.values(), *others]
 
 
+def is_file(name: str) -> bool:
+    """Whether a name stands for a user's own: `my.py:Class`, `my.py`, `folder:Name` or `path/to/folder`."""
+    return ":" in name or "/" in name or name.endswith(".py")
+
+
+def _is_wrapper(name: str, base: Path | None) -> bool:
+    """Whether a user's own was written for Bayesmark: only then `bayesmark` is not what is installed."""
+    if ".py:" not in name:
+        return is_file(name)
+    file = file_of(name, base)
+    return file.is_file() and b"bayesmark" in file.read_bytes()
+
+
+def source_of(name: str, base: Path | None = None) -> str | None:
+    """The hash of a user's own files, for the card; None for a registered optimizer."""
+    if _is_wrapper(name, base):
+        from optarena.optimizers import bayesmark_wrappers
+
+        return bayesmark_wrappers.load(bayesmark_wrappers.find(name, base))[1]
+    return source_hash(file_of(name, base)) if is_file(name) else None
+
+
 def get_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
-    """The class behind a registered name or behind `path/to/my.py:MyOptimizer`."""
-    if ".py:" in name:
+    """The class behind a registered name, behind `path/to/my.py:MyOptimizer`, or behind a wrapper for Bayesmark."""
+    if _is_wrapper(name, base):
+        from optarena.optimizers import bayesmark_wrappers
+
+        wrapper = bayesmark_wrappers.find(name, base)
+        found, where = bayesmark_wrappers.load(wrapper)[0], name
+    elif is_file(name):
         found, _ = load_object(name, base)
         where = name
     else:

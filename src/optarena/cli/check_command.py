@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from optarena._plugins import load_module, load_object
+from optarena._plugins import file_of, load_module, load_object
 from optarena.cli._text import clean, counted
 from optarena.errors import OptarenaError, describe, nearest
-from optarena.optimizer import Optimizer, entries, get_optimizer
+from optarena.optimizer import Optimizer, entries, get_optimizer, is_file
+from optarena.optimizers.bayesmark_wrappers import load, wrapper_classes, wrappers_in
 from optarena.problem import Problem, build, select, suite_names
 from optarena.testing import REAL, Finding, check_optimizer, check_problem, time_optimizer
 
@@ -56,15 +57,20 @@ def _times(cls: type[Optimizer]) -> dict[str, float]:
 def _things(what: str) -> list[tuple[str, Any]]:
     """The optimizers and problems that a name, a pattern or a file stands for."""
     if what.endswith(".py"):
+        wrapped = [(name, get_optimizer(f"{what}:{name}")) for name in wrapper_classes(Path(what))]
         module = load_module(Path(what))
         mine = {name: thing for name, thing in vars(module).items() if _is_own(thing, module.__name__)}
-        checked = [(name, thing) for name, thing in mine.items() if not _is_base(thing, mine.values())]
+        own = [(name, thing) for name, thing in mine.items() if not _is_base(thing, mine.values())]
+        checked: list[tuple[str, Any]] = [*wrapped, *own]
         if not checked:
             only = "only abstract optimizers" if mine else "no optimizer and no problem"
             raise OptarenaError(f"{what} defines {only}")
         return checked
     if ".py:" in what:
+        wrappers = wrapper_classes(file_of(what))
         thing, path = load_object(what)
+        if what.rpartition(":")[2] in wrappers:
+            thing = get_optimizer(what)
         if inspect.isclass(thing) and issubclass(thing, Problem):
             try:
                 thing = thing()
@@ -80,6 +86,13 @@ def _things(what: str) -> list[tuple[str, Any]]:
         return [(what, get_optimizer(what))]
     if what.split("/")[0] in suite_names() or "*" in what or "{" in what:
         return [(id, build(id)) for id in select(what)]
+    if Path(what).is_dir():
+        offered = wrappers_in(Path(what))
+        if not offered:
+            raise OptarenaError(f"{what} has neither a config.json nor a folder with an optimizer.py")
+        return [(name, load(wrapper)[0]) for name, wrapper in offered.items()]
+    if is_file(what):
+        return [(what, get_optimizer(what))]
     hint = nearest(what, [*names, *suite_names()])
     raise OptarenaError(f"nothing is called {what!r}.{hint} (optarena list optimizers, optarena list problems)")
 

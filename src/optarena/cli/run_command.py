@@ -14,6 +14,7 @@ import typer
 from optarena.cli._progress import RunProgress
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment
+from optarena.optimizer import is_file as is_own_optimizer
 from optarena.problem import is_file
 from optarena.runner.local import run
 
@@ -25,7 +26,11 @@ def command(
     ] = None,
     optimizer: Annotated[
         list[str] | None,
-        typer.Option("-o", "--optimizer", help="A name, or my.py:MyOptimizer; repeat for more."),
+        typer.Option(
+            "-o",
+            "--optimizer",
+            help="A name, my.py:MyOptimizer, or a wrapper for Bayesmark (folder:Name, folder/); repeat.",
+        ),
     ] = None,
     problem: Annotated[
         list[str] | None,
@@ -75,8 +80,8 @@ def command(
 ) -> None:
     """Make the experiment and run it."""
     flags: dict[str, Any] = {
-        "optimizers": [_here(name) for name in optimizer or ()],
-        "problems": [_here(name) for name in problem or ()],
+        "optimizers": [_here(name, is_own_optimizer(name)) for name in optimizer or ()],
+        "problems": [_here(name, is_file(name)) for name in problem or ()],
         "budget": budget,
         "trials": trials,
         "batch": batch,
@@ -116,6 +121,6 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _here(name: str) -> str:
+def _here(name: str, file: bool) -> str:
     """A file that a flag names is looked up in the current directory, whatever the experiment's file says."""
-    return str(Path.cwd() / name) if is_file(name) else name
+    return str(Path.cwd() / name) if file else name

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from optarena import optimizer as optimizers_
 from optarena._plugins import versions_of
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Use
@@ -107,9 +108,16 @@ def _plan(attempt: Attempt) -> Plan:
         base=Path.cwd(),
     )
     try:
-        return experiment.plan()
+        plan = experiment.plan()
+        if start.seed:  # its id was not made by the plan, either
+            plan.studies[-1] = msgspec.structs.replace(plan.studies[-1], id=start.study, seed=start.seed)
+        return plan
     except OptarenaError as error:
-        hint = " (a file is looked up in the current directory)" if is_file(card.id) or ".py:" in start.use else ""
+        hint = (
+            " (a file is looked up in the current directory)"
+            if is_file(card.id) or optimizers_.is_file(start.use)
+            else ""
+        )
         raise OptarenaError(f"study {start.study} cannot be run again: {error}{hint}") from error
 
 

@@ -111,6 +111,7 @@ def begin(
         cause=past.cause,
         versions=versions_of(optimizer_class.packages),
         source=source,
+        seed=study.seed,
     )
     journal.start(start, card)
     return start

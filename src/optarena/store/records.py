@@ -74,6 +74,8 @@ class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
     """Why an attempt after the first began: diverged, extended beyond a batch that was a remainder, or retried."""
     versions: dict[str, str] = {}
     source: str | None = None
+    seed: str = ""
+    """The key of the optimizer's stream, where that does not follow from the plan."""
     attributes: dict[str, str] = {}
     """What else an imported file says of the study."""
 
