@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from optarena.cli._text import counted
+from optarena.cli._text import clean, counted
 from optarena.formats import export
 from optarena.store.results import open_store
 
 
 def command(
-    format: Annotated[str, typer.Argument(help="The format: csv, parquet, … (optarena list formats).")],
+    format: Annotated[str, typer.Argument(help="The format: csv, parquet, bayesmark, … (optarena list formats).")],
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="A file, or a directory to put it in.")],
     optimizer: Annotated[
@@ -24,6 +24,9 @@ def command(
 ) -> None:
     """Every evaluation, with parameters, metrics and statuses."""
     results = open_store(store).filter(optimizer or None, problem or None, dimension=dimension or None)
-    path = export(format, results, output)
+    notices: list[str] = []
+    path = export(format, results, output, notices)
     traces = results.traces()
     print(f"{path}: {counted(len(traces), 'study')}, {counted(int(traces.offsets[-1]), 'evaluation')}")
+    for notice in notices:
+        print(f"left out: {clean(notice)}")

@@ -15,7 +15,7 @@ from optarena.store.results import open_store
 
 
 def command(
-    format: Annotated[str, typer.Argument(help="What the files are: csv, coco, … (optarena list formats).")],
+    format: Annotated[str, typer.Argument(help="What the files are: csv, coco, bayesmark, … (optarena list formats).")],
     paths: Annotated[list[Path], typer.Argument(help="The files, folders or archives.")],
     store: Annotated[Path, typer.Option("--store", help="The store that receives them; it may exist.")] = Path(
         "results"

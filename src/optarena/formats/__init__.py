@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """A format: `module` has SUFFIXES (none: it is a folder), `read(path)` and `write(results, path)`, one or both."""
+    """A format: `module` has SUFFIXES (none: it is a folder), `read(path)` and `write(results, path)`, one or both.
+
+    A folder that is one of several under a root says so by ROOTED. A format that knows more than a table or runs can
+    tell has `records(paths, store)` instead of `read`.
+    """
 
     name: str
     module: str
@@ -37,6 +41,7 @@ FORMATS = {
         "iohprofiler", "optarena.formats.iohprofiler", "IOHprofiler's data folders, or archives of them (docs/coco.md)"
     ),
     "parquet": Format("parquet", "optarena.formats.parquet", "the same columns, typed, in a Parquet file"),
+    "bayesmark": Format("bayesmark", "optarena.formats.bayesmark", "Bayesmark's database folders (docs/bayesmark.md)"),
 }
 
 
@@ -59,6 +64,13 @@ def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> l
     module = get_format(name, "reads")
     if not paths:
         raise OptarenaError("nothing to import: name a file")
+    if hasattr(module, "records"):
+        from optarena.formats.into_store import write_records
+        from optarena.store import Store
+
+        place = Store(store)
+        found = module.records([Path(path) for path in paths], place)
+        return [write_records(lines, str(path), place) for path, lines in zip(paths, found, strict=True)]
     read = [module.read(Path(path)) for path in paths]
     number_trials([item for item in read if isinstance(item, Runs)])
     return _bring([item if isinstance(item, Runs) else checked(item) for item in read], store)
@@ -78,11 +90,15 @@ def _bring(ready: Sequence[Tidy | Runs], store: str | Path) -> list[Imported]:
     return [into_store(item, Store(store)) for item in ready]
 
 
-def export(name: str, results: Results, output: str | Path) -> Path:
-    """Write studies to a file, or into a directory under the name of their store; the path that was written."""
+def export(name: str, results: Results, output: str | Path, notices: list[str] | None = None) -> Path:
+    """Write studies to a file, or into a directory under the name of their store; the path that was written.
+
+    What the format cannot hold goes to `notices`, in words.
+    """
     module = get_format(name, "writes")
     path = Path(output)
     if not module.SUFFIXES:
+        path = path / results.path.resolve().name if getattr(module, "ROOTED", False) else path
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
             raise OptarenaError(f"{path} is there already: name a new directory for a {name} folder")
     elif not path.name.endswith(module.SUFFIXES):
@@ -91,7 +107,9 @@ def export(name: str, results: Results, output: str | Path) -> Path:
         path = path / f"{results.path.resolve().name}{module.SUFFIXES[0]}"
     if not results._attempts:
         raise OptarenaError(f"store {results.path} has no studies to export (or none that match)")
-    module.write(results, path)
+    left_out = module.write(results, path)
+    if notices is not None:
+        notices.extend(left_out or ())
     return path
 
 

@@ -7,7 +7,7 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -59,27 +59,29 @@ class Imported:
 def into_store(read: Tidy | Runs, store: Store) -> Imported:
     """Write what was read to a journal of its own; nothing is written when the store has that journal."""
     if isinstance(read, Runs):
-        rows = sum(len(run.evaluation) for run in read.runs)
-        return _write(records(read), Imported(read.name, len(read.runs), rows, True, read.notices), store)
-    rows = int(read.studies["_events"].sum())
-    return _write(_records(read), Imported(read.table.name, read.studies.height, rows, True), store)
+        return write_records(records(read), read.name, store, read.notices)
+    return write_records(_records(read), read.table.name, store)
 
 
-def _write(records: Iterable[Record], summary: Imported, store: Store) -> Imported:
+def write_records(records: Iterable[Record], name: str, store: Store, notices: Sequence[str] = ()) -> Imported:
+    """Write a journal of these lines, whose times are left at 0, unless the store has it."""
     at = time.time()
     digest = hashlib.sha256()
     lines: list[bytes] = []
+    summary = Imported(name, 0, 0, new=True, notices=list(notices))
     for record in records:
         digest.update(_encode(record))
         if isinstance(record, (Start, End)):
             record.time = at
+        summary.studies += isinstance(record, Start)
+        summary.rows += len(record.y) if isinstance(record, Rows) else 0
         lines.append(_encode(record))
     path = store.journals / f"import-{digest.hexdigest()[:24]}.jsonl"
     store.create()
     if path.exists():
         summary.new = False
         return summary
-    environment = {"optarena": __version__, "imported": printable(Path(summary.name).name)}
+    environment = {"optarena": __version__, "imported": printable(Path(name).name)}
     header = Header(FORMAT_VERSION, __version__, host(), os.getpid(), at, environment)
     write_whole(path, b"\n".join([_encode(header), *lines, _encode(Close()), b""]))
     return summary

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
+from optarena.traces import Floats
 
 if TYPE_CHECKING:
     from optarena.views.fixed_cost.view import FixedCost
+
+Arrays: TypeAlias = tuple[dict[str, list[Any]], dict[str, tuple[list[str], Floats]]]
 
 PROBLEM = ("median", "median_lb", "median_ub", "median_normed", "mean", "mean_lb", "mean_ub", "mean_normed")
 SUMMARY = (
@@ -19,16 +23,15 @@ SUMMARY = (
 )
 
 
-def datasets(view: FixedCost, metric: str | None) -> dict[str, Any]:
-    """`baseline`, `agg_result` and `summary`; with the dimension `objective` where several metrics were scored."""
-    try:
-        import xarray as xr
-    except ImportError:
-        raise OptarenaError("datasets need the extra 'xarray': pip install 'optarena[xarray]'") from None
+def arrays(view: FixedCost, metric: str | None = None, *, objective: bool = False) -> dict[str, Arrays]:
+    """`baseline`, `agg_result` and `summary` as (coords, variables).
+
+    They have the dimension `objective` where several metrics were scored, or where it is asked for.
+    """
     metrics = view.metrics if metric is None else [metric]
     names = {"iter": "iteration", "optimizer": "optimizer", "function": "problem", "objective": "metric"}
 
-    def dataset(table: pl.DataFrame, dims: list[str], columns: dict[str, list[str]]) -> Any:
+    def of_table(table: pl.DataFrame, dims: list[str], columns: dict[str, list[str]]) -> Arrays:
         """`columns`: which dimensions each has."""
         table = table.filter(pl.col("metric").is_in(metrics))
         values = {
@@ -37,7 +40,7 @@ def datasets(view: FixedCost, metric: str | None) -> dict[str, Any]:
             "function": view.problems,
             "objective": metrics,
         }
-        dims = [*dims, "objective"] if len(metrics) > 1 else dims
+        dims = [*dims, "objective"] if objective or len(metrics) > 1 else dims
         place = [
             table[names[dim]].replace_strict(values[dim], range(len(values[dim])), return_dtype=pl.Int64).to_numpy()
             for dim in dims
@@ -48,24 +51,41 @@ def datasets(view: FixedCost, metric: str | None) -> dict[str, Any]:
             data = np.full([len(values[dim]) for dim in mine], np.nan)
             data[tuple(place[dims.index(dim)] for dim in mine)] = table[name].cast(pl.Float64).fill_null(np.nan)
             variables[_title(name)] = (mine, data)
-        coords = {dim: values[dim] for dim in dims}
+        coords: dict[str, list[Any]] = {dim: values[dim] for dim in dims}
         coords["iter"] = [iteration - 1 for iteration in values["iter"]]
+        if "function" in coords:
+            coords["function"] = [bayesmark_name(problem) for problem in view.problems]
         if "objective" in coords:
             coords["objective"] = ["_visible_to_opt" if name == "value" else name for name in metrics]
-        return xr.Dataset(variables, coords)
+        return coords, variables
 
     over_time = {name: ["iter", "function"] for name in ("median", "mean")}
     return {
-        "baseline": dataset(
+        "baseline": of_table(
             view.baseline, ["iter", "function"], {**over_time, "clip": ["function"], "best": ["function"]}
         ),
-        "agg_result": dataset(
+        "agg_result": of_table(
             view.problem,
             ["iter", "optimizer", "function"],
             {name: ["iter", "optimizer", "function"] for name in PROBLEM},
         ),
-        "summary": dataset(view.summary, ["iter", "optimizer"], {name: ["iter", "optimizer"] for name in SUMMARY}),
+        "summary": of_table(view.summary, ["iter", "optimizer"], {name: ["iter", "optimizer"] for name in SUMMARY}),
     }
+
+
+def datasets(view: FixedCost, metric: str | None) -> dict[str, Any]:
+    """The same as xarray datasets."""
+    try:
+        import xarray as xr
+    except ImportError:
+        raise OptarenaError("datasets need the extra 'xarray': pip install 'optarena[xarray]'") from None
+    return {name: xr.Dataset(variables, coords) for name, (coords, variables) in arrays(view, metric).items()}
+
+
+def bayesmark_name(problem: str) -> str:
+    """`sklearn/SVM_iris_nll` is SVM_iris_nll there, `clf-mine.csv:SVM_nll` is SVM_clf-mine_nll; others stay."""
+    own = re.fullmatch(r"((?:clf|reg)-[^_/]+)\.csv:([^_]+)_([^_]+)", problem)
+    return f"{own[2]}_{own[1]}_{own[3]}" if own else problem.removeprefix("sklearn/")
 
 
 def _title(name: str) -> str:

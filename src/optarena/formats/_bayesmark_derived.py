@@ -1,0 +1,63 @@
+"""What Bayesmark derives from its studies: cubes, the baseline, performances. The numbers come from the fixed-cost view."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from optarena.formats._bayesmark_files import (
+    FileStudy,
+    cubes,
+    dataset,
+    read_cubes,
+    signatures_of,
+    write_dataset,
+)
+from optarena.formats.into_store import write_records
+from optarena.store import Store
+from optarena.store.results import open_store
+from optarena.views.fixed_cost import FixedCost, fixed_cost
+from optarena.views.fixed_cost.datasets import arrays
+
+
+def aggregate(
+    path: Path, studies: Sequence[FileStudy], args: Mapping[str, Any] | None = None
+) -> dict[str, list[float]]:
+    """Write `derived/eval.json`, `time.json` and a file of points a problem; the differences between signatures."""
+    made = cubes(studies)
+    medians, errors = signatures_of(studies)
+    for name, cube in made.items():
+        write_dataset(path / "derived" / f"{name}.json", args or {}, medians, cube)
+    return errors
+
+
+def score(path: Path, *, baseline: Path | None) -> tuple[FixedCost, dict[str, list[float]]]:
+    """Score the cube in `derived/eval.json` in mode bayesmark, by a baseline if one is given; and its signatures."""
+    from optarena.formats.bayesmark import records_of
+
+    studies = read_cubes(path)
+    with tempfile.TemporaryDirectory(prefix="optarena-bayesmark-") as directory:
+        store = Store(Path(directory) / "store")
+        write_records(records_of(studies, str(path), own_ids=False), str(path), store)
+        view = fixed_cost(open_store(store.path), mode="bayesmark", frame=baseline)
+    return view, signatures_of(studies)[0]
+
+
+def write_baseline(path: Path, view: FixedCost, signatures: Mapping[str, Any], args: Mapping[str, Any]) -> None:
+    """`derived/baseline.json`."""
+    _write(path, {"baseline": "baseline"}, view, signatures, args)
+
+
+def write_performance(path: Path, view: FixedCost, signatures: Mapping[str, Any], args: Mapping[str, Any]) -> None:
+    """`derived/perf.json` and `derived/summary.json`."""
+    _write(path, {"perf": "agg_result", "summary": "summary"}, view, signatures, args)
+
+
+def _write(
+    path: Path, files: Mapping[str, str], view: FixedCost, signatures: Mapping[str, Any], args: Mapping[str, Any]
+) -> None:
+    made = arrays(view, objective=True)
+    for file, name in files.items():
+        write_dataset(path / "derived" / f"{file}.json", args, dict(signatures), dataset(*made[name]))

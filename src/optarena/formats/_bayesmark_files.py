@@ -1,0 +1,283 @@
+"""Bayesmark's files: a study's three, and the cubes in `derived` that are made of them. Not strict JSON: Infinity and NaN.
+
+What a study is to a store lives in `bayesmark`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optarena._files import write_whole
+from optarena.errors import OptarenaError
+from optarena.traces import Floats
+
+FOLDERS = ("eval", "time", "suggest_log", "derived", "log")
+VISIBLE = "_visible_to_opt"
+CUBE = ("iter", "suggestion", "function", "optimizer", "study_id")
+SIGNATURE_TOLERANCE = 1e-4  # relative: what machines may differ by; problems of other versions differ by more
+_HEX = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass
+class FileStudy:
+    """What Bayesmark keeps of a study: values (iter, suggestion) by objective, times, and points by parameter."""
+
+    uuid: str
+    problem: str
+    """model_data_metric"""
+    method: str
+    """name_version_revision"""
+    values: dict[str, Floats]
+    times: dict[str, Floats] = field(default_factory=dict)
+    """suggest (iter,), eval (iter, suggestion), observe (iter,), in seconds."""
+    points: dict[str, list[list[Any]]] = field(default_factory=dict)
+    signature: tuple[list[dict[str, Any]], list[float]] = field(default_factory=lambda: ([], []))
+    args: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.values[VISIBLE].shape
+        return rows, columns
+
+
+# ---- a study --------------------------------------------------------------------------------------------------------
+
+
+def read_database(path: Path) -> list[FileStudy]:
+    """The studies of a database folder, by uuid; from its cubes where only `derived` is left."""
+    if not (path / "eval").is_dir() and not (path / "derived" / "eval.json").is_file():
+        raise OptarenaError(f"{path} is not a database of Bayesmark: it has neither eval/ nor derived/eval.json")
+    files = sorted((path / "eval").glob("*.json")) if (path / "eval").is_dir() else []
+    if not files:
+        if (path / "derived" / "eval.json").is_file():
+            return read_cubes(path)
+        raise OptarenaError(f"{path}/eval has no study")
+    return [read_study(path, file.stem) for file in files]
+
+
+def read_study(path: Path, uuid: str) -> FileStudy:
+    """A study's files; times and points are optional."""
+    file = path / "eval" / f"{uuid}.json"
+    if not _HEX.fullmatch(uuid):
+        raise OptarenaError(f"{file}: a study's file is called by its 32 hexadecimal digits")
+    meta, values = _load(file)
+    args = meta.get("args") or {}
+    try:
+        problem, method = problem_name(args), method_name(args)
+    except KeyError as error:
+        raise OptarenaError(f"{file}: its meta data lacks {error}") from None
+    if VISIBLE not in values or any(value.ndim != 2 for value in values.values()):
+        raise OptarenaError(f"{file}: expected {VISIBLE} by iter and suggestion, got {', '.join(values) or 'nothing'}")
+    study = FileStudy(uuid, problem, method, {name: _floats(v, file) for name, v in values.items()}, args=args)
+    if not study.values[VISIBLE].size:
+        raise OptarenaError(f"{file}: has no evaluation")
+    signature: Any = meta.get("signature") or ([], [])
+    study.signature = (list(signature[0]), [float(value) for value in signature[1]])
+    times, points = path / "time" / file.name, path / "suggest_log" / file.name
+    if times.is_file():
+        study.times = {name: _floats(value, times) for name, value in _load(times)[1].items()}
+        if study.times.get("eval", np.zeros(0)).shape != study.shape:
+            raise OptarenaError(f"{times}: its evaluations are not those of {file}")
+    if points.is_file():
+        study.points = {name: value.tolist() for name, value in _load(points)[1].items()}
+        if any(np.shape(value) != study.shape for value in study.points.values()):
+            raise OptarenaError(f"{points}: its points are not those of {file}")
+    return study
+
+
+def write_study(path: Path, study: FileStudy) -> None:
+    """The three files; `eval` last, since a study is there when that is."""
+    meta = {"args": study.args, "signature": list(study.signature)}
+    rows, columns = study.shape
+    coords = {"iter": list(range(rows)), "suggestion": list(range(columns))}
+
+    def by_iteration(variables: Mapping[str, Any]) -> dict[str, Any]:
+        return dataset(coords, {name: (("iter", "suggestion")[: np.ndim(v)], v) for name, v in variables.items()})
+
+    for folder, variables in (("suggest_log", study.points), ("time", study.times), ("eval", study.values)):
+        _dump(path / folder / f"{study.uuid}.json", meta, by_iteration(variables))
+
+
+def problem_name(args: Mapping[str, Any]) -> str:
+    return "_".join(str(args[key]) for key in ("--classifier", "--data", "--metric"))
+
+
+def method_name(args: Mapping[str, Any]) -> str:
+    return "_".join(str(args[key]) for key in ("--opt", "opt_rev", "rev"))
+
+
+# ---- cubes ----------------------------------------------------------------------------------------------------------
+
+
+_OVER_BATCH: dict[str, Callable[..., Any]] = {"max": np.max, "sum": np.sum}
+
+
+def cubes(studies: Sequence[FileStudy]) -> dict[str, dict[str, Any]]:
+    """The datasets `eval` and `time`, and one of points a problem; every method must have every problem equally often."""
+    shapes = {study.shape for study in studies}
+    if len(shapes) > 1:
+        texts = ", ".join(f"{n} x {p}" for n, p in sorted(shapes))
+        raise OptarenaError(f"the studies differ in iterations x suggestions ({texts}): they cannot be put together")
+    problems, methods = sorted({s.problem for s in studies}), sorted({s.method for s in studies})
+    by_cell: dict[tuple[str, str], list[FileStudy]] = {(p, m): [] for p in problems for m in methods}
+    for study in sorted(studies, key=lambda study: study.uuid):
+        by_cell[study.problem, study.method].append(study)
+    trials = max(map(len, by_cell.values()))
+    few = [f"{m} on {p} has {len(found)}" for (p, m), found in by_cell.items() if len(found) < trials]
+    if few:
+        more = f"; and {len(few) - 3} more" if len(few) > 3 else ""
+        raise OptarenaError(
+            f"the repetitions are not equal: the most is {trials}, but {'; '.join(few[:3])}{more} "
+            "(launch the same again, with its --uuid, to make what is missing)"
+        )
+    (rows, columns) = shapes.pop()
+    coords: dict[str, list[Any]] = {
+        "iter": list(range(rows)),
+        "suggestion": list(range(columns)),
+        "function": problems,
+        "optimizer": methods,
+        "study_id": list(range(trials)),
+    }
+
+    def put_together(of: str, name: str, chosen: Sequence[str]) -> tuple[tuple[str, ...], Any]:
+        cells = [[[getattr(s, of)[name] for s in by_cell[p, m]] for m in methods] for p in chosen]
+        stacked = np.array(cells, dtype=object if of == "points" else float)
+        own = stacked.ndim - 3  # the study's own axes come first there
+        order = (*range(3, 3 + own), 0, 1, 2)
+        return CUBE[:own] + CUBE[2:], stacked.transpose(order)
+
+    out = {"eval": dataset(coords, {n: put_together("values", n, problems) for n in _shared(studies, "values")})}
+    if all(study.times for study in studies):
+        suggest, observe, spent = (put_together("times", name, problems) for name in ("suggest", "observe", "eval"))
+        sums = {f"eval_{name}": (suggest[0], reduce(spent[1], axis=1)) for name, reduce in _OVER_BATCH.items()}
+        out["time"] = dataset(coords, {"suggest": suggest, "observe": observe, **sums})
+    for problem in problems:
+        mine = [study for study in studies if study.problem == problem]
+        names = _shared(mine, "points")
+        if names:
+            variables = {name: put_together("points", name, [problem]) for name in names}
+            out[problem] = dataset({**coords, "function": [problem]}, variables)
+    return out
+
+
+def _shared(studies: Sequence[FileStudy], of: str) -> list[str]:
+    return [name for name in getattr(studies[0], of) if all(name in getattr(study, of) for study in studies)]
+
+
+def read_cubes(path: Path) -> list[FileStudy]:
+    """The studies that `derived/eval.json` was made of, without what it does not have: ids, times and points."""
+    file = path / "derived" / "eval.json"
+    if not file.is_file():
+        raise OptarenaError(f"{file} is not there: optarena bayesmark agg makes it")
+    meta, _, coords, variables = _load_whole(file)
+    signatures = meta.get("signature") or {}
+    if VISIBLE not in variables or any(name not in coords for name in CUBE):
+        raise OptarenaError(f"{file}: expected {VISIBLE} by {', '.join(CUBE)}")
+    out = []
+    for f, problem in enumerate(coords["function"]):
+        for o, method in enumerate(coords["optimizer"]):
+            for n in range(len(coords["study_id"])):
+                place = {"function": f, "optimizer": o, "study_id": n}
+                signature: tuple[list[Any], list[float]] = ([], list(signatures.get(problem, [])))
+                values = {name: _floats(_part(v, place), file) for name, v in variables.items()}
+                out.append(FileStudy("", str(problem), str(method), values, signature=signature))
+    return out
+
+
+def _part(variable: tuple[list[str], Any], place: dict[str, int]) -> Any:
+    """One study's part of a cube's variable, iterations first."""
+    dims, data = variable
+    order = [dims.index(dim) for dim in CUBE if dim in dims]
+    return data.transpose(order)[(..., *(place[dim] for dim in CUBE[2:]))]
+
+
+def signatures_of(studies: Sequence[FileStudy]) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """The median signature of each problem, and the greatest differences from it, point by point."""
+    by_problem: dict[str, list[list[float]]] = {}
+    for study in studies:
+        if study.signature[1]:
+            by_problem.setdefault(study.problem, []).append(study.signature[1])
+    medians, errors = {}, {}
+    for problem, rows in sorted(by_problem.items()):
+        values = np.array(rows, dtype=float)
+        medians[problem] = np.median(values, axis=0).tolist()
+        with np.errstate(invalid="ignore"):
+            errors[problem] = np.nan_to_num(np.abs(values - medians[problem])).max(axis=0).tolist()
+    return medians, errors
+
+
+# ---- JSON -----------------------------------------------------------------------------------------------------------
+
+
+def dataset(coords: Mapping[str, Sequence[Any]], variables: Mapping[str, tuple[Sequence[str], Any]]) -> dict[str, Any]:
+    """What xarray's `Dataset.to_dict` gives."""
+    return {
+        "coords": {n: {"dims": [n], "attrs": {}, "data": list(values)} for n, values in coords.items()},
+        "attrs": {},
+        "dims": {name: len(values) for name, values in coords.items()},
+        "data_vars": {
+            n: {
+                "dims": list(dims),
+                "attrs": {},
+                "data": np.asarray(data).tolist() if not isinstance(data, list) else data,
+            }
+            for n, (dims, data) in variables.items()
+        },
+    }
+
+
+def write_dataset(file: Path, args: Mapping[str, Any], signature: Any, data: Mapping[str, Any]) -> None:
+    """A file of `derived`."""
+    _dump(file, {"args": dict(args), "signature": signature}, data)
+
+
+def _dump(file: Path, meta: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    write_whole(file, f'{{"meta": {json.dumps(meta)},\n"data": {json.dumps(data)}}}\n'.encode())
+
+
+def _load_whole(file: Path) -> tuple[dict[str, Any], Any, dict[str, list[Any]], dict[str, tuple[list[str], Any]]]:
+    try:
+        whole = json.loads(file.read_bytes())  # Python's own reader takes Infinity and NaN
+        data = whole["data"]
+        coords = {name: list(coord["data"]) for name, coord in data["coords"].items()}
+        variables = {
+            name: (list(v["dims"]), _array(v["data"], len(v["dims"]))) for name, v in data["data_vars"].items()
+        }
+        return dict(whole["meta"]), data, coords, variables
+    except OSError as error:
+        raise OptarenaError(f"{file}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise OptarenaError(f"{file} is not a file of Bayesmark's, meta and data ({what})") from None
+
+
+def _array(data: Any, ndim: int) -> Any:
+    """Nested lists as an array of objects: whole numbers, bools and texts stay what they are."""
+    shape: list[int] = []
+    inner = data
+    for _ in range(ndim):
+        shape.append(len(inner))
+        inner = inner[0] if len(inner) else []
+    out = np.empty(shape, dtype=object)
+    out[...] = np.array(data, dtype=object).reshape(shape) if math.prod(shape) else out
+    return out
+
+
+def _load(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    meta, _, _, variables = _load_whole(file)
+    return meta, {name: data for name, (_, data) in variables.items()}
+
+
+def _floats(data: Any, file: Path) -> Floats:
+    try:
+        return np.asarray(data).astype(float)
+    except (TypeError, ValueError):
+        raise OptarenaError(f"{file}: holds something that is not a number") from None

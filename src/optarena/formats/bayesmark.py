@@ -1,0 +1,218 @@
+"""Bayesmark's databases as studies of a store, and the studies of a store as such a database.
+
+    optarena import bayesmark ROOT/DB --store results
+    optarena export bayesmark results -o ROOT
+
+Problems of the suite `sklearn` keep their ids: old results and new ones meet, if their signatures agree. Methods are
+called name_version_revision. The files are read and written in `_bayesmark_files`, what is derived from them in
+`_bayesmark_derived`; what a store's study is to Bayesmark is told in `_bayesmark_studies`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from optarena._json import numbers
+from optarena.errors import OptarenaError, SuggestionError
+from optarena.experiment import Budget
+from optarena.formats._bayesmark_files import (
+    FOLDERS,
+    SIGNATURE_TOLERANCE,
+    VISIBLE,
+    FileStudy,
+    read_database,
+    write_study,
+)
+from optarena.formats.tidy import NAMESPACE
+from optarena.problem import Objective, Problem, get_suite
+from optarena.space import Space
+from optarena.store import Store
+from optarena.store.journal import problem_card
+from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
+from optarena.store.results import Results, open_store
+
+SUFFIXES: tuple[str, ...] = ()
+ROOTED = True
+NOTHING = [0] * 6
+KEPT = {"opt": "--opt", "opt_rev": "opt_rev", "rev": "rev"}  # attribute -> what the files call it
+
+
+def records(paths: Sequence[Path], store: Store) -> list[list[Record]]:
+    """Databases as the lines of journals; an error if a problem's signature is not that of its other studies."""
+    known: dict[str, tuple[ProblemCard, str]] = {}
+    if store.exists:
+        for attempt in open_store(store.path)._columns.attempts:
+            if attempt.card.signature:
+                known.setdefault(attempt.card.id, (attempt.card, f"store {store.path}"))
+    out = []
+    for path in paths:
+        out.append(list(records_of(read_database(path), str(path))))
+        for card in (record for record in out[-1] if isinstance(record, ProblemCard)):
+            there, where = known.setdefault(card.id, (card, str(path)))
+            _agree(card, there, str(path), where)
+    return out
+
+
+def records_of(studies: Sequence[FileStudy], where: str = "", *, own_ids: bool = True) -> Iterator[Record]:
+    """The studies as the lines of a journal, trials numbered by id within problem and method, as Bayesmark does.
+
+    own_ids: whether problems are called as they are here, or as they are there.
+    """
+    cards: dict[str, ProblemCard] = {}
+    trials: dict[tuple[str, str], int] = {}
+    for s, study in enumerate(sorted(studies, key=lambda study: (study.problem, study.method, study.uuid))):
+        card = _card(study, problem_id(study.problem) if own_ids else study.problem)
+        known = cards.setdefault(study.problem, card)
+        if known is card:
+            yield card
+        else:
+            _agree(card, known, f"{where}: study {study.uuid}", "other studies")
+        key = (study.problem, study.method)
+        trial = trials[key] = trials.get(key, -1) + 1
+        rows, columns = study.shape
+        id = uuid.UUID(study.uuid) if study.uuid else uuid.uuid5(NAMESPACE, repr((*key, trial)))
+        yield Start(
+            s=s,
+            study=str(id),
+            problem=known.hash,
+            optimizer=study.method,
+            use=study.method,
+            trial=trial,
+            root=str(NAMESPACE),
+            time=0.0,
+            budget=Budget(rows * columns),
+            batch=columns,
+            attributes={name: str(study.args[key]) for name, key in KEPT.items() if study.args.get(key) is not None},
+        )
+        yield from _rows(s, study, known)
+
+
+def _rows(s: int, study: FileStudy, card: ProblemCard) -> Iterator[Record]:
+    rows, columns = study.shape
+    y = study.values[VISIBLE].reshape(-1, 1)
+    hidden = np.column_stack([study.values[name].ravel() for name in card.metrics]) if card.metrics else None
+    points = [list(row) for row in zip(*([v for r in study.points[n] for v in r] for n in card.space), strict=True)]
+    failed = np.isnan(y[:, 0])
+
+    def line(low: int, high: int, costs: list[int]) -> Rows:
+        out = Rows(s, low + 1, points[low:high], [numbers(row) for row in y[low:high].tolist()], costs)
+        if hidden is not None:
+            out.m = [numbers(row) for row in hidden[low:high].tolist()]
+        out.f = {int(i): ("nan", "") for i in np.flatnonzero(failed[low:high])}
+        return out
+
+    last = 0
+    if study.times:  # a line a row: a line has one time of evaluating
+        suggest, spent, observe = (np.rint(study.times[n] * 1e9).astype(int) for n in ("suggest", "eval", "observe"))
+        for k in range(rows * columns):
+            t, i = divmod(k, columns)
+            before = [
+                int(suggest[t]) if not i else 0,
+                0,
+                int(spent[t, i]),
+                0,
+                int(observe[t - 1]) if t and not i else 0,
+                0,
+            ]
+            yield line(k, k + 1, before)
+        last = int(observe[-1])
+    else:
+        yield line(0, rows * columns, NOTHING)
+    yield End(s, "done", rows * columns, 0.0, [0, 0, 0, 0, last, 0])
+
+
+# ---- problems -------------------------------------------------------------------------------------------------------
+
+
+def problem_id(name: str) -> str:
+    """The id here of Bayesmark's `model_data_metric`; a name that is nothing here stays as it is."""
+    parts = name.split("_")
+    if get_suite("sklearn").contains(f"sklearn/{name}"):
+        return f"sklearn/{name}"
+    own = len(parts) == 3 and parts[1].startswith(("clf-", "reg-"))
+    return f"{parts[1]}.csv:{parts[0]}_{parts[2]}" if own else name
+
+
+def _card(study: FileStudy, id: str) -> ProblemCard:
+    hidden = tuple(name for name in study.values if name != VISIBLE)
+    card: ProblemCard | None = None
+    if id.startswith("sklearn/"):
+        suite = get_suite("sklearn")
+        problem: Problem = suite.build(id)
+        problem.id, problem.suite = id, suite.name
+        if problem.metrics == hidden and study.points and _fits(study, problem.space):
+            card = problem_card(problem, signed=False)
+    if card is None:
+        card = ProblemCard(
+            hash="",
+            id=id,
+            version=IMPORTED,
+            space={name: {"type": _kind(values)} for name, values in study.points.items()},
+            dimension=len(study.points),
+            objectives=(Objective(),),
+            suite="sklearn" if id.startswith("sklearn/") else "",
+            function=study.problem,
+            metrics=hidden,
+        )
+    made_with = {"bayesmark": str(study.args["rev"])} if "rev" in study.args else {}
+    card = msgspec.structs.replace(card, hash="", versions=made_with, signature=tuple(numbers(study.signature[1])))
+    return msgspec.structs.replace(card, hash=hashlib.sha256(msgspec.json.encode(card)).hexdigest()[:16])
+
+
+def _fits(study: FileStudy, space: Space) -> bool:
+    """Whether its points are points of the space: that of another Bayesmark may be another."""
+    columns = {name: [v for row in rows for v in row] for name, rows in study.points.items()}
+    try:
+        space.to_matrix([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+    except SuggestionError:
+        return False
+    return True
+
+
+def _kind(values: list[list[Any]]) -> str:
+    flat = [value for row in values for value in row]
+    for kind, types in (("bool", bool), ("int", int), ("real", (int, float))):
+        if all(isinstance(value, types) and (kind == "bool" or not isinstance(value, bool)) for value in flat):
+            return kind
+    return "cat"
+
+
+def _agree(card: ProblemCard, known: ProblemCard | None, here: str, there: str) -> None:
+    """Refuse a problem whose values at fixed points are not those that are known of it."""
+    if known is None or not card.signature or not known.signature:
+        return
+    one, two = (np.array([float(v) for v in each.signature if v is not None]) for each in (card, known))
+    if one.shape != two.shape or not np.allclose(one, two, rtol=SIGNATURE_TOLERANCE, atol=0.0, equal_nan=True):
+        raise OptarenaError(
+            f"{here}: the signature of {card.id} is not that of {there}: the same points give other values, so these"
+            " are two problems; keep them in two stores"
+        )
+
+
+# ---- out of a store -------------------------------------------------------------------------------------------------
+
+
+def write(results: Results, path: Path) -> list[str]:
+    """Write a database folder; returns what could not be written, in words."""
+    from optarena.formats._bayesmark_derived import aggregate
+    from optarena.formats._bayesmark_studies import studies_of
+
+    studies, left_out = studies_of(results, path)
+    if not studies:
+        raise OptarenaError(f"store {results.path} has no study that Bayesmark could hold: {'; '.join(left_out[:3])}")
+    for folder in FOLDERS:
+        (path / folder).mkdir(parents=True, exist_ok=True)
+    for study in studies:
+        write_study(path, study)
+    try:
+        aggregate(path, studies)
+    except OptarenaError as error:
+        left_out.append(f"derived: {error}")
+    return left_out
