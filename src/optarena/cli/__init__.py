@@ -28,6 +28,7 @@ COMMANDS = {
     "merge": "Put several stores together.",
     "import": "Bring data of other tools, or of a spreadsheet, into a store.",
     "export": "Write a store in a format that others read.",
+    "bayesmark": "Bayesmark's commands and flags: launch, exp, agg, baseline, anal, init.",
     "list": "List optimizers, problems or formats.",
     "demo": "A small experiment from start to end, in under a minute.",
 }
@@ -41,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         known = ", ".join(COMMANDS)
         return _complain(f"no command {chosen!r}.{nearest(chosen, COMMANDS)} (commands: {known})", 2)
     try:
+        if chosen == "bayesmark":  # its flags take several values each, which Typer's cannot
+            from optarena.cli.bayesmark_command import command
+
+            return command(arguments[arguments.index(chosen) + 1 :])
         _app(chosen)(arguments, prog_name="optarena", standalone_mode=True)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1

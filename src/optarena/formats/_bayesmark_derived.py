@@ -1,4 +1,4 @@
-"""What Bayesmark derives from its studies: cubes, the baseline, performances. The numbers come from the fixed-cost view."""
+"""What Bayesmark derives from its studies: cubes, the baseline, performances. By the fixed-cost view."""
 
 from __future__ import annotations
 

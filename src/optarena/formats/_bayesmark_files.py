@@ -1,6 +1,6 @@
-"""Bayesmark's files: a study's three, and the cubes in `derived` that are made of them. Not strict JSON: Infinity and NaN.
+"""Bayesmark's files: a study's three, and the cubes in `derived` that are made of them.
 
-What a study is to a store lives in `bayesmark`.
+They are not strict JSON: Infinity and NaN stand for themselves. What a study is to a store lives in `bayesmark`.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ _OVER_BATCH: dict[str, Callable[..., Any]] = {"max": np.max, "sum": np.sum}
 
 
 def cubes(studies: Sequence[FileStudy]) -> dict[str, dict[str, Any]]:
-    """The datasets `eval` and `time`, and one of points a problem; every method must have every problem equally often."""
+    """The datasets `eval` and `time`, and one of points a problem; methods must have problems equally often."""
     shapes = {study.shape for study in studies}
     if len(shapes) > 1:
         texts = ", ".join(f"{n} x {p}" for n, p in sorted(shapes))

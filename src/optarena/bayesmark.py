@@ -1,0 +1,269 @@
+"""Experiments as Bayesmark launches them: models x data x metrics x optimizers x repetitions, with its ids and seeds.
+
+    launch = Launch(uuid.uuid4(), models=["SVM"], data=["iris"], optimizers=["RandomSearch"], calls=15, repeat=3)
+    launch.run("root/db/optarena")              # as any experiment
+    put_into_database(Path("root/db"))          # and Bayesmark's own files beside its store
+
+Its files are read and written in `formats`; `optarena bayesmark` has its commands.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from optarena.errors import OptarenaError, nearest
+from optarena.experiment import Experiment, Plan, Study, Use
+from optarena.formats._bayesmark_files import FOLDERS, VISIBLE, read_study, write_study
+from optarena.formats._bayesmark_studies import studies_of
+from optarena.optimizer import BUILT_IN, entries, get_optimizer
+from optarena.optimizers.bayesmark_wrappers import Wrapper, wrappers_in
+from optarena.problem import Problem, get_suite
+from optarena.problems import _tuning_data as data_
+from optarena.problems._tuning_models import CLASSIFIERS
+from optarena.problems.sklearn import METRICS
+from optarena.store.results import open_store
+from optarena.views.fixed_cost.datasets import bayesmark_name
+
+MODELS = tuple(sorted(CLASSIFIERS))
+DATA = (*data_.CLASSES, *data_.VALUES)
+ALL_METRICS = tuple(sorted({name for names in METRICS.values() for name in names}))
+OPTIMIZERS = (
+    *("HyperOpt", "Nevergrad-OnePlusOne", "OpenTuner-BanditA", "OpenTuner-GA", "OpenTuner-GA-DE"),
+    *("PySOT", "RandomSearch", "Scikit-GBRT-Hedge", "Scikit-GP-Hedge", "Scikit-GP-LCB"),
+)
+"""The optimizers that a launch takes where it names none."""
+STORE = "optarena"
+"""The store of a database, in its folder."""
+
+
+class Command(NamedTuple):
+    """One study, as `bayesmark exp` is told of it."""
+
+    trial: int
+    model: str
+    data: str
+    optimizer: str
+    metric: str
+    uuid: str
+
+
+def study_uuid(
+    root: uuid.UUID, trial: int, trials: int, model: str, data: str, optimizer: str, metric: str
+) -> uuid.UUID:
+    """Bayesmark's id: the repetition has as many digits as the greatest needs."""
+    digits = len(str(trials - 1))
+    return uuid.uuid5(root, "_".join([f"{trial:0{digits}}", model, data, optimizer, metric]))
+
+
+class Launch(Experiment):
+    """An experiment with Bayesmark's ids. `-n` counts batches: calls x suggestions evaluations a study."""
+
+    def __init__(
+        self,
+        root: uuid.UUID,
+        *,
+        models: Sequence[str] | None = None,
+        data: Sequence[str] | None = None,
+        metrics: Sequence[str] | None = None,
+        optimizers: Sequence[str] | None = None,
+        calls: int = 100,
+        suggestions: int = 1,
+        repeat: int = 20,
+        timeout: float | None = None,
+        data_root: Path | None = None,
+        optimizer_root: Path | None = None,
+    ) -> None:
+        self.notices: list[str] = []
+        self.models = _chosen(models, MODELS, "classifier")
+        self.data = _chosen(data or self._all_data(), DATA, "data set", own=("clf-", "reg-"))
+        self.data_root = data_root
+        wanted = _chosen(metrics, ALL_METRICS, "metric")
+        self.metrics = {name: [m for m in METRICS[self._has_classes(name)] if m in wanted] for name in self.data}
+        for name, left in self.metrics.items():
+            if not left:
+                kinds = METRICS[self._has_classes(name)]
+                raise OptarenaError(f"{name} needs one of the metrics {', '.join(kinds)}; given: {', '.join(wanted)}")
+        uses = self._uses(optimizers, optimizer_root)
+        self.calls = calls
+        super().__init__(
+            uses,
+            [self.problem_id(m, d, metric) for m, d in product(self.models, self.data) for metric in self.metrics[d]],
+            calls * suggestions,
+            trials=repeat,
+            batch=suggestions,
+            limits={"study": timeout} if timeout else None,
+            seed=root,
+        )
+
+    def _all_data(self) -> tuple[str, ...]:
+        """The built-in data sets; what needs a package that is not there is left out, with a notice."""
+        suite = get_suite("sklearn")
+        missing = {name: suite.missing(f"sklearn/DT_{name}_{METRICS[name in data_.CLASSES][0]}") for name in DATA}
+        for name, package in missing.items():
+            if package is not None:
+                self.notices.append(f"left out: {name}, which needs {package} (pip install 'optarena[problems]')")
+        return tuple(name for name in DATA if missing[name] is None)
+
+    def _has_classes(self, data: str) -> bool:
+        return data in data_.CLASSES or data.startswith("clf-")
+
+    def problem_id(self, model: str, data: str, metric: str) -> str:
+        """Where the problem is found here."""
+        if data in DATA:
+            return f"sklearn/{model}_{data}_{metric}"
+        if self.data_root is None:
+            raise OptarenaError(f"{data}: give the folder of {data}.csv with --data-root")
+        return f"{self.data_root.resolve() / data}.csv:{model}_{metric}"
+
+    def _uses(self, names: Sequence[str] | None, root: Path | None) -> list[Use]:
+        registered = {entry.name: entry for entry in entries()}
+        own: dict[str, Wrapper] = {}
+        if root is not None or any(name not in registered for name in names or ()):
+            own = wrappers_in(root or Path.cwd())
+        both = [name for name in own if name in BUILT_IN]
+        if both:
+            raise OptarenaError(
+                f"{root or Path.cwd()}: {both[0]!r} is the name of an optimizer that is built in; rename it"
+            )
+        if names is None:
+            there = [name for name in OPTIMIZERS if name in registered and registered[name].installed]
+            names = [*own, *there]
+            if len(there) < len(OPTIMIZERS):
+                left = ", ".join(name for name in OPTIMIZERS if name not in there)
+                self.notices.append(f"left out, since they are not installed: {left}")
+        out = []
+        for name in sorted(set(names)):
+            if "_" in name:
+                raise OptarenaError(
+                    f"optimizer {name!r}: Bayesmark puts names together by underscores, so none may have one"
+                )
+            if name in own:
+                wrapper = own[name]
+                folder = (root or Path.cwd()).resolve()
+                out.append(Use(f"{folder}:{wrapper.name}", name=name))
+            else:
+                if name not in registered:
+                    known = [*own, *registered]
+                    raise OptarenaError(
+                        f"no optimizer named {name!r}.{nearest(name, known)} (optarena list optimizers)"
+                    )
+                get_optimizer(name)
+                out.append(Use(name))
+        return out
+
+    def commands(self) -> Iterator[Command]:
+        """The studies in the order in which Bayesmark would run them."""
+        assert self.seed is not None
+        for trial, model, data, use in product(range(self.trials), self.models, self.data, self.optimizers):
+            for metric in self.metrics[data]:
+                id = study_uuid(self.seed, trial, self.trials, model, data, use.label, metric)
+                yield Command(trial, model, data, use.label, metric, id.hex)
+
+    def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+        model, data, metric = bayesmark_name(problem.id).split("_")
+        id = study_uuid(plan.root, trial, self.trials, model, data, item.label, metric)
+        return _with_id(super()._study(plan, problem, item, trial), id)
+
+
+class One(Launch):
+    """A single study under an id that is told, which gives its seeds; `trial` is only its number in the tables."""
+
+    def __init__(self, id: uuid.UUID, trial: int, **flags: object) -> None:
+        super().__init__(id, repeat=1, **flags)  # type: ignore[arg-type]
+        self.number = trial
+
+    @property
+    def problem(self) -> str:
+        """The id that its problem has in the store."""
+        (data,) = self.data
+        ids = [str(given) for given in self.problems]
+        return ids[0] if data in DATA else ids[0].rpartition("/")[2]
+
+    def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+        study = Experiment._study(self, plan, problem, item, trial)
+        return msgspec.structs.replace(_with_id(study, plan.root), trial=self.number)
+
+
+def _with_id(study: Study, id: uuid.UUID) -> Study:
+    return msgspec.structs.replace(study, id=str(id), seed=id.hex)
+
+
+def _chosen(given: Sequence[str] | None, known: Sequence[str], what: str, own: tuple[str, ...] = ()) -> list[str]:
+    """What was asked for, sorted as Bayesmark sorts it, or all."""
+    for name in given or ():
+        if name not in known and not (own and name.startswith(own)):
+            raise OptarenaError(f"no {what} named {name!r}.{nearest(name, known)} (there are {', '.join(known)})")
+        if "_" in name or "/" in name:
+            raise OptarenaError(f"{what} {name!r}: a name has no underscore and no slash")
+    return sorted(set(known if given is None else given))
+
+
+# ---- jobs -----------------------------------------------------------------------------------------------------------
+
+
+def launcher_seed(root: uuid.UUID) -> int:
+    """The seed of what the launcher itself draws."""
+    return random.Random(root.int).randint(0, 2**32 - 1)
+
+
+def deal(by_optimizer: Sequence[Sequence[str]], jobs: int, root: uuid.UUID) -> list[list[str]]:
+    """Share commands out: every job has as many as any other, up to one, and of every optimizer, too; at random."""
+    stream = np.random.RandomState(launcher_seed(root))
+    out: list[list[str]] = [[] for _ in range(min(jobs, sum(map(len, by_optimizer))))]
+    places = stream.permutation(len(out)).tolist()
+    at = 0
+    for commands in by_optimizer:
+        for i in stream.permutation(len(commands)).tolist():
+            out[places[at % len(out)]].append(commands[i])
+            at += 1
+    return [[job[i] for i in stream.permutation(len(job)).tolist()] for job in out]
+
+
+# ---- the database ---------------------------------------------------------------------------------------------------
+
+
+def prepare(path: Path) -> None:
+    """Make the folders of a database."""
+    try:
+        for folder in FOLDERS:
+            (path / folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptarenaError(f"cannot write to {path}: {error.strerror}") from error
+
+
+def refuse_other_batches(launch: Launch, path: Path) -> None:
+    """The same ids with another number of suggestions would be other studies under their names."""
+    if not (path / STORE).is_dir():
+        return
+    sizes = {row[0]: row[1] for row in open_store(path / STORE).studies.select("study", "batch").iter_rows()}
+    for command in launch.commands():
+        size = sizes.get(str(uuid.UUID(command.uuid)))
+        if size is not None and size != launch.batch:
+            raise OptarenaError(
+                f"{path}: this --uuid was launched with -p {size}; with -p {launch.batch} it needs another --uuid"
+            )
+
+
+def put_into_database(path: Path) -> list[str]:
+    """Write Bayesmark's files for all whole studies of a database's store that have none; the others, in words."""
+    results = open_store(path / STORE)
+    made = dict(results.studies.select("study", "evaluations").iter_rows())
+
+    def wanted(study: str) -> bool:
+        id = uuid.UUID(study).hex
+        if not (path / "eval" / f"{id}.json").is_file():
+            return True
+        return read_study(path, id).values[VISIBLE].size != made[study]
+
+    studies, left_out = studies_of(results, path, wanted)
+    for study in studies:
+        write_study(path, study)
+    return left_out

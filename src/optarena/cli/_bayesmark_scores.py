@@ -1,0 +1,102 @@
+"""`optarena bayesmark agg`, `baseline`, `anal` and `init`: from a database's studies to the printed summary."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from optarena.bayesmark import prepare
+from optarena.cli._text import clean, table
+from optarena.cli.bayesmark_command import as_bayesmark_says, database, say
+from optarena.errors import OptarenaError
+from optarena.formats._bayesmark_derived import aggregate, score, write_baseline, write_performance
+from optarena.formats._bayesmark_files import SIGNATURE_TOLERANCE, read_cubes, read_database, signatures_of
+from optarena.views.fixed_cost import FixedCost
+
+
+def init(flags: argparse.Namespace) -> None:
+    """Make the folders."""
+    prepare(database(flags))
+
+
+def agg(flags: argparse.Namespace) -> None:
+    """Studies to cubes, if the problems are what they were in all of them."""
+    path = database(flags)
+    if not (path / "eval").is_dir():
+        raise OptarenaError(f"{path} is not a database of Bayesmark: it has no folder eval")
+    studies = read_database(path)
+    medians, errors = signatures_of(studies)
+    far = {
+        name: max(error)
+        for name, error in errors.items()
+        if (np.array(error) > SIGNATURE_TOLERANCE * np.abs(medians[name])).any()
+    }
+    if far:
+        worst = max(far, key=lambda name: far[name])
+        raise OptarenaError(
+            f"{path}: the signature of {worst} differs between studies by up to {far[worst]:.3g}: the same points give"
+            " other values, so these are two problems; keep them in two databases"
+        )
+    aggregate(path, studies, as_bayesmark_says(flags))
+    if flags.verbose:
+        rows = [[name, *error, max(error)] for name, error in errors.items()]
+        print("Signature errors:")
+        print(table(["", "0", "1", "2", "3", "4", "max"], rows, right=("0", "1", "2", "3", "4", "max")))
+
+
+def baseline(flags: argparse.Namespace) -> None:
+    """The baseline, from the cube."""
+    path = database(flags)
+    view, signatures = score(path, baseline=None)
+    write_baseline(path, view, signatures, as_bayesmark_says(flags))
+    _tell(view, flags.verbose)
+
+
+def anal(flags: argparse.Namespace) -> None:
+    """Scores by the database's baseline, which is made if it is not there."""
+    path = database(flags)
+    args = as_bayesmark_says(flags)
+    file = path / "derived" / "baseline.json"
+    if not file.is_file():
+        read_cubes(path)  # says what is missing, before anything is made
+        say("Baselines not found. Need to construct baseline.")
+        view, signatures = score(path, baseline=None)
+        write_baseline(path, view, signatures, args)
+    view, signatures = score(path, baseline=file)
+    write_performance(path, view, signatures, args)
+    _tell(view, flags.verbose)
+    for metric in view.metrics:
+        _print_summary(view, metric)
+
+
+def _tell(view: FixedCost, verbose: bool) -> None:
+    for note in view.notes if verbose else []:
+        say(f"note: {clean(note)}")
+    for item in view.excluded:
+        say("excluded: " + clean(" ".join(str(value) for value in item.values() if value is not None)))
+
+
+def _print_summary(view: FixedCost, metric: str) -> None:
+    """The blocks of the slides: scores at the last batch, an optimizer a line."""
+    rows = view.summary.filter(pl.col("metric") == metric)
+    rows = rows.filter(pl.col("iteration") == pl.col("iteration").max()).sort("optimizer")
+    last = rows["iteration"][0]
+    print(f"{'_visible_to_opt' if metric == 'value' else metric}:")
+    names = rows["optimizer"].to_list()
+    for title, column in (("median", "median"), ("mean", "mean"), ("normed mean", "mean_normed")):
+        _print_block(f"{title} score @ {last}:", names, rows[column].to_list())
+    if metric == "value":
+        _print_block("Final score `100 x (1-loss)` for leaderboard:", names, rows["score"].to_list())
+
+
+def _print_block(title: str, names: list[str], values: list[Any]) -> None:
+    print(title)
+    print("optimizer")
+    width = max(map(len, names))
+    small = any(value is not None and 0 < abs(value) < 1e-4 for value in values)
+    for name, value in zip(names, values, strict=True):
+        text = "NaN" if value is None else f"{value:.6e}" if small else f"{value:.6f}"
+        print(f"{clean(name):{width}}    {text}")

@@ -1,0 +1,142 @@
+"""`optarena bayesmark`: Bayesmark's commands with its flags. The work is done in `optarena.bayesmark` and `formats`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from optarena.errors import OptarenaError
+
+PROGRAMS = {
+    "launch": "Run models x data x metrics x optimizers x repetitions, or write them to a jobs file.",
+    "exp": "Run one study: what a jobs file has a line of.",
+    "agg": "Put the studies of a database together.",
+    "baseline": "Compute from random search what scores are measured against.",
+    "anal": "Score a database and print the summary.",
+    "init": "Make the folders of a database.",
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise OptarenaError(f"{self.prog.removeprefix('optarena ')}: {message} ({self.prog} --help shows its flags)")
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Take what follows `optarena bayesmark` on the command line; the exit code."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("usage: optarena bayesmark launch|exp|agg|baseline|anal|init [flags as Bayesmark's]\n")
+        print("\n".join(f"  {name:10}{text}" for name, text in PROGRAMS.items()))
+        return 0
+    name, *rest = arguments
+    if name not in PROGRAMS:
+        from optarena.errors import nearest
+
+        raise OptarenaError(
+            f"bayesmark has no command {name!r}.{nearest(name, PROGRAMS)} (it has {', '.join(PROGRAMS)})"
+        )
+    flags = _parser(name).parse_args(rest)
+    if name in ("launch", "exp"):
+        from optarena.cli import _bayesmark_run as programs
+
+        return {"launch": programs.launch, "exp": programs.exp}[name](flags, rest)
+    from optarena.cli import _bayesmark_scores as scores
+
+    {"agg": scores.agg, "baseline": scores.baseline, "anal": scores.anal, "init": scores.init}[name](flags)
+    print("done")
+    return 0
+
+
+# ---- flags ----------------------------------------------------------------------------------------------------------
+
+
+def _parser(name: str) -> _Parser:
+    parser = _Parser(prog=f"optarena bayesmark {name}", description=PROGRAMS[name], allow_abbrev=False)
+    add = parser.add_argument
+    add("-dir", "-db-root", dest="db_root", type=Path, default=Path(), help="root directory of all databases [.]")
+    add("-odir", "--opt-root", dest="opt_root", type=_directory, help="directory with wrappers of optimizers [.]")
+    add("-v", "--verbose", action="store_true", help="print each study's flags")
+    add("-b", "--db", "--dbid", dest="db", type=_db, required=name != "launch", help="the database, a folder there")
+    if name in ("launch", "exp"):
+        many: dict[str, Any] = {"nargs": "+"} if name == "launch" else {"required": True}
+        required = name == "exp"
+        what = "experiment" if name == "launch" else "study"
+        add("-u", "--uuid", type=_uuid, required=required, help=f"32 hexadecimal digits: the id of this {what}")
+        add("-dr", "--data-root", dest="data_root", type=_directory, help="directory of clf-….csv and reg-….csv")
+        add("-o", "--opt", dest="opt", metavar="OPTIMIZER", help="names of optimizers", **many)
+        add("-d", "--data", dest="data", metavar="DATA", help="data sets", **many)
+        add("-c", "--classifier", dest="classifier", metavar="MODEL", help="models", **many)
+        add("-m", "--metric", dest="metric", metavar="METRIC", help="acc, mae, mse, nll", **many)
+        add("-n", "--calls", dest="calls", type=_positive, default=100, help="batches a study [100]")
+        add("-p", "--suggestions", dest="suggestions", type=_positive, default=1, help="suggestions a batch [1]")
+    if name == "launch":
+        add("-r", "--repeat", dest="repeat", type=_positive, default=20, help="repetitions [20]")
+        add("-t", "--timeout", type=int, default=0, help="seconds a study may take; 0: no limit [0]")
+        add("-nj", "--num-jobs", dest="num_jobs", type=int, default=0, help="write so many jobs instead of running [0]")
+        add("-ofile", "--jobs-file", dest="jobs_file", type=Path, default=Path("jobs.txt"), help="[jobs.txt]")
+        add("--workers", type=int, help="processes [all cores]")
+    if name == "agg":
+        add("-rv", "--ravel", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def as_bayesmark_says(flags: argparse.Namespace, **more: Any) -> dict[str, Any]:
+    """The flags under Bayesmark's names, as its files and its jobs files have them."""
+    titles = {
+        "uuid": "--uuid", "db_root": "-db-root", "opt_root": "--opt-root", "data_root": "--data-root", "db": "--db",
+        "opt": "--opt", "data": "--data", "classifier": "--classifier", "metric": "--metric", "calls": "--calls",
+        "suggestions": "--suggestions", "repeat": "--repeat", "num_jobs": "--num-jobs", "jobs_file": "--jobs-file",
+        "ravel": "--ravel", "verbose": "--verbose", "timeout": "--timeout",
+    }  # fmt: skip
+    from optarena.formats._bayesmark_studies import revision
+
+    given = vars(flags)
+    out = {title: given[name] for name, title in titles.items() if name in given}
+    out = {title: str(value.resolve()) if isinstance(value, Path) else value for title, value in out.items()}
+    return {**out, "dry_run": False, "rev": revision(), "opt_rev": None, **more}
+
+
+def typed(rest: Sequence[str], name: str) -> str:
+    """The command as it was typed."""
+    return shlex.join(["optarena", "bayesmark", name, *rest])
+
+
+def database(flags: argparse.Namespace) -> Path:
+    """The folder of the database that the flags name."""
+    return (flags.db_root / flags.db).resolve()
+
+
+def say(text: str) -> None:
+    """Something that is not a result."""
+    print(text, file=sys.stderr)
+
+
+def _uuid(text: str) -> str:
+    if not re.fullmatch(r"[0-9a-f]{32}", text.lower()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not 32 hexadecimal digits")
+    return uuid.UUID(text).hex
+
+
+def _db(text: str) -> str:
+    if not re.fullmatch(r"[\w.+=@ -]+", text) or text.strip(". ") == "":
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a folder")
+    return text
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+def _directory(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no directory {text!r}")
+    return path.resolve()
