@@ -23,7 +23,7 @@ def studies_of(
     """The whole studies of a store as Bayesmark keeps them, minimised; and those that it cannot hold, in words."""
     out, left_out = [], []
     status = results.studies.head(len(results._attempts))["status"].to_list()
-    rows, counts = results._rows()
+    rows, counts = results._rows
     bounds = np.concatenate(([0], np.cumsum(counts))).tolist()
     for i, at in enumerate(results._attempts):
         attempt = results._columns.attempts[at]

@@ -1,0 +1,227 @@
+"""Bayesmark's databases: a real run is imported, scored and written again; old results and new ones meet."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import optarena as oa
+from bayesmark_figures import array, load
+from optarena.cli import main
+from optarena.errors import OptarenaError
+from optarena.formats import export, import_files
+from optarena.formats._bayesmark_files import VISIBLE, cubes, read_cubes, read_database
+from optarena.views.fixed_cost.datasets import bayesmark_name
+
+DERIVED = {"baseline": "baseline", "agg_result": "perf", "summary": "summary"}
+
+
+def variables(given):
+    return {name: {"dims": v["dims"], "attrs": {}, "data": numbers(v["data"])} for name, v in given.items()}
+
+
+def numbers(data):
+    """The golden files are strict JSON; Bayesmark's own are not."""
+    if isinstance(data, list):
+        return [numbers(item) for item in data]
+    return float(data) if data in ("inf", "-inf", "nan") else data
+
+
+def study_files(root, study):
+    """A golden study as the three files that it was."""
+    meta = {"args": study["args"], "signature": [study["signature_x"], study["signature_y"]]}
+    for folder in ("eval", "time", "suggest_log"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+        rows, columns = np.shape(study["eval"][VISIBLE]["data"])
+        coords = {
+            name: {"dims": [name], "attrs": {}, "data": list(range(n))}
+            for name, n in (("iter", rows), ("suggestion", columns))
+        }
+        data = {"coords": coords, "attrs": {}, "dims": {"iter": rows, "suggestion": columns}}
+        whole = {"meta": meta, "data": {**data, "data_vars": variables(study[folder])}}
+        (root / folder / f"{study['uuid']}.json").write_text(json.dumps(whole))
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    """The golden run as the database that it was."""
+    root = tmp_path_factory.mktemp("root") / "db1"
+    for study in load("real/r01/studies.json.gz"):
+        study_files(root, study)
+    return root
+
+
+@pytest.fixture(scope="module")
+def results(database):
+    store = database.parent / "store"
+    import_files("bayesmark", [database], store)
+    return oa.open(store)
+
+
+def test_a_real_run_is_imported_and_scored_as_bayesmark_scored_it(results):
+    assert results.studies.height == 48
+    assert set(results.studies["status"]) == {"done"}
+    ours = results.fixed_cost(mode="bayesmark").to_xarray()
+    for dataset in DERIVED:
+        compare(ours[dataset], load(f"real/r01/{dataset}.json.gz"))
+
+
+def compare(got, golden):
+    for name, variable in golden["vars"].items():
+        coords = {dim: golden["coords"][dim] for dim in variable["dims"]}
+        values = got[name].sel(coords).transpose(*variable["dims"]).values
+        bound = name.startswith("mean") and name.endswith(("LB", "UB"))  # by an older t.ppf, off by 2e-9
+        np.testing.assert_allclose(values, array(variable["data"]), rtol=1e-7 if bound else 1e-10, atol=1e-12)
+
+
+def test_problems_and_methods_keep_their_names(results):
+    assert results.studies["problem"].unique().sort().to_list()[0] == "sklearn/DT_diabetes_mae"
+    assert set(results.studies["optimizer"]) == {"HyperOpt_0.3.0_a376313", "RandomSearch_0.0.8_a376313"}
+    assert bayesmark_name("clf-mine.csv:SVM_nll") == "SVM_clf-mine_nll"
+
+
+def test_points_times_and_hidden_values_are_kept(results):
+    (study,) = [s for s in load("real/r01/studies.json.gz") if s["uuid"] == "0772686a93cb57ddb11cc2462325b955"]
+    rows = results.points("0772686a-93cb-57dd-b11c-c2462325b955")
+    assert [row["parameters"]["max_depth"] for row in rows] == [x for (x,) in study["suggest_log"]["max_depth"]["data"]]
+    assert [row["metrics"]["generalization"] for row in rows] == [y for (y,) in study["eval"]["generalization"]["data"]]
+    facts = results.studies.row(by_predicate=pl.col("study") == "0772686a-93cb-57dd-b11c-c2462325b955", named=True)
+    for ours, theirs in (("suggest", "suggest"), ("evaluate", "eval"), ("observe", "observe")):
+        assert facts[f"{ours}_seconds"] == pytest.approx(np.sum(study["time"][theirs]["data"]), abs=1e-7)
+
+
+def test_what_is_exported_is_what_was_imported(results, database, tmp_path):
+    path = export("bayesmark", results, tmp_path)
+    assert sorted(p.name for p in (path / "eval").iterdir()) == sorted(p.name for p in (database / "eval").iterdir())
+    for old, new in zip(read_database(database), read_database(path), strict=True):
+        assert (old.problem, old.method, old.points) == (new.problem, new.method, new.points)
+        assert old.signature[1] == new.signature[1]
+        assert [list(point) for point in old.signature[0]] == [sorted(point) for point in new.signature[0]]
+        for name, values in old.values.items():
+            assert np.array_equal(values, new.values[name])
+        for name, values in old.times.items():
+            np.testing.assert_allclose(values, new.times[name], atol=1e-9)
+
+
+def test_the_cubes_equal_bayesmarks(database):
+    made = cubes(read_database(database))
+    golden = load("real/r01/time.json.gz")
+    assert {name: coord["data"] for name, coord in made["time"]["coords"].items()} == golden["coords"]
+    for name, variable in golden["vars"].items():
+        assert made["time"]["data_vars"][name]["dims"] == variable["dims"]
+        np.testing.assert_allclose(made["time"]["data_vars"][name]["data"], variable["data"], rtol=1e-12)
+
+
+def test_the_commands_derive_what_bayesmark_derived(database, capsys):
+    flags = ["-dir", str(database.parent), "-b", database.name]
+    for name in ("agg", "baseline", "anal"):
+        assert main(["bayesmark", name, *flags]) == 0
+    out = capsys.readouterr().out
+    assert "median score @ 15:\noptimizer\nHyperOpt_0.3.0_a376313        0.486061\n" in out
+    assert "normed mean score @ 15:" in out
+    for dataset, file in DERIVED.items():
+        golden = load(f"real/r01/{dataset}.json.gz")
+        ours = json.loads((database / "derived" / f"{file}.json").read_text())["data"]
+        assert {name: coord["data"] for name, coord in ours["coords"].items()} == golden["coords"]
+        for name, variable in golden["vars"].items():
+            assert ours["data_vars"][name]["dims"] == variable["dims"]
+            bound = name.startswith("mean") and name.endswith(("LB", "UB"))
+            np.testing.assert_allclose(
+                np.array(ours["data_vars"][name]["data"], dtype=float),
+                array(variable["data"]),
+                rtol=1e-7 if bound else 1e-10,
+                atol=1e-12,
+            )
+
+
+def test_a_database_of_which_only_the_cubes_are_left_is_read_from_them(database, tmp_path):
+    main(["bayesmark", "agg", "-dir", str(database.parent), "-b", database.name])
+    (tmp_path / "left").mkdir()
+    (database / "derived").rename(tmp_path / "left" / "derived")
+    try:
+        whole = sorted(read_database(database), key=lambda s: (s.problem, s.method, s.uuid))
+        for old, new in zip(whole, read_cubes(tmp_path / "left"), strict=True):
+            assert np.array_equal(old.values[VISIBLE], new.values[VISIBLE])
+        import_files("bayesmark", [tmp_path / "left"], tmp_path / "store")
+        assert oa.open(tmp_path / "store").studies.height == 48
+    finally:
+        (tmp_path / "left" / "derived").rename(database / "derived")
+
+
+def test_importing_twice_changes_nothing(database, tmp_path):
+    (first,) = import_files("bayesmark", [database], tmp_path / "s")
+    (again,) = import_files("bayesmark", [database], tmp_path / "s")
+    assert (first.new, again.new) == (True, False)
+    assert (first.studies, first.rows) == (48, 720)
+
+
+def test_an_infinite_value_is_one_and_a_nan_is_a_failed_evaluation(tmp_path):
+    study = load("real/r01/studies.json.gz")[0]
+    study["eval"][VISIBLE]["data"][0] = ["inf"]
+    study["eval"][VISIBLE]["data"][1] = ["nan"]
+    study_files(tmp_path / "db", study)
+    import_files("bayesmark", [tmp_path / "db"], tmp_path / "s")
+    results = oa.open(tmp_path / "s")
+    rows = results.points(results.studies["study"][0])
+    assert rows[0]["values"]["value"] == np.inf
+    assert rows[1]["status"] == "nan"
+    back = read_database(export("bayesmark", results, tmp_path / "out"))
+    assert back[0].values[VISIBLE][:2, 0].tolist() == [np.inf, np.inf]  # as Bayesmark records what failed
+
+
+# ---- what does not go together ------------------------------------------------------------------------------------
+
+
+def other_signature(study, factor=1.01):
+    return {**study, "signature_y": [value * factor for value in study["signature_y"]]}
+
+
+def test_a_problem_that_is_no_longer_the_same_is_refused(database, tmp_path):
+    study = other_signature(load("real/r01/studies.json.gz")[0])
+    study = {**study, "uuid": "f" * 32, "args": {**study["args"], "--uuid": "f" * 32}}
+    study_files(tmp_path / "other", study)
+    with pytest.raises(OptarenaError, match="signature of sklearn/DT_iris_acc is not that of"):
+        import_files("bayesmark", [database, tmp_path / "other"], tmp_path / "both")
+    import_files("bayesmark", [database], tmp_path / "s")
+    with pytest.raises(OptarenaError, match="signature of sklearn/DT_iris_acc is not that of store"):
+        import_files("bayesmark", [tmp_path / "other"], tmp_path / "s")
+
+
+def test_unequal_repetitions_are_named(database, tmp_path):
+    for study in load("real/r01/studies.json.gz")[:-1]:
+        study_files(tmp_path / "db", study)
+    assert main(["bayesmark", "agg", "-dir", str(tmp_path), "-b", "db"]) == 2
+    with pytest.raises(OptarenaError, match=r"repetitions are not equal: the most is 3, but .* has 2"):
+        cubes(read_database(tmp_path / "db"))
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "says"),
+    [
+        ("eval/x.json", "{}", "32 hexadecimal digits"),
+        (f"eval/{'a' * 32}.json", "{", "is not a file of Bayesmark's"),
+        (f"eval/{'a' * 32}.json", '{"meta": {}, "data": {"coords": {}, "data_vars": {}}}', "lacks '--classifier'"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path, file, text, says):
+    (tmp_path / "eval").mkdir()
+    (tmp_path / file).write_text(text)
+    with pytest.raises(OptarenaError, match=says):
+        read_database(tmp_path)
+    with pytest.raises(OptarenaError, match="is not a database of Bayesmark"):
+        read_database(tmp_path / "nowhere")
+
+
+def test_studies_that_bayesmark_cannot_hold_are_left_out_by_name(tmp_path, capsys):
+    store = tmp_path / "s"
+    oa.Experiment(["RandomSearch"], "functions/sphere/d2", 6, batch=3, trials=2).run(store, workers=0)
+    oa.Experiment(["QuasiRandom"], "functions/sphere/d2", 5, batch=3).run(store, workers=0)
+    assert main(["export", "bayesmark", str(store), "-o", str(tmp_path / "out")]) == 0
+    out = capsys.readouterr().out
+    assert "left out: QuasiRandom on functions/sphere/d2, trial 0: its last batch is not whole" in out
+    studies = read_database(tmp_path / "out" / "s")
+    assert [(s.problem, s.shape) for s in studies] == [("functions_sphere-d2_value", (2, 3))] * 2
+    assert (tmp_path / "out" / "s" / "derived" / "eval.json").is_file()
