@@ -1,0 +1,279 @@
+"""`optarena bayesmark`: the slides' commands, with Bayesmark's ids, seeds, messages and files."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import optarena as oa
+from optarena.bayesmark import DATA, OPTIMIZERS, Launch, deal, launcher_seed, study_uuid
+from optarena.cli import main
+from optarena.errors import OptarenaError
+from optarena.formats._bayesmark_files import read_database
+
+HERE = Path(__file__).parent
+SEEDS = json.loads((HERE / "data" / "bayesmark" / "seeds.json").read_text())
+WRAPPERS = HERE / "data" / "bayesmark_wrappers"
+ROOT = "0123456789abcdef0123456789abcdef"
+SMALL = ["-c", "DT", "-d", "iris", "-n", "3", "-r", "2", "-u", ROOT, "--workers", "1"]
+
+
+def small() -> Launch:
+    return Launch(uuid.UUID(ROOT), models=["DT", "SVM"], data=["iris"], optimizers=["RandomSearch"], repeat=3)
+
+
+# ---- ids and seeds --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", SEEDS["sub_uuid"], ids=lambda case: f"{case['run_uuid'][:4]}-{case['name']}")
+def test_a_study_has_bayesmarks_id(case):
+    trial, model, data, optimizer, metric = case["name"].split("_")
+    root = uuid.UUID(case["run_uuid"])
+    assert study_uuid(root, int(trial), case["n_repeat"], model, data, optimizer, metric).hex == case["uuid5_hex"]
+
+
+@pytest.mark.parametrize("case", SEEDS["launcher_seed"], ids=lambda case: case["hex"][:8])
+def test_the_launcher_has_bayesmarks_seed(case):
+    assert launcher_seed(uuid.UUID(case["hex"])) == case["np_seed"]
+
+
+def test_the_plan_carries_ids_and_seeds():
+    experiment = small()
+    plan = experiment.plan()
+    assert [uuid.UUID(study.id).hex for study in plan.studies] == [study.seed for study in plan.studies]
+    assert sorted(study.seed for study in plan.studies) == sorted(command.uuid for command in experiment.commands())
+
+
+def test_all_is_the_product_of_everything(monkeypatch):
+    experiment = Launch(uuid.UUID(ROOT), optimizers=["RandomSearch"], calls=4, suggestions=8, repeat=2)
+    assert len(experiment.problems) == 2 * 9 * len(experiment.data)
+    assert set(experiment.data) <= set(DATA)
+    assert experiment.budget == 32  # -n counts batches
+    assert experiment.batch == 8
+    assert "RandomSearch" in OPTIMIZERS
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ({"models": ["SMV"]}, "no classifier named 'SMV'. Did you mean 'SVM'?"),
+        ({"data": ["irish"]}, "no data set named 'irish'. Did you mean 'iris'?"),
+        ({"metrics": ["auc"]}, "no metric named 'auc'"),
+        ({"data": ["iris"], "metrics": ["mse"]}, "iris needs one of the metrics acc, nll; given: mse"),
+        ({"data": ["clf-mine"]}, "give the folder of clf-mine.csv with --data-root"),
+        ({"optimizers": ["RandomSaerch"]}, "Did you mean 'RandomSearch'?"),
+    ],
+)
+def test_a_name_that_is_nothing_is_said(flags, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OptarenaError, match=re.escape(says)):
+        Launch(uuid.UUID(ROOT), **{"optimizers": ["RandomSearch"], **flags})
+
+
+# ---- running --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def launched(tmp_path_factory):
+    pytest.importorskip("sklearn")
+    root = tmp_path_factory.mktemp("root")
+    flags = ["-dir", str(root), "-b", "db", "-odir", str(WRAPPERS / "configured"), "-o", "RandomSearch", "Near"]
+    assert main(["bayesmark", "launch", *SMALL, *flags, "-p", "2"]) == 0
+    return root
+
+
+def test_a_launch_speaks_as_bayesmarks_does(tmp_path, capsys):
+    pytest.importorskip("sklearn")
+    flags = ["-dir", str(tmp_path), "-b", "bo_example_folder", "-o", "RandomSearch", "-m", "acc", "-v"]
+    assert main(["bayesmark", "launch", *SMALL, *flags]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
+        f"Supply --uuid {ROOT} to reproduce this run.",
+        "Supply --dbid bo_example_folder to append to this experiment or reproduce jobs file.",
+        "User must ensure equal reps of each optimizer for unbiased results",
+    ]
+    first = study_uuid(uuid.UUID(ROOT), 0, 2, "DT", "iris", "RandomSearch", "acc").hex
+    assert lines[3] == f"-c DT -d iris -o RandomSearch -u {first} -m acc -n 3 -p 1 -dir {tmp_path} -b bo_example_folder"
+    assert lines[-2:] == ["0 failures of benchmark script after 2 studies.", "done"]
+
+
+def test_a_launch_leaves_bayesmarks_files(launched):
+    studies = read_database(launched / "db")
+    assert len(studies) == 2 * 2 * 2
+    assert {study.shape for study in studies} == {(3, 2)}
+    assert {len(study.signature[1]) for study in studies} == {5}
+    names = {study.method.split("_")[0] for study in studies}
+    assert names == {"RandomSearch", "Near"}
+    assert all(len(study.method.split("_")) == 3 and len(study.method.split("_")[2]) == 7 for study in studies)
+    assert all(set(study.times) == {"suggest", "eval", "observe"} for study in studies)
+
+
+def test_the_summary_of_the_slides_is_printed(launched, capsys):
+    flags = ["-dir", str(launched), "-b", "db"]
+    assert main(["bayesmark", "agg", *flags]) == 0
+    assert main(["bayesmark", "anal", *flags, "-v"]) == 0
+    done = capsys.readouterr()
+    for title in ("median score @ 3:", "mean score @ 3:", "normed mean score @ 3:"):
+        assert re.search(rf"{title}\noptimizer\nNear_\S+ +\d\S*\nRandomSearch_\S+ +\d\S*\n", done.out)
+    assert done.out.endswith("done\n")
+    assert "Need to construct baseline" in done.err
+    for name in ("eval", "time", "baseline", "perf", "summary", "DT_iris_acc"):
+        assert (launched / "db" / "derived" / f"{name}.json").is_file()
+
+
+def test_the_same_uuid_gives_the_same_and_goes_on_where_it_was(launched, tmp_path):
+    flags = ["-odir", str(WRAPPERS / "configured"), "-o", "RandomSearch", "Near", "-p", "2", "-b", "db"]
+    assert main(["bayesmark", "launch", *SMALL, *flags, "-dir", str(tmp_path)]) == 0
+    for one, two in zip(read_database(launched / "db"), read_database(tmp_path / "db"), strict=True):
+        assert (one.uuid, one.points) == (two.uuid, two.points)
+        assert one.values["generalization"].tolist() == two.values["generalization"].tolist()
+    longer = ["4" if flag == "3" else flag for flag in SMALL]
+    assert main(["bayesmark", "launch", *longer, *flags, "-dir", str(tmp_path)]) == 0
+    for one, two in zip(read_database(launched / "db"), read_database(tmp_path / "db"), strict=True):
+        assert two.shape == (4, 2)
+        assert one.values["generalization"].tolist() == two.values["generalization"][:3].tolist()
+
+
+def test_another_batch_under_the_same_uuid_is_refused(launched, capsys):
+    flags = ["-odir", str(WRAPPERS / "configured"), "-o", "RandomSearch", "Near", "-b", "db", "-dir", str(launched)]
+    assert main(["bayesmark", "launch", *SMALL, *flags, "-p", "1"]) == 2
+    assert "was launched with -p 2" in capsys.readouterr().err
+
+
+def test_one_failing_study_stops_nothing(tmp_path, capsys):
+    pytest.importorskip("sklearn")
+    folder = tmp_path / "opts" / "broken"
+    folder.mkdir(parents=True)
+    (folder / "optimizer.py").write_text(
+        "from bayesmark.abstract_optimizer import AbstractOptimizer\n"
+        "class Broken(AbstractOptimizer):\n"
+        "    def suggest(self, n):\n        raise RuntimeError('out of ideas')\n"
+        "    def observe(self, X, y):\n        pass\n"
+    )
+    flags = ["-dir", str(tmp_path), "-b", "db", "-odir", str(tmp_path / "opts"), "-o", "RandomSearch", "broken"]
+    assert main(["bayesmark", "launch", *SMALL, *flags, "-m", "acc"]) == 1
+    done = capsys.readouterr()
+    assert "2 failures of benchmark script after 4 studies.\ndone" in done.out
+    assert "not in the database: broken on sklearn/DT_iris_acc, trial 0: failed" in done.err
+    assert {study.method.split("_")[0] for study in read_database(tmp_path / "db")} == {"RandomSearch"}
+
+
+def test_a_users_own_data_are_found_by_their_folder(tmp_path):
+    pytest.importorskip("sklearn")
+    rows = "\n".join(f"{i % 7},{(i * i) % 5},{'red' if i % 3 else 'blue'},{i % 2}" for i in range(40))
+    (tmp_path / "clf-mine.csv").write_text("a,b,c,y\n" + rows + "\n")
+    flags = ["-dir", str(tmp_path), "-b", "db", "-dr", str(tmp_path), "-d", "clf-mine", "-m", "acc"]
+    assert main(["bayesmark", "launch", "-c", "kNN", "-n", "2", "-r", "1", "-o", "RandomSearch", *flags]) == 0
+    (study,) = read_database(tmp_path / "db")
+    assert study.problem == "kNN_clf-mine_acc"
+    assert main(["bayesmark", "agg", "-dir", str(tmp_path), "-b", "db"]) == 0
+    assert main(["bayesmark", "anal", "-dir", str(tmp_path), "-b", "db"]) == 0
+
+
+def test_the_studies_of_a_launch_can_be_replayed(launched, capsys, monkeypatch):
+    monkeypatch.chdir(WRAPPERS)
+    store = launched / "db" / "optarena"
+    frame = oa.open(store).studies
+    for name in ("RandomSearch", "Near"):
+        study = frame.filter(pl.col("optimizer") == name)["study"][0]
+        assert main(["replay", str(store), study]) == 0, capsys.readouterr()
+
+
+# ---- jobs -----------------------------------------------------------------------------------------------------------
+
+
+def test_jobs_are_balanced_seeded_and_complete():
+    by_optimizer = [[f"{name}{i}" for i in range(n)] for name, n in (("a", 10), ("b", 7))]
+    jobs = deal(by_optimizer, 4, uuid.UUID(ROOT))
+    assert jobs == deal(by_optimizer, 4, uuid.UUID(ROOT))
+    assert jobs != deal(by_optimizer, 4, uuid.UUID(int=5))
+    assert sorted(command for job in jobs for command in job) == sorted([*by_optimizer[0], *by_optimizer[1]])
+    assert {len(job) for job in jobs} == {4, 5}
+    assert {sum(command[0] == "a" for command in job) for job in jobs} == {2, 3}
+    assert len(deal([["only"]], 50, uuid.UUID(ROOT))) == 1
+
+
+def test_a_jobs_file_is_run_line_by_line_elsewhere_and_aggregated(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    shutil.copytree(WRAPPERS / "challenge", tmp_path / "opts")
+    start, other = tmp_path / "start", tmp_path / "other"
+    start.mkdir()
+    other.mkdir()
+    monkeypatch.chdir(start)
+    flags = ["-dir", "foo", "-b", "db", "-odir", "../opts", "-o", "RandomSearch", "nudge-search", "-m", "acc"]
+    assert main(["bayesmark", "launch", *SMALL, *flags, "-nj", "3"]) == 0
+    lines = (start / "jobs.txt").read_text().splitlines()
+    assert lines[0].startswith(f"# running: {{'--uuid': '{ROOT}', '-db-root': '{start}/foo'")
+    assert lines[1].startswith("# cmd: optarena bayesmark launch -c DT -d iris -n 3 -r 2")
+    assert [line.split()[0] for line in lines[2:]] == [f"job_{ROOT[:7]}_{i}" for i in range(3)]
+    assert not (start / "foo").exists()
+    optarena = tmp_path / "bin" / "optarena"
+    optarena.parent.mkdir()
+    optarena.write_text(f"#!{sys.executable}\nimport sys\nfrom optarena.cli import main\nsys.exit(main())\n")
+    optarena.chmod(0o755)
+    monkeypatch.chdir(other)
+    monkeypatch.setenv("PATH", str(optarena.parent), prepend=":")
+    for line in lines[2:]:
+        _, command = line.split(" ", 1)
+        assert re.fullmatch(r"(optarena bayesmark exp [^&]+)( && optarena bayesmark exp [^&]+)*", command)
+        subprocess.run(command, shell=True, check=True)
+    studies = read_database(start / "foo" / "db")
+    wanted = {
+        study_uuid(uuid.UUID(ROOT), trial, 2, "DT", "iris", name, "acc").hex
+        for trial in range(2)
+        for name in ("RandomSearch", "nudge-search")
+    }
+    assert {study.uuid for study in studies} == wanted
+    assert main(["bayesmark", "agg", "-dir", str(start / "foo"), "-b", "db"]) == 0
+    frame = oa.open(start / "foo" / "db" / "optarena").studies
+    assert sorted(frame.filter(pl.col("optimizer") == "RandomSearch")["trial"]) == [0, 1]
+    monkeypatch.chdir(start)  # and a launch finds all of them done
+    again = ["-dir", "foo", "-b", "db", "-odir", "../opts", "-o", "RandomSearch", "nudge-search", "-m", "acc"]
+    assert main(["bayesmark", "launch", *SMALL, *again]) == 0
+    assert {study.uuid for study in read_database(start / "foo" / "db")} == wanted
+
+
+# ---- calls ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["lunch"], "no command 'lunch'. Did you mean 'launch'?"),
+        (["agg"], "required: -b/--db"),
+        (["launch", "-u", "123"], "'123' is not 32 hexadecimal digits"),
+        (["launch", "-b", "../up"], "is not the name of a folder"),
+        (["launch", "-n", "0"], "at least 1"),
+        (["launch", "-odir", "/nowhere"], "there is no directory '/nowhere'"),
+        (["agg", "-b", "none"], "is not a database of Bayesmark"),
+        (["anal", "-b", "none"], "optarena bayesmark agg makes it"),
+    ],
+)
+def test_a_bad_call_is_one_sentence(words, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["bayesmark", *words]) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_help_names_the_commands_and_the_flags(capsys):
+    assert main(["bayesmark"]) == 0
+    assert "launch" in capsys.readouterr().out
+    assert main(["bayesmark", "launch", "--help"]) == 0
+    assert "--num-jobs" in capsys.readouterr().out
+
+
+def test_init_makes_the_folders(tmp_path):
+    assert main(["bayesmark", "init", "-dir", str(tmp_path), "-b", "db"]) == 0
+    assert sorted(path.name for path in (tmp_path / "db").iterdir()) == sorted(
+        ["derived", "eval", "log", "suggest_log", "time"]
+    )
