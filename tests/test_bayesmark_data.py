@@ -13,8 +13,7 @@ from bayesmark_figures import array, load
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.formats import export, import_files
-from optarena.formats._bayesmark_files import VISIBLE, cubes, read_cubes, read_database
-from optarena.views.fixed_cost.datasets import bayesmark_name
+from optarena.formats._bayesmark_files import VISIBLE, bayesmark_name, cubes, read_cubes, read_database
 
 DERIVED = {"baseline": "baseline", "agg_result": "perf", "summary": "summary"}
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
-from optarena.formats._bayesmark_files import FOLDERS, VISIBLE, read_study, write_study
+from optarena.formats._bayesmark_files import FOLDERS, VISIBLE, bayesmark_name, read_study, write_study
 from optarena.formats._bayesmark_studies import studies_of
 from optarena.optimizer import BUILT_IN, entries, get_optimizer
 from optarena.optimizers.bayesmark_wrappers import Wrapper, wrappers_in
@@ -30,7 +30,6 @@ from optarena.problems import _tuning_data as data_
 from optarena.problems._tuning_models import CLASSIFIERS
 from optarena.problems.sklearn import METRICS
 from optarena.store.results import open_store
-from optarena.views.fixed_cost.datasets import bayesmark_name
 
 MODELS = tuple(sorted(CLASSIFIERS))
 DATA = (*data_.CLASSES, *data_.VALUES)

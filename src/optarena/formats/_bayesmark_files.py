@@ -110,6 +110,12 @@ def problem_name(args: Mapping[str, Any]) -> str:
     return "_".join(str(args[key]) for key in ("--classifier", "--data", "--metric"))
 
 
+def bayesmark_name(problem: str) -> str:
+    """`sklearn/SVM_iris_nll` is SVM_iris_nll there, `clf-mine.csv:SVM_nll` is SVM_clf-mine_nll; others stay."""
+    own = re.fullmatch(r"((?:clf|reg)-[^_/]+)\.csv:([^_]+)_([^_]+)", problem)
+    return f"{own[2]}_{own[1]}_{own[3]}" if own else problem.removeprefix("sklearn/")
+
+
 def method_name(args: Mapping[str, Any]) -> str:
     return "_".join(str(args[key]) for key in ("--opt", "opt_rev", "rev"))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
+from optarena.formats._bayesmark_files import bayesmark_name
 from optarena.traces import Floats
 
 if TYPE_CHECKING:
@@ -80,12 +80,6 @@ def datasets(view: FixedCost, metric: str | None) -> dict[str, Any]:
     except ImportError:
         raise OptarenaError("datasets need the extra 'xarray': pip install 'optarena[xarray]'") from None
     return {name: xr.Dataset(variables, coords) for name, (coords, variables) in arrays(view, metric).items()}
-
-
-def bayesmark_name(problem: str) -> str:
-    """`sklearn/SVM_iris_nll` is SVM_iris_nll there, `clf-mine.csv:SVM_nll` is SVM_clf-mine_nll; others stay."""
-    own = re.fullmatch(r"((?:clf|reg)-[^_/]+)\.csv:([^_]+)_([^_]+)", problem)
-    return f"{own[2]}_{own[1]}_{own[3]}" if own else problem.removeprefix("sklearn/")
 
 
 def _title(name: str) -> str:
