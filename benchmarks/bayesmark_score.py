@@ -1,4 +1,4 @@
-"""Scoring 48 studies: `optarena score` beside Bayesmark's agg, baseline and anal, whole processes, the same database."""
+"""Scoring 48 studies: `optarena score` beside Bayesmark's agg, baseline and anal, whole processes, one database."""
 
 from __future__ import annotations
 

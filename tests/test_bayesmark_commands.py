@@ -142,6 +142,28 @@ def test_the_same_uuid_gives_the_same_and_goes_on_where_it_was(launched, tmp_pat
         assert one.values["generalization"].tolist() == two.values["generalization"][:3].tolist()
 
 
+def test_what_another_tool_made_under_the_same_uuid_is_left_alone(launched, tmp_path, capsys):
+    shutil.copytree(launched / "db", tmp_path / "db", ignore=shutil.ignore_patterns("optarena", "derived"))
+    gone, *kept = sorted((tmp_path / "db" / "eval").iterdir())
+    gone.unlink()
+    before = [file.read_bytes() for file in kept]
+    flags = ["-odir", str(WRAPPERS / "configured"), "-o", "RandomSearch", "Near", "-p", "2", "-b", "db"]
+    for _ in range(2):
+        assert main(["bayesmark", "launch", *SMALL, *flags, "-dir", str(tmp_path)]) == 0
+        assert "7 of these studies are in the database" in capsys.readouterr().err
+    assert [file.read_bytes() for file in kept] == before
+    assert oa.open(tmp_path / "db" / "optarena").studies.height == 1
+    assert len(read_database(tmp_path / "db")) == 8
+
+
+def test_a_pairing_that_cannot_work_has_no_line_in_a_jobs_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    flags = ["-c", "kNN", "-d", "iris", "-o", "Scipy-NelderMead", "RandomSearch", "-r", "1", "-p", "2", "-b", "db"]
+    assert main(["bayesmark", "launch", *flags, "-nj", "9"]) == 0
+    assert "refused: Scipy-NelderMead on sklearn/kNN_iris_acc: " in capsys.readouterr().err
+    assert [line.split()[9] for line in (tmp_path / "jobs.txt").read_text().splitlines()[2:]] == ["RandomSearch"] * 2
+
+
 def test_another_batch_under_the_same_uuid_is_refused(launched, capsys):
     flags = ["-odir", str(WRAPPERS / "configured"), "-o", "RandomSearch", "Near", "-b", "db", "-dir", str(launched)]
     assert main(["bayesmark", "launch", *SMALL, *flags, "-p", "1"]) == 2

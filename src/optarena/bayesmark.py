@@ -29,6 +29,7 @@ from optarena.problem import Problem, get_suite
 from optarena.problems import _tuning_data as data_
 from optarena.problems._tuning_models import CLASSIFIERS
 from optarena.problems.sklearn import METRICS
+from optarena.store import Store
 from optarena.store.results import open_store
 
 MODELS = tuple(sorted(CLASSIFIERS))
@@ -90,8 +91,9 @@ class Launch(Experiment):
             if not left:
                 kinds = METRICS[self._has_classes(name)]
                 raise OptarenaError(f"{name} needs one of the metrics {', '.join(kinds)}; given: {', '.join(wanted)}")
+        self.elsewhere: frozenset[str] = frozenset()
+        """Ids of studies that were made by others and are not made again."""
         uses = self._uses(optimizers, optimizer_root)
-        self.calls = calls
         super().__init__(
             uses,
             [self.problem_id(m, d, metric) for m, d in product(self.models, self.data) for metric in self.metrics[d]],
@@ -158,11 +160,20 @@ class Launch(Experiment):
                 out.append(Use(name))
         return out
 
+    def plan(self, root: uuid.UUID | None = None) -> Plan:
+        """The studies, but for those that others made."""
+        plan = super().plan(root)
+        plan.studies = [study for study in plan.studies if study.id not in self.elsewhere]
+        return plan
+
     def commands(self) -> Iterator[Command]:
-        """The studies in the order in which Bayesmark would run them."""
+        """The studies in the order in which Bayesmark would run them; a pairing that cannot work has none."""
         assert self.seed is not None
+        refused = {(refusal.optimizer, bayesmark_name(refusal.problem)) for refusal in self.plan().refused}
         for trial, model, data, use in product(range(self.trials), self.models, self.data, self.optimizers):
             for metric in self.metrics[data]:
+                if (use.label, f"{model}_{data}_{metric}") in refused:
+                    continue
                 id = study_uuid(self.seed, trial, self.trials, model, data, use.label, metric)
                 yield Command(trial, model, data, use.label, metric, id.hex)
 
@@ -238,9 +249,20 @@ def prepare(path: Path) -> None:
         raise OptarenaError(f"cannot write to {path}: {error.strerror}") from error
 
 
+def made_elsewhere(path: Path) -> frozenset[str]:
+    """The ids of a database's studies that its store does not have: another tool made them."""
+    files = {str(uuid.UUID(file.stem)) for file in (path / "eval").glob("*.json") if _is_hex(file.stem)}
+    store = Store(path / STORE)
+    return frozenset(files - set(open_store(store.path).studies["study"]) if store.exists else files)
+
+
+def _is_hex(text: str) -> bool:
+    return len(text) == 32 and all(sign in "0123456789abcdef" for sign in text)
+
+
 def refuse_other_batches(launch: Launch, path: Path) -> None:
     """The same ids with another number of suggestions would be other studies under their names."""
-    if not (path / STORE).is_dir():
+    if not Store(path / STORE).exists:
         return
     sizes = {row[0]: row[1] for row in open_store(path / STORE).studies.select("study", "batch").iter_rows()}
     for command in launch.commands():
@@ -253,6 +275,8 @@ def refuse_other_batches(launch: Launch, path: Path) -> None:
 
 def put_into_database(path: Path) -> list[str]:
     """Write Bayesmark's files for all whole studies of a database's store that have none; the others, in words."""
+    if not Store(path / STORE).exists:
+        return []
     results = open_store(path / STORE)
     made = dict(results.studies.select("study", "evaluations").iter_rows())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from optarena.bayesmark import (
     Launch,
     One,
     deal,
+    made_elsewhere,
     prepare,
     put_into_database,
     refuse_other_batches,
@@ -24,8 +26,10 @@ from optarena.bayesmark import (
 from optarena.cli._progress import RunProgress
 from optarena.cli._text import clean
 from optarena.cli.bayesmark_command import as_bayesmark_says, database, say, typed
+from optarena.cli.run_command import _interrupt
 from optarena.errors import OptarenaError
 from optarena.runner.local import Silent, run
+from optarena.store import Store
 from optarena.store.results import open_store
 
 BAD = ("failed", "timed out", "interrupted")
@@ -58,23 +62,32 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
         for command in commands:
             print(" ".join(_words(command, flags)))
     if flags.num_jobs > 0:
+        for refusal in experiment.plan().refused:
+            say(f"refused: {clean(refusal.optimizer)} on {clean(refusal.problem)}: {clean(refusal.reason)}")
         _write_jobs(experiment, commands, flags, rest)
         print("done")
         return 0
     path = database(flags)
     prepare(path)
     refuse_other_batches(experiment, path)
-    with RunProgress(str(path / STORE)) as progress:
-        try:
-            run(experiment, path / STORE, workers=flags.workers, progress=progress)
-        finally:
-            left_out = put_into_database(path)
+    ids = {str(uuid.UUID(command.uuid)) for command in commands}
+    experiment.elsewhere = made_elsewhere(path) & ids
+    if experiment.elsewhere:
+        say(f"{len(experiment.elsewhere)} of these studies are in the database, made by another tool")
+    left_out: list[str] = []
+    failures = 0
+    if ids - experiment.elsewhere or not commands:
+        signal.signal(signal.SIGTERM, _interrupt)
+        with RunProgress(str(path / STORE)) as progress:
+            try:
+                run(experiment, path / STORE, workers=flags.workers, progress=progress)
+            finally:
+                left_out = put_into_database(path)
+        frame = open_store(path / STORE).studies
+        failures = frame.filter(pl.col("study").is_in(list(ids)), pl.col("status").is_in(BAD)).height
     for text in left_out:
         say(f"not in the database: {clean(text)}")
-    ids = [str(uuid.UUID(command.uuid)) for command in commands]
-    mine = open_store(path / STORE).studies.filter(pl.col("study").is_in(ids))
-    failures = mine.filter(pl.col("status").is_in(BAD)).height
-    print(f"{failures} failures of benchmark script after {mine.height} studies.")
+    print(f"{failures} failures of benchmark script after {len(commands)} studies.")
     print("done")
     return 1 if failures else 0
 
@@ -84,7 +97,7 @@ def exp(flags: argparse.Namespace, _rest: Sequence[str]) -> int:
     path = database(flags)
     prepare(path)
     id = str(uuid.UUID(flags.uuid))
-    known = open_store(path / STORE).studies if (path / STORE).is_dir() else None
+    known = open_store(path / STORE).studies if Store(path / STORE).exists else None
     experiment = One(
         uuid.UUID(flags.uuid),
         0,
@@ -103,6 +116,9 @@ def exp(flags: argparse.Namespace, _rest: Sequence[str]) -> int:
             raise OptarenaError(f"study {flags.uuid} of {path} was run with -p {mine['batch'][0]}")
         same = known.filter(pl.col("optimizer") == flags.opt, pl.col("problem") == experiment.problem)
         experiment.number = int(mine["trial"][0]) if mine.height else same.height
+    if id in made_elsewhere(path):
+        say(f"study {flags.uuid} is in {path}, made by another tool")
+        return 0
     progress = _Told()
     run(experiment, path / STORE, workers=1, progress=progress)
     for text in [*progress.failed, *put_into_database(path)]:
