@@ -171,6 +171,28 @@ def test_an_infinite_value_is_one_and_a_nan_is_a_failed_evaluation(tmp_path):
     assert back[0].values[VISIBLE][:2, 0].tolist() == [np.inf, np.inf]  # as Bayesmark records what failed
 
 
+def test_old_results_and_new_ones_meet_on_one_problem(database, tmp_path):
+    pytest.importorskip("sklearn")
+    store = tmp_path / "s"
+    import_files("bayesmark", [database], store)
+    names = ["RandomSearch", "QuasiRandom"]
+    results = oa.Experiment(names, "sklearn/DT_iris_{acc,nll}", 15, trials=3).run(store, workers=1)
+    view = results.filter(problem="sklearn/DT_iris_*").fixed_cost()
+    assert view.problems == ["sklearn/DT_iris_acc", "sklearn/DT_iris_nll"]
+    assert set(view.optimizers) == {"HyperOpt_0.3.0_a376313", "RandomSearch_0.0.8_a376313", *names}
+    assert view.frame["random_evaluations"] == 2 * 2 * 3 * 15  # those of then and those of now
+
+
+def test_new_results_do_not_join_a_problem_that_has_changed(tmp_path):
+    pytest.importorskip("sklearn")
+    study_files(tmp_path / "db", other_signature(load("real/r01/studies.json.gz")[0]))
+    import_files("bayesmark", [tmp_path / "db"], tmp_path / "s")
+    with pytest.raises(
+        OptarenaError, match=r"sklearn/DT_iris_acc: its signature .* is not that in store .* bayesmark a376313"
+    ):
+        oa.Experiment(["RandomSearch"], "sklearn/DT_iris_acc", 2).run(tmp_path / "s", workers=0)
+
+
 # ---- what does not go together ------------------------------------------------------------------------------------
 
 
