@@ -205,6 +205,39 @@ class Results:
                     }
         return pl.DataFrame(list(rows.values()), schema=SCHEMA)
 
+    @property
+    def all_optimizers(self) -> list[str]:
+        """The name of every optimizer of the store, sorted, also of those that `filter` left out."""
+        planned = (study.optimizer for run in self.runs for study in run.studies)
+        return sorted({*(attempt.start.optimizer for attempt in self._columns.attempts), *planned})
+
+    @property
+    def spaces(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """The search space of every problem that was begun, by the problem's id."""
+        return {card.id: card.space for i in self._attempts for card in [self._columns.attempts[i].card]}
+
+    def versions(self) -> pl.DataFrame:
+        """With which version of which package how many studies were run: `package`, `version`, `studies`."""
+        counts: dict[tuple[str, str], int] = {}
+        for i in self._attempts:
+            attempt = self._columns.attempts[i]
+            made = {("optarena", header.optarena) for header in attempt.headers}
+            made |= {*attempt.start.versions.items(), *attempt.card.versions.items()}
+            for pair in made:
+                counts[pair] = counts.get(pair, 0) + 1
+        rows = [(package, version, n) for (package, version), n in sorted(counts.items())]
+        return pl.DataFrame(rows, {"package": pl.String, "version": pl.String, "studies": pl.Int64}, orient="row")
+
+    def environments(self) -> list[dict[str, Any]]:
+        """The different machines and processes that worked at these studies, as their journals describe them."""
+        out: list[dict[str, Any]] = []
+        for i in self._attempts:
+            for header in self._columns.attempts[i].headers:
+                facts = {key: value for key, value in header.environment.items() if key != "argv"}
+                if facts not in out:
+                    out.append(facts)
+        return out
+
     # ---- rows ------------------------------------------------------------------------------------------------------
 
     @property
@@ -360,18 +393,30 @@ class Results:
             .group_by("problem", "_variant", maintain_order=True)
             .first()
         )
-        attempts = {self._columns.attempts[i].start.study: i for i in self._attempts}
-        out = []
-        for row in winners.iter_rows(named=True):
-            i = attempts[row["study"]]
-            columns = self._columns
-            at = np.flatnonzero(
-                (columns.owner == i) & (columns.evaluation == row["best_evaluation"]) & ~columns.counts_only
-            )
-            # an imported row may have no point
-            parameters = dict(zip(columns.attempts[i].card.space, columns.points(at[:1])[0], strict=False))
-            kept = ("problem", "instance", "best", "optimum", "sense", "optimizer", "trial", "best_evaluation", "study")
-            out.append({**{key: row[key] for key in kept}, "parameters": parameters})
+        parameters = self.best_parameters(winners["study"].to_list())
+        kept = ("problem", "instance", "best", "optimum", "sense", "optimizer", "trial", "best_evaluation", "study")
+        return [
+            {**{key: row[key] for key in kept}, "parameters": parameters.get(row["study"], {})}
+            for row in winners.iter_rows(named=True)
+        ]
+
+    def best_parameters(self, studies: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The parameters of the best evaluation of each of these studies that has one and kept its point."""
+        columns, wanted = self._columns, set(studies)
+        at = dict(self.studies.select("study", "best_evaluation").drop_nulls().iter_rows())
+        out = {}
+        for i in self._attempts:
+            attempt = columns.attempts[i]
+            study = attempt.start.study
+            if study not in wanted or study not in at:
+                continue
+            # rows are sorted by attempt, then by evaluation
+            first, last = np.searchsorted(columns.owner, [i, i + 1])
+            mine = columns.evaluation[first:last]
+            rows = first + np.flatnonzero((mine == at[study]) & ~columns.counts_only[first:last])[:1]
+            point = columns.points(rows)[0]
+            if point:
+                out[study] = dict(zip(attempt.card.space, point, strict=True))
         return out
 
     def failures(self) -> pl.DataFrame:
@@ -402,11 +447,19 @@ class Results:
 
         return fixed_cost(self, **options)
 
+<<<<<<< HEAD
     def fixed_target(self, **options: Any) -> FixedTarget:
         """How long to reach a target: see `optarena.views.fixed_target.fixed_target`."""
         from optarena.views.fixed_target import fixed_target
 
         return fixed_target(self, **options)
+=======
+    def report(self, path: str | Path) -> Path:
+        """Write one HTML file that shows everything, works offline and can be mailed; returns where it is."""
+        from optarena.report.page import write_report
+
+        return write_report(self, path)
+>>>>>>> 2270b8f (Make the tables that figures draw: convergence, times, failures, progress, best points)
 
     # ---- choosing ----------------------------------------------------------------------------------------------------
 

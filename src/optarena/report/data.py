@@ -1,0 +1,296 @@
+"""Tidy tables that figures draw and that no view has: convergence, times, failures, progress, best points.
+
+All are made of `Results`, for all studies at once. Scores live in the views; nothing is drawn here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from optarena.errors import OptarenaError
+from optarena.space import Space
+from optarena.store.results import Results
+from optarena.traces import Floats, Ints
+from optarena.views.fixed_cost.curves import Curves, curves
+from optarena.views.fixed_cost.order_statistics import quantile_index
+from optarena.views.fixed_cost.statistics import mean as mean_estimate
+
+POINTS = 100
+"""Of a curve, at most: more is not seen on a screen."""
+FLOOR = 1e-12
+"""A distance to the optimum below this is drawn at the foot of a logarithmic axis."""
+PHASES = ("suggest", "evaluate", "observe")
+ENDED = ("done", "stopped early")
+BROKEN = ("failed", "timed out")
+LINES = 1500
+"""Of best points, at most: beyond, only the best trial of each optimizer on each problem."""
+
+
+def problems(results: Results) -> pl.DataFrame:
+    """A row a problem, sorted: its suite, function, dimension, sense, optimum, and the number of its studies."""
+    frame = results.studies
+    return (
+        frame.group_by("problem")
+        .agg(
+            *(pl.col(name).drop_nulls().first() for name in ("suite", "function", "dimension", "sense", "optimum")),
+            studies=pl.len(),
+        )
+        .sort("problem")
+    )
+
+
+# ---- convergence ------------------------------------------------------------------------------------------------------
+
+
+def convergence(results: Results, axis: str = "evaluations", points: int = POINTS) -> pl.DataFrame:
+    """The best value so far of each optimizer on each problem: median with quartiles, mean with its 95 % t interval.
+
+    `measure` is `gap`, the distance to the optimum, where that is known, else `value`, as the problem returned it.
+    A figure that is not finite yet (nothing feasible was found in a trial) is null.
+    """
+    every = curves(results, "exact", axis)
+    if not len(every.kept):
+        return pl.DataFrame(schema=CONVERGENCE)
+    grid = _grid(every, points)
+    best = every.best(grid, None)  # (studies, points), minimised; NaN beyond a study's end
+    key = every.problem * len(every.optimizers) + every.optimizer
+    group, row = np.unique(key, return_inverse=True)
+    size = np.bincount(row)
+    order = np.argsort(row, kind="stable")
+    place = np.empty(len(row), dtype=np.int64)
+    place[order] = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
+    cube = np.full((len(group), len(grid), int(size.max())), np.nan)
+    cube[row, :, place] = best
+    with np.errstate(invalid="ignore"):
+        average = mean_estimate(cube)
+    low, middle, high = _quartiles(cube)
+    known = average.n > 0
+    g, t = np.nonzero(known)
+    p, o = group[g] // len(every.optimizers), group[g] % len(every.optimizers)
+    optimum = _optima(results, every)
+    gap = ~np.isnan(optimum[p])
+    shift, sign = np.where(gap, optimum[p], 0.0), np.where(gap, 1.0, every.sign[p])
+    down = sign < 0
+
+    def pair(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        a, b = (lower[g, t] - shift) * sign, (upper[g, t] - shift) * sign
+        return np.where(down, b, a), np.where(down, a, b)
+
+    mean_ends, quartiles = pair(average.lower, average.upper), pair(low, high)
+    figures = {
+        "median": (middle[g, t] - shift) * sign,
+        "q1": quartiles[0],
+        "q3": quartiles[1],
+        "mean": (average.value[g, t] - shift) * sign,
+        "mean_lb": mean_ends[0],
+        "mean_ub": mean_ends[1],
+    }
+    return pl.DataFrame(
+        {
+            "optimizer": pl.Series(every.optimizers, dtype=pl.String).gather(o),
+            "problem": pl.Series(every.problems, dtype=pl.String).gather(p),
+            "measure": pl.Series(["value", "gap"]).gather(gap.astype(np.int64)),
+            "effort": grid[t],
+            **{name: pl.Series(np.where(np.isfinite(column), column, np.nan)) for name, column in figures.items()},
+            "n": average.n[g, t],
+        },
+        schema=CONVERGENCE,
+    ).with_columns(pl.selectors.float().fill_nan(None))
+
+
+CONVERGENCE = {
+    "optimizer": pl.String,
+    "problem": pl.String,
+    "measure": pl.String,
+    "effort": pl.Float64,
+    **dict.fromkeys(("median", "q1", "q3", "mean", "mean_lb", "mean_ub"), pl.Float64),
+    "n": pl.Int64,
+}
+
+
+def _grid(every: Curves, points: int) -> Floats:
+    """At most so many places on the axis, each study's own end among them where these are few."""
+    ends = np.where(np.isinf(every.end), every.last, every.end)
+    last = float(ends.max())
+    if every.counted:
+        if last <= points:
+            return np.arange(1.0, last + 1)
+        few = np.unique(ends)
+        if len(few) > points // 2:
+            few = np.array([last])
+        return np.unique(np.concatenate((np.round(np.geomspace(1, last, points - len(few))), few)))
+    if not last > 0:
+        raise OptarenaError(f"every study ends at 0 on the axis {every.axis!r}")
+    positive = ends[ends > 0]
+    return np.geomspace(min(last / 1000, float(positive.min()) / 10), last, min(points, 50))
+
+
+def _quartiles(cube: Floats) -> tuple[Floats, Floats, Floats]:
+    """The quantiles 1/4, 1/2 and 3/4 along the last axis as order statistics (SCORES 1), NaN not counted."""
+    count = np.sum(~np.isnan(cube), axis=-1)
+    ordered = np.sort(cube, axis=-1)  # NaN comes last
+
+    def take(q: float) -> Floats:
+        at: Ints = np.maximum(quantile_index(count, q) - 1, 0)
+        return np.take_along_axis(ordered, at[..., None], axis=-1)[..., 0]
+
+    return take(0.25), take(0.5), take(0.75)
+
+
+def _optima(results: Results, every: Curves) -> Floats:
+    """(problems,): the optimum, minimised, NaN where it is not known."""
+    known = dict(problems(results).select("problem", "optimum").iter_rows())
+    out = np.array([np.nan if known.get(name) is None else known[name] for name in every.problems], dtype=float)
+    return out * every.sign
+
+
+def scales(table: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """How each problem's values are best drawn: `log` or not, and the `floor` of a logarithmic axis."""
+    parts = table.group_by("problem", maintain_order=True).agg(
+        pl.col("measure").first(),
+        low=pl.min_horizontal("median", "mean").filter(pl.min_horizontal("median", "mean") > 0).min(),
+        least=pl.min_horizontal("median", "mean").min(),
+        most=pl.max_horizontal("median", "mean").max(),
+    )
+    out = {}
+    for row in parts.iter_rows(named=True):
+        low, most = row["low"], row["most"]
+        gap = row["measure"] == "gap"
+        positive = low is not None and (gap or row["least"] > 0)
+        log = bool(positive and most > 0 and (gap or most / low > 100))
+        floor = max(low, FLOOR) if log else None
+        out[row["problem"]] = {
+            "measure": row["measure"],
+            "log": log,
+            "floor": None if floor is None else 10.0 ** math.floor(math.log10(floor)),
+        }
+    return out
+
+
+# ---- time, failures, progress -----------------------------------------------------------------------------------------
+
+
+def times(results: Results, *, by_dimension: bool = False) -> pl.DataFrame:
+    """Seconds that an evaluation costs in each phase: median and quartiles over studies, of the studies' means."""
+    keys = ["optimizer", "dimension"] if by_dimension else ["optimizer"]
+    frame = results.studies.filter(pl.col("evaluations") > 0)
+    each = frame.select(
+        *keys, *((pl.col(f"{phase}_seconds") / pl.col("evaluations")).alias(phase) for phase in PHASES)
+    )
+    long = each.unpivot(PHASES, index=keys, variable_name="phase", value_name="seconds").filter(pl.col("seconds") > 0)
+    order = pl.Enum(PHASES)
+    return (
+        long.group_by(*keys, "phase")
+        .agg(
+            median=pl.col("seconds").median(),
+            q1=pl.col("seconds").quantile(0.25),
+            q3=pl.col("seconds").quantile(0.75),
+            n=pl.len(),
+        )
+        .sort(*keys, pl.col("phase").cast(order))
+    )
+
+
+def failures(results: Results) -> pl.DataFrame:
+    """How many evaluations failed, by optimizer, problem and kind, with one of the messages."""
+    return (
+        results.failures()
+        .group_by("optimizer", "problem", pl.col("status").alias("kind"))
+        .agg(count=pl.len(), message=pl.col("message").first())
+        .sort("optimizer", "problem", "kind")
+    )
+
+
+def progress(results: Results) -> pl.DataFrame:
+    """How far each optimizer came on each problem: `state` in a word, `label` in numbers."""
+    status = pl.col("status")
+    table = (
+        results.studies.group_by("optimizer", "problem")
+        .agg(
+            studies=pl.len(),
+            ended=status.is_in(ENDED).sum(),
+            failed=status.is_in(BROKEN).sum(),
+            running=(status == "running").sum(),
+            evaluations=pl.col("evaluations").sum(),
+        )
+        .sort("optimizer", "problem")
+    )
+    state = (
+        pl.when(pl.col("failed") > 0)
+        .then(pl.lit("some failed"))
+        .when(pl.col("running") > 0)
+        .then(pl.lit("running"))
+        .when(pl.col("ended") < pl.col("studies"))
+        .then(pl.lit("incomplete"))
+        .otherwise(pl.lit("done"))
+    )
+    label = (
+        pl.when(pl.col("ended") == pl.col("studies"))
+        .then(pl.col("studies").cast(pl.String))
+        .otherwise(pl.format("{}/{}", "ended", "studies"))
+    )
+    return table.with_columns(state=state, label=label)
+
+
+# ---- best points ------------------------------------------------------------------------------------------------------
+
+
+def best_points(results: Results, lines: int = LINES) -> pl.DataFrame:
+    """The best point of each study, a row a parameter: its place in the unit cube, its value as text.
+
+    Beyond so many lines only the best trial of each optimizer on each problem is there.
+    """
+    key = pl.when(pl.col("sense") == "max").then(-pl.col("best")).otherwise(pl.col("best"))
+    chosen = results.studies.filter(pl.col("best").is_not_null()).with_columns(key=key).sort("key", "trial")
+    if chosen.height > lines:
+        chosen = chosen.group_by("optimizer", "problem", maintain_order=True).first().head(lines)
+    spaces = results.spaces
+    parts = []
+    points = results.best_parameters(chosen["study"].to_list())
+    for (problem,), part in chosen.group_by("problem", maintain_order=True):
+        space = Space(spaces[str(problem)])
+        mine = part.filter(pl.col("study").is_in(list(points)))
+        if not mine.height or space.dimension < 2:
+            continue
+        found = [points[study] for study in mine["study"]]
+        try:
+            unit = np.clip(space.to_unit(space.to_matrix(found)), 0.0, 1.0)
+        except OptarenaError:  # imported points may lie outside what their file let us guess of the space
+            continue
+        parts.append(_lines(mine, found, unit))
+    return pl.concat(parts) if parts else pl.DataFrame(schema=BEST_POINTS)
+
+
+BEST_POINTS = {
+    "optimizer": pl.String,
+    "problem": pl.String,
+    "trial": pl.Int64,
+    "line": pl.Int64,
+    "best": pl.Float64,
+    "order": pl.Int64,
+    "parameter": pl.String,
+    "unit": pl.Float64,
+    "setting": pl.String,
+}
+
+
+def _lines(part: pl.DataFrame, points: list[dict[str, Any]], unit: Floats) -> pl.DataFrame:
+    width = unit.shape[1]
+    names = list(points[0])
+    repeated = part.select("optimizer", "problem", "trial", "best").with_row_index("line")
+    repeated = repeated.select(pl.all().repeat_by(width).explode())
+    return repeated.with_columns(
+        pl.col("line").cast(pl.Int64),
+        order=pl.Series(np.tile(np.arange(width), part.height)),
+        parameter=pl.Series(names * part.height, dtype=pl.String),
+        unit=pl.Series(unit.ravel()),
+        setting=pl.Series([_setting(point[name]) for point in points for name in names], dtype=pl.String),
+    ).select(list(BEST_POINTS))
+
+
+def _setting(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
