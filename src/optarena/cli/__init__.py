@@ -22,6 +22,8 @@ COMMANDS = {
     "status": "What is done, running, failed and why, interrupted, missing.",
     "best": "The best found on each problem, with its parameters.",
     "score": "Score a store: which optimizer is best, by how much, and how sure that is.",
+    "figure": "One figure of a store, for a paper, a slide or a page.",
+    "report": "Everything on one page: a file that works offline and can be mailed.",
     "check": "Is an optimizer or a problem well-behaved? What is wrong, and how to mend it.",
     "replay": "Run a study again, and prove that it is the same.",
     "compact": "Put journals that are at rest into a shard: smaller, and quicker to open.",

@@ -13,6 +13,9 @@ from optarena.store.results import Results, open_store
 Optimizers = Annotated[
     list[str] | None, typer.Option("--optimizer", "-o", help="Only these optimizers (globs; repeat the option).")
 ]
+OptimizersLong = Annotated[  # of commands whose -o is the file to write
+    list[str] | None, typer.Option("--optimizer", help="Only these optimizers (globs; repeat the option).")
+]
 Problems = Annotated[
     list[str] | None, typer.Option("--problem", "-p", help="Only these problems (globs; repeat the option).")
 ]

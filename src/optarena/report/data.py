@@ -152,8 +152,8 @@ def scales(table: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """How each problem's values are best drawn: `log` or not, and the `floor` of a logarithmic axis."""
     parts = table.group_by("problem", maintain_order=True).agg(
         pl.col("measure").first(),
-        low=pl.min_horizontal("median", "mean").filter(pl.min_horizontal("median", "mean") > 0).min(),
-        least=pl.min_horizontal("median", "mean").min(),
+        low=pl.min_horizontal(*(pl.col(name).filter(pl.col(name) > 0).min() for name in ("median", "mean", "q1"))),
+        least=pl.min_horizontal("median", "mean", "q1").min(),
         most=pl.max_horizontal("median", "mean").max(),
     )
     out = {}
@@ -166,9 +166,15 @@ def scales(table: pl.DataFrame) -> dict[str, dict[str, Any]]:
         out[row["problem"]] = {
             "measure": row["measure"],
             "log": log,
-            "floor": None if floor is None else 10.0 ** math.floor(math.log10(floor)),
+            "floor": None if floor is None else _rounded_down(floor),
         }
     return out
+
+
+def _rounded_down(value: float) -> float:
+    """The next lower 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step for step in (5 * power, 2 * power, power) if step <= value * (1 + 1e-9))
 
 
 # ---- time, failures, progress -----------------------------------------------------------------------------------------

@@ -30,21 +30,33 @@ def latex_table(
     comment: Sequence[str] = (),
 ) -> str:
     """A `tabular` with booktabs rules; columns of numbers are set flush right. `bold`: (row, column) of the best."""
+    head, lines, tail = latex_parts(headers, rows, bold=bold, comment=comment)
+    return "\n".join([head, *lines, tail]) + "\n"
+
+
+def latex_parts(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    bold: Collection[tuple[int, int]] = (),
+    comment: Sequence[str] = (),
+) -> tuple[str, list[str], str]:
+    """The same in parts: what comes before the rows, a line a row, what comes after."""
     numeric = [
         all(isinstance(row[i], (int, float, tuple)) or row[i] is None for row in rows) and bool(rows)
         for i in range(len(headers))
     ]
-    lines = [f"% {text}".replace("\n", " ") for text in comment]
-    lines.append(r"\begin{tabular}{" + "".join("r" if right else "l" for right in numeric) + "}")
-    lines.append(r"\toprule")
-    lines.append(" & ".join(escaped(head) for head in headers) + r" \\")
-    lines.append(r"\midrule")
+    top = [f"% {text}".replace("\n", " ") for text in comment]
+    top.append(r"\begin{tabular}{" + "".join("r" if right else "l" for right in numeric) + "}")
+    top.append(r"\toprule")
+    top.append(" & ".join(escaped(head) for head in headers) + r" \\")
+    top.append(r"\midrule")
+    lines = []
     for i, row in enumerate(rows):
         cells = [cell(value) for value in row]
         cells = [bolder(text) if (i, j) in bold else text for j, text in enumerate(cells)]
         lines.append(" & ".join(cells) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
+    return "\n".join(top), lines, "\n".join([r"\bottomrule", r"\end{tabular}"])
 
 
 def bolder(text: str) -> str:

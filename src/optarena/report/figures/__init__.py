@@ -1,0 +1,196 @@
+"""Every figure by its name: one function draws it, from tables that are already computed.
+
+>>> chart = optarena.open("results").fixed_cost().figure()            # doctest: +SKIP
+>>> figure("convergence", results, axis="seconds").save("fig.pdf")    # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from optarena.errors import OptarenaError, nearest
+from optarena.report import data
+from optarena.report.material import ALL, Material
+from optarena.store.results import Results
+
+PANELS = 24
+LOG_FROM = 1000
+"""An axis of effort that goes so far is logarithmic."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a figure may be asked for, beyond which studies."""
+
+    axis: str | None = None
+    statistic: str = "median"
+    metric: str | None = None
+    width: int | None = None
+    height: int | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: its name, what it shows, and the function that makes it."""
+
+    name: str
+    text: str
+    make: Callable[[Material, Options], Any]
+    options: tuple[str, ...] = ()
+
+
+def figure(name: str, results: Results | Material, **options: Any) -> Any:
+    """An Altair chart by its name; `FIGURES` lists them, with the options that each takes."""
+    if name not in FIGURES:
+        raise OptarenaError(f"no figure {name!r}.{nearest(name, FIGURES)} (optarena figure --list shows all)")
+    from optarena.report.figures._style import finished
+
+    asked = Options(**options)
+    if asked.statistic not in ("median", "mean"):
+        raise OptarenaError(f"statistic must be median or mean; got {asked.statistic!r}")
+    for option in ("axis", "metric"):
+        if getattr(asked, option) is not None and option not in FIGURES[name].options:
+            raise OptarenaError(f"the figure {name} has no {option} to choose")
+    if asked.statistic != "median" and "statistic" not in FIGURES[name].options:
+        raise OptarenaError(f"the figure {name} has no statistic to choose")
+    material = results if isinstance(results, Material) else Material(results)
+    if not material.results.studies.height:
+        raise OptarenaError(f"store {material.results.path} is empty: there is nothing to draw")
+    return finished(FIGURES[name].make(material, asked))
+
+
+def _look(material: Material, options: Options) -> Any:
+    from optarena.report.figures._style import Look
+
+    return Look(material.colours, options.width, options.height)
+
+
+def _metric(material: Material, options: Options) -> str:
+    known = material.must_score().metrics
+    if options.metric is not None and options.metric not in known:
+        given = options.metric
+        raise OptarenaError(f"metric must be one of {', '.join(known)}; got {given!r}.{nearest(given, known)}")
+    return options.metric or known[0]
+
+
+def _normalised(material: Material, options: Options) -> Any:
+    from optarena.report.figures.scores import normalised
+
+    table = material.summary(_metric(material, options)).filter(pl.col("scope") == ALL)
+    last = float(table["effort"].max() or 0)  # type: ignore[arg-type]
+    log = is_log(material.must_score().frame["axis"], last)
+    return normalised(table, _look(material, options), effort=material.effort, log=log)
+
+
+def is_log(axis: str, last: float) -> bool:
+    """Whether an axis of effort is drawn logarithmically."""
+    return axis not in ("evaluations", "batches") or last >= LOG_FROM
+
+
+def _final(material: Material, options: Options) -> Any:
+    from optarena.report.figures.scores import final
+
+    table = material.final(_metric(material, options)).filter(pl.col("scope") == ALL)
+    return final(table, _look(material, options))
+
+
+def _heat_map(material: Material, options: Options) -> Any:
+    from optarena.report.figures.scores import heat_map
+
+    return heat_map(material.by_problem(_metric(material, options)), _look(material, options))
+
+
+def _panels(charts: list[Any], text: str) -> Any:
+    import altair as alt
+
+    columns = min(3, math.ceil(math.sqrt(len(charts))))
+    whole = alt.concat(*charts, columns=columns, spacing=28).resolve_scale(color="shared", strokeDash="shared")
+    return whole.properties(title=alt.Title(text, fontWeight="normal", fontSize=12))
+
+
+def _few(names: list[str], what: str) -> list[str]:
+    if not names:
+        raise OptarenaError(f"no study has {what} to draw")
+    if len(names) > PANELS:
+        raise OptarenaError(
+            f"{len(names)} problems do not fit on one figure: choose at most {PANELS} with --problem or --dimension"
+        )
+    return names
+
+
+def _convergence(material: Material, options: Options) -> Any:
+    from optarena.report.figures.runs import MEASURES, STATISTICS, convergence
+
+    axis = options.axis or "evaluations"
+    table = material.convergence(axis)
+    ways = data.scales(table)
+    look = _look(material, options)
+    log_effort = is_log(axis, float(table["effort"].max() or 0))  # type: ignore[arg-type]
+    charts = [
+        convergence(
+            table.filter(pl.col("problem") == name),
+            look,
+            statistic=options.statistic,
+            effort=axis,
+            measure=MEASURES[ways[name]["measure"]],
+            log=ways[name]["log"],
+            floor=ways[name]["floor"],
+            log_effort=log_effort,
+            title=name,
+        )
+        for name in _few(sorted(ways), "one objective and a value")
+    ]
+    return _panels(charts, STATISTICS[options.statistic][3])
+
+
+def _parallel(material: Material, options: Options) -> Any:
+    from optarena.report.figures.runs import parallel
+
+    table = material.best_points
+    names = _few(table["problem"].unique().sort().to_list(), "a best point of two parameters or more")
+    look = _look(material, options)
+    charts = [parallel(table.filter(pl.col("problem") == name), look, title=name) for name in names]
+    return _panels(charts, "the best point of every trial: a line a trial, an axis a parameter")
+
+
+def _time(material: Material, options: Options) -> Any:
+    from optarena.report.figures.runs import time
+
+    table = data.times(material.results)
+    if not table.height:
+        raise OptarenaError("no study recorded what its evaluations cost")
+    return time(table, _look(material, options))
+
+
+def _failures(material: Material, options: Options) -> Any:
+    from optarena.report.figures.runs import failures
+
+    if not material.failures.height:
+        raise OptarenaError("no evaluation failed: there is nothing to draw")
+    return failures(material.failures, _look(material, options))
+
+
+def _progress(material: Material, options: Options) -> Any:
+    from optarena.report.figures.runs import progress
+
+    return progress(material.progress, _look(material, options))
+
+
+FIGURES: dict[str, Figure] = {
+    one.name: one
+    for one in (
+        Figure("normalised", "the normalised score over iterations, with 95 % bands", _normalised, ("metric",)),
+        Figure("final", "the normalised score at the end, a dot an optimizer with its 95 % interval", _final, ("metric",)),
+        Figure("heatmap", "the normalised score at the end on every problem", _heat_map, ("metric",)),
+        Figure("convergence", "the best value so far, a panel a problem", _convergence, ("axis", "statistic")),
+        Figure("parallel", "the parameters of the best point of every trial, a panel a problem", _parallel),
+        Figure("time", "seconds an evaluation: suggesting, evaluating, observing", _time),
+        Figure("failures", "failed evaluations by kind", _failures),
+        Figure("progress", "how far each optimizer came on each problem", _progress),
+    )
+}

@@ -1,0 +1,90 @@
+"""Figures of the fixed-cost view: the normalised score over iterations, at the end, and problem by problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, colour, dash, rows, shape, source
+
+NORMED = "normalised score (0 best known, 1 random search)"
+
+
+def normalised(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool = False) -> Any:
+    """The normalised score over iterations, one line an optimizer, with 95 % bands."""
+    base = alt.Chart(source(table)).encode(
+        x=alt.X("effort:Q", title=effort, scale=alt.Scale(type="log" if log else "linear", nice=False)),
+        color=colour(look),
+    )
+    band = base.mark_area(opacity=BAND, clip=True, aria=False).encode(
+        y=alt.Y("lower:Q", title=NORMED), y2=alt.Y2("upper:Q")
+    )
+    line = base.mark_line(strokeWidth=2, clip=True, aria=False).encode(
+        y=alt.Y("score:Q", title=NORMED), strokeDash=dash(look)
+    )
+    point = base.mark_point(opacity=0, size=160, aria=False).encode(
+        y=alt.Y("score:Q", title=NORMED),
+        tooltip=[
+            alt.Tooltip("optimizer:N"),
+            alt.Tooltip("effort:Q", title=effort, format=NUMBER),
+            alt.Tooltip("score:Q", title="normalised score", format=".3f"),
+            alt.Tooltip("lower:Q", title="95 % from", format=".3f"),
+            alt.Tooltip("upper:Q", title="to", format=".3f"),
+        ],
+    )
+    return look.sized(alt.layer(band, line, point), 520, 320)
+
+
+def final(table: pl.DataFrame | str, look: Look) -> Any:
+    """The normalised score at the end, a dot an optimizer with its 95 % interval, best first."""
+    base = alt.Chart(source(table)).encode(y=rows())
+    tips = [
+        alt.Tooltip("optimizer:N"),
+        alt.Tooltip("score:Q", title="normalised score", format=".3f"),
+        alt.Tooltip("lower:Q", title="95 % from", format=".3f"),
+        alt.Tooltip("upper:Q", title="to", format=".3f"),
+    ]
+    bar = base.mark_rule(strokeWidth=2.5, clip=True, aria=False).encode(
+        x=alt.X("lower:Q", title=NORMED, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=7)),
+        x2=alt.X2("upper:Q"),
+        color=colour(look, legend=False),
+        tooltip=tips,
+    )
+    dots = base.mark_point(filled=True, opacity=1, size=110, aria=False).encode(
+        x=alt.X("score:Q", title=NORMED), color=colour(look, legend=False), shape=shape(look), tooltip=tips
+    )
+    one = alt.Chart(alt.InlineData(values=[{"at": 1.0}])).mark_rule(strokeDash=[3, 3], color=SOFT, aria=False)
+    return look.sized(alt.layer(one.encode(x=alt.X("at:Q", title=NORMED)), bar, dots), 520, alt.Step(26))
+
+
+def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
+    """The normalised score at the end on every problem: a row a problem, a column an optimizer."""
+    names = list(look.colours.names)
+    axis = alt.Axis(orient="top", labelAngle=-40, labelLimit=160, domain=False, ticks=False, labelOverlap=False)
+    base = alt.Chart(source(table)).encode(
+        x=alt.X("optimizer:N", title=None, sort=names, axis=axis),
+        y=alt.Y(
+            "problem:N", title=None, sort=None, axis=alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False)
+        ),
+    )
+    tips = [
+        alt.Tooltip("problem:N"),
+        alt.Tooltip("optimizer:N"),
+        alt.Tooltip("score:Q", title="mean normed", format=".3f"),
+        alt.Tooltip("lower:Q", title="95 % from", format=".3f"),
+        alt.Tooltip("upper:Q", title="to", format=".3f"),
+        alt.Tooltip("n:Q", title="trials"),
+    ]
+    keys = alt.Legend(title="0: best known, 1: the median of random search's evaluations", orient="bottom", gradientLength=220, titleLimit=400)
+    scale = alt.Scale(domain=[0, 1], scheme="viridis", reverse=True, clamp=True)
+    cells = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
+        color=alt.Color("score:Q", scale=scale, legend=keys), tooltip=tips
+    )
+    text = base.mark_text(fontSize=11, aria=False).encode(
+        text=alt.Text("score:Q", format=".2f"),
+        color=alt.condition("datum.score > 0.45", alt.value("white"), alt.value("#1c1c1c")),
+        tooltip=tips,
+    )
+    return look.sized(alt.layer(cells, text), 70 * max(3, len(names)), alt.Step(22))

@@ -1,0 +1,176 @@
+"""What figures and sections are made from: a store's results, and the tables that several of them share."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import polars as pl
+
+from optarena.errors import OptarenaError
+from optarena.report import data
+from optarena.report.colours import Colours, assign
+from optarena.store.results import Results
+from optarena.traces import Floats
+from optarena.views.fixed_cost import FixedCost
+
+ALL = "all"
+
+
+class Material:
+    """Everything is computed when first asked for, and once."""
+
+    def __init__(self, results: Results, view: FixedCost | None = None) -> None:
+        self.results = results
+        self.colours: Colours = assign(results.all_optimizers)
+        self._tables: dict[str, pl.DataFrame] = {}
+        self._fixed_cost: tuple[FixedCost | None, str] | None = None if view is None else (view, "")
+
+    # ---- the fixed-cost view -----------------------------------------------------------------------------------------
+
+    @property
+    def fixed_cost(self) -> FixedCost | None:
+        """The view, or None where the store does not allow it; `why_not` then says why."""
+        return self._score()[0]
+
+    @property
+    def why_not(self) -> str:
+        return self._score()[1]
+
+    def must_score(self) -> FixedCost:
+        """The view; where there is none, the sentence that says what to do."""
+        view, reason = self._score()
+        if view is None:
+            raise OptarenaError(reason)
+        return view
+
+    def _score(self) -> tuple[FixedCost | None, str]:
+        if self._fixed_cost is None:
+            single = self.results.studies.filter(pl.col("sense").is_not_null())["problem"].n_unique() < 2
+            try:  # of a single problem only new trials can be spoken of
+                self._fixed_cost = (self.results.fixed_cost(over="trials" if single else "problems"), "")
+            except OptarenaError as error:
+                self._fixed_cost = (None, str(error))
+        return self._fixed_cost
+
+    @cached_property
+    def scopes(self) -> dict[str, FixedCost]:
+        """The view over all problems and, where there are several dimensions, over those of each, in the same frame."""
+        view = self.must_score()
+        out = {ALL: view}
+        dimensions = self.dimensions
+        if len(dimensions) > 1 and view.pinned is not None:
+            over = "trials" if view.frame["intervals"].startswith("95 % over trials") else "problems"
+            for dimension in dimensions:
+                part = self.results.filter(dimension=dimension)
+                try:
+                    out[str(dimension)] = part.fixed_cost(frame=view.pinned, mode=view.mode, over=over)
+                except OptarenaError:  # none of its problems can be scored; the whole view names them
+                    continue
+        return out
+
+    @property
+    def dimensions(self) -> list[int]:
+        return sorted(self.results.studies["dimension"].drop_nulls().unique().to_list())
+
+    @property
+    def effort(self) -> str:
+        """What the fixed-cost view counts, in words."""
+        return units(self.must_score())
+
+    def summary(self, metric: str, points: int = data.POINTS) -> pl.DataFrame:
+        """The normalised score over iterations, thinned to what a screen shows: optimizer, scope, effort, score, …"""
+        parts = []
+        for scope, view in self.scopes.items():
+            table = view.summary.filter(pl.col("metric") == metric)
+            efforts = table["effort"].unique().sort()
+            kept = efforts.gather(_thinned(efforts.to_numpy(), points))
+            parts.append(_scored(table.filter(pl.col("effort").is_in(kept.implode())), scope))
+        return pl.concat(parts).sort("scope", "optimizer", "effort")
+
+    def final(self, metric: str) -> pl.DataFrame:
+        """The leaderboard of every scope, best first."""
+        return pl.concat([_scored(view.leaderboard(metric), scope) for scope, view in self.scopes.items()])
+
+    def by_problem(self, metric: str) -> pl.DataFrame:
+        """The last iteration of each optimizer on each problem: normalised mean with its interval."""
+        table = self.must_score().problem.filter(pl.col("metric") == metric)
+        last = table.filter(pl.col("iteration") == pl.col("iteration").max().over("problem"))
+        return last.select(
+            "optimizer",
+            "problem",
+            "effort",
+            score=pl.col("mean_normed"),
+            lower=_finite("mean_normed_lb"),
+            upper=_finite("mean_normed_ub"),
+            median="median",
+            median_lb="median_lb",
+            median_ub="median_ub",
+            mean="mean",
+            n="n",
+        ).sort("problem", "score", "optimizer", nulls_last=True)
+
+    # ---- the rest ----------------------------------------------------------------------------------------------------
+
+    def convergence(self, axis: str, points: int = data.POINTS) -> pl.DataFrame:
+        key = f"convergence/{axis}/{points}"
+        if key not in self._tables:
+            self._tables[key] = data.convergence(self.results, axis, points)
+        return self._tables[key]
+
+    @cached_property
+    def problems(self) -> pl.DataFrame:
+        return data.problems(self.results)
+
+    @cached_property
+    def progress(self) -> pl.DataFrame:
+        return data.progress(self.results)
+
+    @cached_property
+    def failures(self) -> pl.DataFrame:
+        return data.failures(self.results)
+
+    @cached_property
+    def best_points(self) -> pl.DataFrame:
+        return data.best_points(self.results)
+
+    def times(self) -> pl.DataFrame:
+        """Of all studies, and of those of each dimension where there are several: optimizer, scope, phase, …"""
+        parts = [data.times(self.results).with_columns(scope=pl.lit(ALL))]
+        if len(self.dimensions) > 1:
+            each = data.times(self.results, by_dimension=True)
+            parts.append(each.with_columns(scope=pl.col("dimension").cast(pl.String)).select(parts[0].columns))
+        return pl.concat(parts)
+
+
+def units(view: FixedCost) -> str:
+    """What a view counts: evaluations, batches of so many, or another effort."""
+    axis, batch = view.frame["axis"], view.frame["batch"]
+    if axis != "batches" or batch is None:
+        return str(axis)
+    return "evaluations" if batch == 1 else f"batches of {batch} evaluations"
+
+
+def _finite(column: str) -> pl.Expr:
+    return pl.when(pl.col(column).is_finite()).then(pl.col(column)).alias(column)
+
+
+def _scored(table: pl.DataFrame, scope: str) -> pl.DataFrame:
+    return table.select(
+        "optimizer",
+        pl.lit(scope).alias("scope"),
+        "effort",
+        score=pl.col("mean_normed"),
+        lower=_finite("mean_normed_lb"),
+        upper=_finite("mean_normed_ub"),
+        n="n",
+    )
+
+
+def _thinned(values: Floats, points: int) -> list[int]:
+    """Places of at most so many values, the first and the last among them, dense where the values are small."""
+    import numpy as np
+
+    n = len(values)
+    if n <= points:
+        return list(range(n))
+    return np.unique(np.round(np.geomspace(1, n, points)).astype(int) - 1).tolist()

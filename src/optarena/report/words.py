@@ -1,0 +1,88 @@
+"""The verdict and the figures in words: sentences made of numbers that are already computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from optarena.report.material import ALL, Material, units
+
+
+def counted(n: int, noun: str) -> str:
+    plural = {"study": "studies"}.get(noun, noun + "s")
+    return f"{n:,} {noun if n == 1 else plural}"
+
+
+def verdict(material: Material) -> list[str]:
+    """Three sentences at most: who comes first, by how much, and how sure that is."""
+    view = material.fixed_cost
+    studies = material.results.studies
+    if not studies.height:
+        return ["Nothing has been run here yet."]
+    if view is None:
+        return [f"There is no overall score: {material.why_not}.", "What each problem's section shows needs no baseline."]
+    board = view.leaderboard()
+    first = board.row(0, named=True)
+    after = f"{first['effort']:g} {units(view)}"
+    on = counted(int(first["n"]), "problem")
+    if board.height == 1:
+        return [f"{first['optimizer']} alone was run on {on}, to {after}: its normalised score is {score(first)}."]
+    second = board.row(1, named=True)
+    tied = first["mean"] == second["mean"]
+    lead = "shares the first place of" if tied else "comes first of"
+    out = [
+        f"{first['optimizer']} {lead} {counted(board.height, 'optimizer')} on {on}, after {after}: "
+        f"normalised score {score(first)}, where 0 is the best known and 1 is random search.",
+        f"{'With it is' if tied else 'Next is'} {second['optimizer']} with {score(second)}; {overlap(first, second)}.",
+        f"{first['optimizer']} is the best on {first['best_on']} of {on}.",
+    ]
+    if view.frame["provisional"]:
+        out.append("A run goes on: these numbers are provisional.")
+    return out
+
+
+def score(row: dict[str, Any]) -> str:
+    """'0.21, 95 % interval [0.12, 0.31]'."""
+    return f"{_two(row['mean_normed'])}, 95 % interval {interval(row['mean_normed_lb'], row['mean_normed_ub'])}"
+
+
+def interval(lower: float | None, upper: float | None) -> str:
+    return f"[{_two(lower)}, {_two(upper)}]"
+
+
+def overlap(first: dict[str, Any], second: dict[str, Any]) -> str:
+    """Whether the intervals of two rows meet, said plainly."""
+    ends = [first["mean_normed_lb"], first["mean_normed_ub"], second["mean_normed_lb"], second["mean_normed_ub"]]
+    if any(end is None for end in ends):
+        return "one of the intervals is not known"
+    if first["mean_normed_ub"] < second["mean_normed_lb"]:
+        return "their intervals do not meet"
+    return "their intervals overlap, so the order of the two is not settled"
+
+
+def describe_board(material: Material, metric: str) -> str:
+    """The leaderboard as one sentence, for those who cannot see a figure."""
+    rows = material.final(metric).filter(pl.col("scope") == ALL).iter_rows(named=True)
+    parts = [f"{row['optimizer']} {_two(row['score'])} {interval(row['lower'], row['upper'])}" for row in rows]
+    return "At the end, best first: " + "; ".join(parts[:12]) + ("; and others." if len(parts) > 12 else ".")
+
+
+def describe_times(table: pl.DataFrame) -> str:
+    rows = table.filter(pl.col("scope") == ALL)
+    parts = [f"{row['optimizer']} {row['phase']} {row['median']:.2g} s" for row in rows.iter_rows(named=True)]
+    return "Medians: " + "; ".join(parts[:18]) + ("; and others." if len(parts) > 18 else ".")
+
+
+def describe_counts(material: Material) -> str:
+    """'150 studies · 149 done · 1 failed'."""
+    studies = material.results.studies
+    parts = [counted(studies.height, "study")]
+    for (status,), part in sorted(studies.group_by("status"), key=lambda item: -item[1].height):
+        if status != "done" or part.height < studies.height:
+            parts.append(f"{part.height:,} {status}")
+    return " · ".join(parts)
+
+
+def _two(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}".replace("inf", "∞").replace("-", "−")
