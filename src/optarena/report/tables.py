@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -74,19 +74,20 @@ class Drawing:
     spec: dict[str, Any]
     dataset: str
     widest: int | None = None
-    needs: Sequence[str] = field(default_factory=tuple)
-    """Fields of the data set whose absence (null) leaves nothing to draw."""
+    problem: str | None = None
+    """The one problem whose rows are drawn, if not all."""
 
     def to_data(self) -> dict[str, Any]:
         return {
             "kind": "figure",
             "id": self.id,
-            "title": self.title,
+            "title": printable(self.title),
             "caption": self.caption,
-            "alt": self.alt,
+            "alt": printable(self.alt),
             "spec": self.spec,
             "dataset": self.dataset,
             "widest": self.widest,
+            "problem": None if self.problem is None else printable(self.problem),
         }
 
 

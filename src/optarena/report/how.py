@@ -1,0 +1,104 @@
+"""How a store came about: roots, versions, machines, and the commands that make it again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import time
+from typing import Any
+
+import polars as pl
+
+from optarena.report.tables import Column, Table
+from optarena.store import RunFile
+from optarena.store.results import Results
+
+FACTS = ("python", "platform", "cpu", "cores", "numpy", "scipy", "blas")
+
+
+def runs(results: Results) -> Table:
+    """A row a run."""
+    rows = [
+        [
+            time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.time)),
+            run.root,
+            len(run.studies),
+            len(run.todo),
+            "ended" if run.ended else "did not say that it ended",
+            shlex.join(run.argv) if run.argv else "from Python",
+        ]
+        for run in results.runs
+    ]
+    columns = [
+        Column("began", "time"),
+        Column("root"),
+        Column("studies planned", "number"),
+        Column("studies run", "number"),
+        Column("state"),
+        Column("as it was called"),
+    ]
+    return Table("runs", "Runs", columns, rows)
+
+
+def versions(results: Results) -> Table:
+    """A row a package and version; a package with two versions is worth a look."""
+    table = results.versions()
+    twice = table.group_by("package").len().filter(pl.col("len") > 1)["package"].to_list()
+    note = f"Mixed versions: {', '.join(twice)}." if twice else ""
+    columns = [Column("package"), Column("version"), Column("studies", "number")]
+    return Table("versions", "Versions", columns, table.rows(), note=note)
+
+
+def machines(results: Results) -> Table:
+    """A row a machine."""
+    seen = [[_text(facts.get(key)) for key in FACTS] for facts in results.environments()]
+    rows = [list(row) for row in dict.fromkeys(tuple(row) for row in seen)]
+    return Table("machines", "Machines", [Column(key) for key in FACTS], rows)
+
+
+def roots(results: Results) -> list[str]:
+    return results.studies["root"].drop_nulls().unique(maintain_order=True).to_list()
+
+
+def recipes(results: Results) -> list[tuple[str, str]]:
+    """For every different experiment of the store: its file's text and the commands that run it again."""
+    newest: dict[str, RunFile] = {}
+    for run in results.runs:
+        newest[json.dumps([run.root, run.experiment], sort_keys=True)] = run
+    out = []
+    for i, run in enumerate(newest.values(), start=1):
+        name = "experiment.toml" if len(newest) == 1 else f"experiment-{i}.toml"
+        commands = [
+            f"optarena run {name} --seed {run.root} --store again",
+            "optarena report again -o report.html",
+        ]
+        out.append((f"# {name}\n{as_toml(run.experiment)}", "\n".join(commands)))
+    return out
+
+
+def as_toml(data: dict[str, Any]) -> str:
+    """Plain data of an experiment as TOML; nested tables are written inline."""
+    return "".join(f"{key} = {_value(value)}\n" for key, value in data.items() if value is not None)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, dict):
+        pairs = (f"{_key(key)} = {_value(item)}" for key, item in value.items() if item is not None)
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return repr(value)
+
+
+def _key(key: str) -> str:
+    return key if key.replace("-", "_").isidentifier() and key.isascii() else json.dumps(key, ensure_ascii=False)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

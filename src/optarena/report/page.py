@@ -1,0 +1,115 @@
+"""The report: one HTML file with all it needs inside, under a strict content-security policy.
+
+All that comes from a store is JSON in a block of its own; the page's script puts it on the page as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from optarena._files import write_whole
+from optarena._version import __version__
+from optarena.errors import OptarenaError
+from optarena.report import words
+from optarena.report.bundle import vega_bundle
+from optarena.report.material import Material
+from optarena.report.sections import SECTIONS
+from optarena.report.tables import Drawing, Table, dataset, plain
+from optarena.store.results import Results
+
+
+def write_report(results: Results, path: str | Path) -> Path:
+    """Write the report of a store; returns where it is."""
+    path = Path(path)
+    if path.is_dir():
+        raise OptarenaError(f"{path} is a directory: name a file, as {path / 'report.html'}")
+    write_whole(path, page(results).encode())
+    return path
+
+
+def page(results: Results) -> str:
+    """The whole file as text."""
+    return _html("page.html", "page.js", payload(Material(results)))
+
+
+def figure_page(chart: Any) -> str:
+    """A page with one chart."""
+    spec = chart.to_dict()
+    return _html("figure.html", "figure.js", {"spec": spec})
+
+
+def payload(material: Material) -> dict[str, Any]:
+    """All that the page shows, as plain data."""
+    names = {"optimizer": list(material.colours.names), "problem": material.problems["problem"].to_list()}
+    sections, datasets = [], {}
+    for section in SECTIONS:
+        reason = section.absent(material)
+        if reason == "-":
+            continue
+        part: dict[str, Any] = {"id": section.id, "title": section.title, "help": section.help, "absent": reason}
+        if not reason:
+            content = section.content(material)
+            part["words"] = [plain(text) for text in content.words]
+            part["blocks"] = [
+                block.to_data() if isinstance(block, (Table, Drawing)) else block for block in content.blocks
+            ]
+            for name, table in content.datasets.items():
+                datasets[name] = dataset(table, names)
+        sections.append(part)
+    colours = material.colours
+    return {
+        "version": __version__,
+        "store": material.results.path.resolve().name,
+        "counts": words.describe_counts(material),
+        "optimizers": [
+            {"name": plain(name), "colour": colour, "dash": list(dash), "shape": shape}
+            for name, colour, dash, shape in zip(
+                colours.names, colours.colours, colours.dashes, colours.shapes, strict=True
+            )
+        ],
+        "present": sorted(material.results.studies["optimizer"].unique().to_list()),
+        "problems": [
+            {"name": plain(row["problem"]), "dimension": row["dimension"]}
+            for row in material.problems.iter_rows(named=True)
+        ],
+        "dimensions": material.dimensions,
+        "config": _config(),
+        "datasets": datasets,
+        "sections": sections,
+    }
+
+
+def _config() -> dict[str, Any]:
+    """The look of all charts; the page draws them on its own background."""
+    import altair as alt
+
+    from optarena.report.figures._style import finished
+
+    chart = finished(alt.Chart(alt.InlineData(values=[])).mark_point())
+    return {**chart.to_dict(validate=False)["config"], "background": "transparent"}
+
+
+def _html(template: str, script: str, data: dict[str, Any]) -> str:
+    here = files("optarena.report")
+    style = (here / "static" / "page.css").read_text(encoding="utf-8")
+    code = (here / "static" / script).read_text(encoding="utf-8")
+    vega = vega_bundle()
+    policy = (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+        f"script-src {_hash(code)} {_hash(vega)}; style-src {_hash(style)}"
+    )
+    # JSON in a page: no tag can begin in it, whatever the names are
+    text = msgspec.json.encode(data).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028")
+    parts = {"POLICY": policy, "STYLE": style, "DATA": text, "VEGA": vega, "SCRIPT": code}
+    pieces = (here / "templates" / template).read_text(encoding="utf-8").split("%%")
+    return "".join(parts[piece] if i % 2 else piece for i, piece in enumerate(pieces))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
