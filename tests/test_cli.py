@@ -243,16 +243,17 @@ def test_on_a_terminal_there_are_bars():
     assert "evaluations" in text
 
 
-def test_the_demo_ends_with_a_table(capsys):
+def test_the_demo_ends_with_the_leaderboard_and_the_report(capsys):
     code, out, _ = call(capsys, "demo")
     assert code == 0
     there = [name for name in OPTIMIZERS if BUILT_IN[name].installed]
     assert f"{30 * len(there)} studies" in out
     assert "failed" not in out
     assert all(name in out for name in OPTIMIZERS)  # in the table, or with how to install it
-    assert "functions/mixed-tuning/d9" in out
+    assert "fixed cost after 60 evaluations" in out
     assert "RandomSearch" in out
-    assert "optimum" in out
+    assert "report: demo-store/report.html" in out
+    assert Path("demo-store/report.html").read_text().startswith("<!doctype html>")
 
 
 def test_check_speaks_of_optimizers_problems_and_files(capsys, tmp_path):

@@ -34,7 +34,9 @@ def command(
         Statistic, typer.Option("--statistic", help="convergence: median with quartiles, or mean with 95 % interval.")
     ] = Statistic.median,
     metric: Annotated[str | None, typer.Option("--metric", help="Of scores: a hidden metric.")] = None,
-    width: Annotated[int | None, typer.Option("--width", min=50, help="Of the drawing, or of a panel, in points.")] = None,
+    width: Annotated[
+        int | None, typer.Option("--width", min=50, help="Of the drawing, or of a panel, in points.")
+    ] = None,
     height: Annotated[int | None, typer.Option("--height", min=50, help="Likewise.")] = None,
     optimizer: OptimizersLong = None,
     problem: Problems = None,
@@ -46,11 +48,11 @@ def command(
         print(table(["figure", "shows", "its own options"], rows))
         return
     if name is None or store is None:
-        raise OptarenaError("give a figure's name and a store: optarena figure NAME STORE -o fig.pdf (--list shows all)")
+        raise OptarenaError(
+            "give a figure's name and a store: optarena figure NAME STORE -o fig.pdf (--list shows all)"
+        )
     if output is None:
         raise OptarenaError(f"give a file to write: optarena figure {name} {store} -o {name}.pdf")
     results = chosen(store, optimizer, problem, dimension)
-    chart = figure(
-        name, results, axis=axis, statistic=statistic.value, metric=metric, width=width, height=height
-    )
+    chart = figure(name, results, axis=axis, statistic=statistic.value, metric=metric, width=width, height=height)
     print(save(chart, output))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import os
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def vega_bundle() -> str:
     """The piece. To make it takes seconds, so it is kept in the user's cache under the name of its version."""
     import vl_convert
 
-    place = _cache() / f"vega-{vl_convert.__version__}.js"
+    place = _cache() / f"vega-{importlib.metadata.version('vl-convert-python')}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError):
         kept = place.read_text(encoding="utf-8")
         if kept.endswith(END):

@@ -43,7 +43,7 @@ def problems(results: Results) -> pl.DataFrame:
     )
 
 
-# ---- convergence ------------------------------------------------------------------------------------------------------
+# ---- convergence -----------------------------------------------------------------------------------------------------
 
 
 def convergence(results: Results, axis: str = "evaluations", points: int = POINTS) -> pl.DataFrame:
@@ -177,16 +177,14 @@ def _rounded_down(value: float) -> float:
     return next(step for step in (5 * power, 2 * power, power) if step <= value * (1 + 1e-9))
 
 
-# ---- time, failures, progress -----------------------------------------------------------------------------------------
+# ---- time, failures, progress ----------------------------------------------------------------------------------------
 
 
 def times(results: Results, *, by_dimension: bool = False) -> pl.DataFrame:
     """Seconds that an evaluation costs in each phase: median and quartiles over studies, of the studies' means."""
     keys = ["optimizer", "dimension"] if by_dimension else ["optimizer"]
     frame = results.studies.filter(pl.col("evaluations") > 0)
-    each = frame.select(
-        *keys, *((pl.col(f"{phase}_seconds") / pl.col("evaluations")).alias(phase) for phase in PHASES)
-    )
+    each = frame.select(*keys, *((pl.col(f"{phase}_seconds") / pl.col("evaluations")).alias(phase) for phase in PHASES))
     long = each.unpivot(PHASES, index=keys, variable_name="phase", value_name="seconds").filter(pl.col("seconds") > 0)
     order = pl.Enum(PHASES)
     return (
@@ -242,7 +240,7 @@ def progress(results: Results) -> pl.DataFrame:
     return table.with_columns(state=state, label=label)
 
 
-# ---- best points ------------------------------------------------------------------------------------------------------
+# ---- best points -----------------------------------------------------------------------------------------------------
 
 
 def best_points(results: Results, lines: int = LINES) -> pl.DataFrame:

@@ -19,11 +19,11 @@ ALL = "all"
 class Material:
     """Everything is computed when first asked for, and once."""
 
-    def __init__(self, results: Results, view: FixedCost | None = None) -> None:
+    def __init__(self, results: Results, fixed_cost: FixedCost | None = None) -> None:
         self.results = results
         self.colours: Colours = assign(results.all_optimizers)
         self._tables: dict[str, pl.DataFrame] = {}
-        self._fixed_cost: tuple[FixedCost | None, str] | None = None if view is None else (view, "")
+        self._fixed_cost: tuple[FixedCost | None, str] | None = None if fixed_cost is None else (fixed_cost, "")
 
     # ---- the fixed-cost view -----------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ MOST_ROWS = 2000
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `kind` is text, optimizer, problem, number, interval, seconds or time; `digits` after the point."""
+    """A column. `kind`: text, optimizer, problem, number, interval, seconds, seconds interval or time. `digits`: after
+    the point; None for as many as there are. `help`: a sentence that the head shows."""
 
     label: str
     kind: str = "text"
@@ -53,9 +54,7 @@ class Table:
             "id": self.id,
             "title": self.title,
             "note": note,
-            "columns": [
-                {"label": c.label, "kind": c.kind, "digits": c.digits, "help": c.help} for c in self.columns
-            ],
+            "columns": [{"label": c.label, "kind": c.kind, "digits": c.digits, "help": c.help} for c in self.columns],
             "rows": [[plain(value) for value in row] for row in shown],
             "scopes": None if self.scopes is None else list(self.scopes[:MOST_ROWS]),
             "bold": sorted([i, j] for i, j in self.bold if i < len(shown)),
@@ -73,6 +72,8 @@ class Drawing:
     alt: str
     spec: dict[str, Any]
     dataset: str
+    by: Sequence[str] = ()
+    """The fields whose combinations stand one below the other, where the height depends on how many there are."""
     widest: int | None = None
     problem: str | None = None
     """The one problem whose rows are drawn, if not all."""
@@ -86,6 +87,7 @@ class Drawing:
             "alt": printable(self.alt),
             "spec": self.spec,
             "dataset": self.dataset,
+            "by": list(self.by),
             "widest": self.widest,
             "problem": None if self.problem is None else printable(self.problem),
         }
@@ -108,7 +110,7 @@ def rounded(value: float, digits: int = DIGITS) -> float:
     return float(f"{value:.{digits}g}") if math.isfinite(value) else value
 
 
-def dataset(table: pl.DataFrame, names: dict[str, Sequence[str]]) -> dict[str, Any]:
+def dataset(table: pl.DataFrame, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """The columns of a table; those in `names` as places in a list of names that the page holds once."""
     columns: dict[str, list[Any]] = {}
     for column in table.columns:

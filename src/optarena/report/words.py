@@ -21,7 +21,10 @@ def verdict(material: Material) -> list[str]:
     if not studies.height:
         return ["Nothing has been run here yet."]
     if view is None:
-        return [f"There is no overall score: {material.why_not}.", "What each problem's section shows needs no baseline."]
+        return [
+            f"There is no overall score: {material.why_not}.",
+            "What each problem's section shows needs no baseline.",
+        ]
     board = view.leaderboard()
     first = board.row(0, named=True)
     after = f"{first['effort']:g} {units(view)}"
@@ -31,9 +34,9 @@ def verdict(material: Material) -> list[str]:
     second = board.row(1, named=True)
     tied = first["mean"] == second["mean"]
     lead = "shares the first place of" if tied else "comes first of"
+    head = f"{first['optimizer']} {lead} {counted(board.height, 'optimizer')} on {on}, after {after}"
     out = [
-        f"{first['optimizer']} {lead} {counted(board.height, 'optimizer')} on {on}, after {after}: "
-        f"normalised score {score(first)}, where 0 is the best known and 1 is random search.",
+        f"{head}: normalised score {score(first)}, where 0 is the best known and 1 is random search.",
         f"{'With it is' if tied else 'Next is'} {second['optimizer']} with {score(second)}; {overlap(first, second)}.",
         f"{first['optimizer']} is the best on {first['best_on']} of {on}.",
     ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from optarena.errors import OptarenaError, nearest
+from optarena.store.results import Results
 
 Excluded = dict[str, Any]
 
@@ -23,7 +24,12 @@ class View:
     notes: list[str] = field(default_factory=list)
     """What a reader of the tables should know: what was scored though not whole, what was chosen for them."""
 
+    results: Results | None = field(default=None, repr=False, compare=False)
+    """The studies that were scored."""
+
     name = ""
+    figures: ClassVar[tuple[str, ...]] = ()
+    """The names of its figures in `optarena figure`, the most telling first."""
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by its name."""
@@ -31,6 +37,22 @@ class View:
             known = ", ".join(self.tables)
             raise OptarenaError(f"no table {name!r}.{nearest(name, self.tables)} (the {self.name} view has {known})")
         return self.tables[name]
+
+    def figure(self, name: str | None = None, **options: Any) -> Any:
+        """An Altair chart of this view, which shows itself in a notebook: the first of `figures` unless named."""
+        from optarena.report.figures import figure
+        from optarena.report.material import Material
+
+        chosen = name or self.figures[0]
+        if chosen not in self.figures:
+            known = ", ".join(self.figures)
+            raise OptarenaError(
+                f"no figure {chosen!r}.{nearest(chosen, self.figures)} (the {self.name} view has {known})"
+            )
+        if self.results is None:
+            raise OptarenaError("this view was not made from a store: there is nothing to draw")
+        views: Any = {self.name.replace("-", "_"): self}  # drawn as it was scored, not scored again
+        return figure(chosen, Material(self.results, **views), **options)
 
     def to_data(self) -> dict[str, Any]:
         """The envelope that `optarena score --format json` prints: an undefined number is null."""

@@ -48,7 +48,7 @@ def figure(name: str, results: Results | Material, **options: Any) -> Any:
     """An Altair chart by its name; `FIGURES` lists them, with the options that each takes."""
     if name not in FIGURES:
         raise OptarenaError(f"no figure {name!r}.{nearest(name, FIGURES)} (optarena figure --list shows all)")
-    from optarena.report.figures._style import finished
+    from optarena.report.figures._style import finished, legend_columns
 
     asked = Options(**options)
     if asked.statistic not in ("median", "mean"):
@@ -61,7 +61,8 @@ def figure(name: str, results: Results | Material, **options: Any) -> Any:
     material = results if isinstance(results, Material) else Material(results)
     if not material.results.studies.height:
         raise OptarenaError(f"store {material.results.path} is empty: there is nothing to draw")
-    return finished(FIGURES[name].make(material, asked))
+    look = _look(material, asked)
+    return finished(FIGURES[name].make(material, asked), legend_columns(look, asked.width or 480))
 
 
 def _look(material: Material, options: Options) -> Any:
@@ -109,7 +110,7 @@ def _panels(charts: list[Any], text: str) -> Any:
     import altair as alt
 
     columns = min(3, math.ceil(math.sqrt(len(charts))))
-    whole = alt.concat(*charts, columns=columns, spacing=28).resolve_scale(color="shared", strokeDash="shared")
+    whole = alt.concat(*charts, columns=columns, spacing=28).resolve_scale(color="shared")
     return whole.properties(title=alt.Title(text, fontWeight="normal", fontSize=12))
 
 
@@ -185,7 +186,9 @@ FIGURES: dict[str, Figure] = {
     one.name: one
     for one in (
         Figure("normalised", "the normalised score over iterations, with 95 % bands", _normalised, ("metric",)),
-        Figure("final", "the normalised score at the end, a dot an optimizer with its 95 % interval", _final, ("metric",)),
+        Figure(
+            "final", "the normalised score at the end, a dot an optimizer with its 95 % interval", _final, ("metric",)
+        ),
         Figure("heatmap", "the normalised score at the end on every problem", _heat_map, ("metric",)),
         Figure("convergence", "the best value so far, a panel a problem", _convergence, ("axis", "statistic")),
         Figure("parallel", "the parameters of the best point of every trial, a panel a problem", _parallel),

@@ -39,24 +39,19 @@ def source(table: pl.DataFrame | str) -> Any:
 
 def colour(look: Look, *, legend: bool = True) -> alt.Color:
     """The scale of optimizers: fixed by the store, whatever part of it is drawn."""
-    columns = 2 if max(map(len, look.colours.names), default=0) > 22 else 4
     keys = alt.Legend(
-        title=None,
-        orient="bottom",
-        columns=columns,
-        symbolType="stroke",
-        symbolStrokeWidth=3,
-        symbolOpacity=1,
-        labelLimit=280,
+        title=None, orient="bottom", symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1, labelLimit=280
     )
     scale = alt.Scale(domain=list(look.colours.names), range=list(look.colours.colours))
     return alt.Color("optimizer:N", scale=scale, legend=keys if legend else None)
 
 
-def dash(look: Look) -> alt.StrokeDash:
+def dash(look: Look) -> dict[str, Any]:
     """Dashes tell optimizers apart once colours repeat."""
+    if not look.colours.repeat:
+        return {}
     scale = alt.Scale(domain=list(look.colours.names), range=[list(dashes) for dashes in look.colours.dashes])
-    return alt.StrokeDash("optimizer:N", scale=scale, legend=None if not look.colours.repeat else alt.Undefined)
+    return {"strokeDash": alt.StrokeDash("optimizer:N", scale=scale)}
 
 
 def shape(look: Look) -> alt.Shape:
@@ -69,8 +64,8 @@ def rows(title: Any = None) -> alt.Y:
     return alt.Y("optimizer:N", sort=None, title=title, axis=alt.Axis(labelLimit=220, domain=False, ticks=False))
 
 
-def finished(chart: Any, description: str = "") -> Any:
-    """The chart with the look that all share."""
+def finished(chart: Any, columns: int = 4) -> Any:
+    """The chart with the look that all share; `columns`: of its legend."""
     chart = chart.configure(font=FONT, background="white")
     chart = chart.configure_view(stroke=None)
     chart = chart.configure_axis(
@@ -85,10 +80,15 @@ def finished(chart: Any, description: str = "") -> Any:
         labelOverlap="greedy",
     )
     chart = chart.configure_legend(
-        labelColor=INK, labelFontSize=12, symbolSize=110, titleColor=SOFT, titleFontWeight="normal"
+        labelColor=INK, labelFontSize=12, symbolSize=110, titleColor=SOFT, titleFontWeight="normal", columns=columns
     )
-    chart = chart.configure_title(color=INK, fontSize=13, anchor="start", fontWeight=600, limit=900, offset=8)
-    return chart.properties(description=description) if description else chart
+    return chart.configure_title(color=INK, fontSize=13, anchor="start", fontWeight=600, limit=900, offset=8)
+
+
+def legend_columns(look: Look, width: int) -> int:
+    """How many names fit side by side."""
+    longest = min(40, max(map(len, look.colours.names), default=1))
+    return max(1, width // (7 * longest + 40))
 
 
 NUMBER = ".4~g"

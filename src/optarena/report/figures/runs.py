@@ -34,13 +34,15 @@ def convergence(
     # what is 0 or less has no place on a logarithmic axis: it is drawn at its foot
     scale = alt.Scale(type="log", domainMin=floor, clamp=True) if log else alt.Scale(zero=False)
     axis = alt.Axis(format="~g", tickCount=6)
-    y = {"title": measure, "scale": scale, "axis": axis}
+    y: dict[str, Any] = {"title": measure, "scale": scale, "axis": axis}
     base = alt.Chart(source(table)).encode(
         x=alt.X("effort:Q", title=effort, scale=alt.Scale(type="log" if log_effort else "linear", nice=False)),
         color=colour(look),
     )
-    band = base.mark_area(opacity=BAND, aria=False, clip=True).encode(y=alt.Y(f"{lower}:Q", **y), y2=alt.Y2(f"{upper}:Q"))
-    line = base.mark_line(strokeWidth=2, aria=False, clip=True).encode(y=alt.Y(f"{middle}:Q", **y), strokeDash=dash(look))
+    band = base.mark_area(opacity=BAND, aria=False, clip=True).encode(
+        y=alt.Y(f"{lower}:Q", **y), y2=alt.Y2(f"{upper}:Q")
+    )
+    line = base.mark_line(strokeWidth=2, aria=False, clip=True).encode(y=alt.Y(f"{middle}:Q", **y), **dash(look))
     point = base.mark_point(opacity=0, size=160, aria=False).encode(
         y=alt.Y(f"{middle}:Q", **y),
         tooltip=[
@@ -61,7 +63,7 @@ def convergence(
 def time(table: pl.DataFrame | str, look: Look) -> Any:
     """Seconds an evaluation in each phase: median over studies, with quartiles."""
     title = "seconds an evaluation: median and quartiles over studies (µ: millionths, m: thousandths)"
-    x = {"title": title, "scale": alt.Scale(type="log"), "axis": alt.Axis(format="~s", tickCount=6)}
+    x: dict[str, Any] = {"title": title, "scale": alt.Scale(type="log"), "axis": alt.Axis(format="~s", tickCount=6)}
     phases = ["suggest", "evaluate", "observe"]
     base = alt.Chart(source(table)).encode(
         y=rows(), yOffset=alt.YOffset("phase:N", sort=phases), color=colour(look, legend=False)
@@ -114,9 +116,7 @@ def parallel(table: pl.DataFrame | str, look: Look, *, title: Any = None) -> Any
         axis=alt.Axis(format="%", grid=False, tickCount=3),
     )
     base = alt.Chart(source(table)).encode(x=x, y=y, color=colour(look), detail="line:N")
-    lines = base.mark_line(opacity=0.55, strokeWidth=1.4, aria=False).encode(
-        strokeDash=dash(look), order=alt.Order("order:Q")
-    )
+    lines = base.mark_line(opacity=0.55, strokeWidth=1.4, aria=False).encode(order=alt.Order("order:Q"), **dash(look))
     points = base.mark_point(filled=True, size=22, opacity=0.8, aria=False).encode(
         tooltip=[
             alt.Tooltip("optimizer:N"),
@@ -139,7 +139,10 @@ def progress(table: pl.DataFrame | str, look: Look) -> Any:
     base = alt.Chart(source(table)).encode(
         x=alt.X("optimizer:N", title=None, sort=names, axis=axis),
         y=alt.Y(
-            "problem:N", title=None, sort=None, axis=alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False)
+            "problem:N",
+            title=None,
+            sort=None,
+            axis=alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False),
         ),
     )
     tips = [

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, colour, dash, rows, shape, source
+from optarena.report.figures._style import BAND, NUMBER, Look, colour, dash, rows, shape, source
 
 NORMED = "normalised score (0 best known, 1 random search)"
 
@@ -21,9 +21,7 @@ def normalised(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool 
     band = base.mark_area(opacity=BAND, clip=True, aria=False).encode(
         y=alt.Y("lower:Q", title=NORMED), y2=alt.Y2("upper:Q")
     )
-    line = base.mark_line(strokeWidth=2, clip=True, aria=False).encode(
-        y=alt.Y("score:Q", title=NORMED), strokeDash=dash(look)
-    )
+    line = base.mark_line(strokeWidth=2, clip=True, aria=False).encode(y=alt.Y("score:Q", title=NORMED), **dash(look))
     point = base.mark_point(opacity=0, size=160, aria=False).encode(
         y=alt.Y("score:Q", title=NORMED),
         tooltip=[
@@ -55,7 +53,7 @@ def final(table: pl.DataFrame | str, look: Look) -> Any:
     dots = base.mark_point(filled=True, opacity=1, size=110, aria=False).encode(
         x=alt.X("score:Q", title=NORMED), color=colour(look, legend=False), shape=shape(look), tooltip=tips
     )
-    one = alt.Chart(alt.InlineData(values=[{"at": 1.0}])).mark_rule(strokeDash=[3, 3], color=SOFT, aria=False)
+    one = alt.Chart(alt.InlineData(values=[{"at": 1.0}])).mark_rule(strokeDash=[3, 3], color="#888888", aria=False)
     return look.sized(alt.layer(one.encode(x=alt.X("at:Q", title=NORMED)), bar, dots), 520, alt.Step(26))
 
 
@@ -66,7 +64,10 @@ def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
     base = alt.Chart(source(table)).encode(
         x=alt.X("optimizer:N", title=None, sort=names, axis=axis),
         y=alt.Y(
-            "problem:N", title=None, sort=None, axis=alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False)
+            "problem:N",
+            title=None,
+            sort=None,
+            axis=alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False),
         ),
     )
     tips = [
@@ -77,7 +78,12 @@ def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
         alt.Tooltip("upper:Q", title="to", format=".3f"),
         alt.Tooltip("n:Q", title="trials"),
     ]
-    keys = alt.Legend(title="0: best known, 1: the median of random search's evaluations", orient="bottom", gradientLength=220, titleLimit=400)
+    keys = alt.Legend(
+        title="0: best known, 1: the median of random search's evaluations",
+        orient="bottom",
+        gradientLength=220,
+        titleLimit=400,
+    )
     scale = alt.Scale(domain=[0, 1], scheme="viridis", reverse=True, clamp=True)
     cells = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
         color=alt.Color("score:Q", scale=scale, legend=keys), tooltip=tips

@@ -37,7 +37,7 @@ function short(value, digits) {
   else if (value === 0) text = "0";
   else if (Math.abs(value) >= 1e6 || Math.abs(value) < 1e-4) text = value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e");
   else text = String(Number(value.toPrecision(5)));
-  return text.replace("-", "−");
+  return (/[1-9]/.test(text) ? text : text.replace("-", "")).replaceAll("-", "−");
 }
 
 function seconds(value) {
@@ -98,8 +98,9 @@ const scopeNow = () => (chosen.dimension === null ? "all" : String(chosen.dimens
 function changed() {
   problemsNow = chosenProblems();
   for (const listener of listeners) listener();
-  const some = `${chosen.optimizers.size} of ${page.present.length} optimizers, ${problemsNow.size} of ${problemNames.length} problems`;
-  byId("shown").textContent = some;
+  const all = chosen.optimizers.size === page.present.length && problemsNow.size === problemNames.length;
+  byId("shown").textContent = all ? "" : `${chosen.optimizers.size} of ${page.present.length} optimizers, ${problemsNow.size} of ${problemNames.length} problems`;
+  byId("reset").hidden = all;
   document.body.classList.toggle("by-problem", chosen.problem.trim() !== "");
 }
 
@@ -122,7 +123,7 @@ function buildFilters() {
     chosen.dimension = select.value === "" ? null : Number(select.value);
     changed();
   }}}, make("option", {value: ""}, "all"), ...page.dimensions.map((d) => make("option", {value: d}, String(d))));
-  const reset = make("button", {type: "button", on: {click: () => {
+  const reset = make("button", {type: "button", id: "reset", on: {click: () => {
     for (const label of boxes) label.querySelector("input").checked = true;
     chosen.optimizers = new Set(page.present);
     chosen.problem = text.value = "";
@@ -222,7 +223,7 @@ class Chart {
     if (!this.dirty || !this.holder.isConnected || !this.holder.clientWidth) return;
     this.dirty = false;
     this.drawn = this.holder.clientWidth;
-    const {spec, name, rows, alt, cut} = this.describe();
+    const {spec, name, rows, alt, cut, by} = this.describe();
     const note = this.holder.nextElementSibling;
     if (note && note.classList.contains("cut")) note.textContent = cut ?? "";
     if (!rows.length) {
@@ -230,11 +231,14 @@ class Chart {
       return;
     }
     const whole = structuredClone(spec);
-    whole.datasets = {[name]: rows};
-    whole.config = page.config;
+    whole.datasets = {...spec.datasets, [name]: rows};
+    whole.config = structuredClone(page.config);
+    const longest = Math.min(40, Math.max(...optimizerNames.map((one) => one.length)));
+    whole.config.legend.columns = Math.max(1, Math.floor((this.drawn - 60) / (7 * longest + 40)));
     whole.description = alt;
     whole.width = Math.min(this.drawn, this.widest ?? 900);
     whole.autosize = {type: "fit-x", contains: "padding"};
+    if (whole.height && whole.height.step) whole.height = new Set(rows.map((row) => JSON.stringify(by.map((key) => row[key])))).size * whole.height.step;
     const place = make("div", {class: "drawing"});
     try {
       const made = await window.vegaEmbed(place, whole, {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, renderer: "svg", tooltip: showTip, logLevel: 1});
@@ -308,7 +312,7 @@ function figureOf(block) {
   const matrix = block.widest !== null && block.widest !== undefined;
   const ask = () => {
     const rows = rowsOf(block.dataset, block.problem ?? null);
-    return {spec: block.spec, name: block.dataset, alt: block.alt, ...(matrix ? capped(rows) : {rows})};
+    return {spec: block.spec, name: block.dataset, alt: block.alt, by: block.by, ...(matrix ? capped(rows) : {rows})};
   };
   const figure = figureBlock(block, ask);
   if (page.datasets[block.dataset].columns.scope) figure.append(make("p", {class: "whole"}, "Over all problems of the chosen dimension: the filter by problem does not change it."));
@@ -335,7 +339,8 @@ function dataBlock(rows, title) {
 
 function cellText(value, column) {
   if (value === null || value === undefined) return "–";
-  if (Array.isArray(value)) return value.every((end) => end === null) ? "–" : `[${value.map((end) => short(end, column.digits)).join(", ")}]`;
+  const one = (x) => (column.kind.startsWith("seconds") ? seconds(x) : short(x, column.digits));
+  if (Array.isArray(value)) return value.every((end) => end === null) ? "–" : `[${value.map(one).join(", ")}]`;
   if (column.kind === "seconds") return seconds(value);
   if (typeof value === "number") return short(value, column.digits);
   return String(value);
@@ -358,7 +363,7 @@ function compare(a, b) {
 
 // options: problem, only its rows; plain, rows are already chosen
 function tableBlock(table, options = {}) {
-  const right = table.columns.map((column) => ["number", "interval", "seconds"].includes(column.kind));
+  const right = table.columns.map((column) => ["number", "interval", "seconds", "seconds interval"].includes(column.kind));
   const place = (kind) => table.columns.findIndex((column) => column.kind === kind);
   const [o, p] = [place("optimizer"), place("problem")];
   const bold = new Set(table.bold.map(([i, j]) => `${i} ${j}`));
@@ -403,7 +408,7 @@ function tableBlock(table, options = {}) {
     body.replaceChildren(...shown.map((i) => make("tr", {}, ...table.columns.map((column, j) => {
       if (j === dropped) return null;
       const value = table.rows[i][j];
-      const cell = make(column.kind === "optimizer" ? "th" : "td", {class: `${right[j] ? "right " : ""}${bold.has(`${i} ${j}`) ? "best" : ""}`.trim() || null, scope: column.kind === "optimizer" ? "row" : null});
+      const cell = make(column.kind === "optimizer" ? "th" : "td", {class: `${right[j] ? "right " : ""}${typeof value === "string" && value.length > 32 ? "long " : ""}${bold.has(`${i} ${j}`) ? "best" : ""}`.trim() || null, scope: column.kind === "optimizer" ? "row" : null});
       if (column.kind === "optimizer" && colourOf.has(value)) cell.append(swatch(value));
       cell.append(cellText(value, column));
       return cell;
@@ -414,8 +419,8 @@ function tableBlock(table, options = {}) {
   }
 
   function asCsv() {
-    const headers = table.columns.flatMap((column) => (column.kind === "interval" ? [`${column.label} from`, `${column.label} to`] : [column.label]));
-    const rows = visible().map((i) => table.columns.flatMap((column, j) => (column.kind === "interval" ? table.rows[i][j] ?? [null, null] : [table.rows[i][j]])));
+    const headers = table.columns.flatMap((column) => (column.kind.endsWith("interval") ? [`${column.label} from`, `${column.label} to`] : [column.label]));
+    const rows = visible().map((i) => table.columns.flatMap((column, j) => (column.kind.endsWith("interval") ? table.rows[i][j] ?? [null, null] : [table.rows[i][j]])));
     return csv(headers, rows);
   }
 
@@ -469,7 +474,8 @@ function problemsOf(block) {
         const spec = block.specs[`${state.statistic} ${way.log ? "log" : "linear"} ${axis.log ? "log" : "linear"}`];
         const rows = rowsOf(axis.dataset, name);
         const caption = figure.querySelector("figcaption p");
-        caption.textContent = `${block.measures[way.measure]}, ${block.statistics[state.statistic]}, by ${state.axis}.` + (way.log ? " Logarithmic; what is too small is drawn at the foot." : "");
+        const measure = block.measures[way.measure];
+        caption.textContent = `${measure[0].toUpperCase()}${measure.slice(1)}, ${block.statistics[state.statistic]}, by ${state.axis}.` + (way.log ? " Logarithmic; what is too small is drawn at the foot." : "");
         const ends = rows.filter((row, i) => i + 1 === rows.length || rows[i + 1].optimizer !== row.optimizer).map((row) => `${row.optimizer} ${short(row[state.statistic])}`);
         const alt = `Line chart of the ${block.measures[way.measure]} on ${name} by ${state.axis}, a line an optimizer. At the end: ${ends.join("; ")}.`;
         return {spec: filled(spec, {"@data": "rows", "@effort": state.axis, "@measure": block.measures[way.measure]}, way.floor), name: "rows", rows, alt};
@@ -530,11 +536,11 @@ function sectionOf(part) {
   }
   for (const text of part.words) node.append(make("p", {class: first ? "verdict" : "word"}, text));
   const blocks = part.blocks.map((block) => BLOCKS[block.kind](block));
-  node.append(make("div", {class: first && blocks.length > 1 ? "pair first" : "blocks"}, ...blocks), help);
+  node.append(make("div", {class: first && blocks.length > 1 ? "first" : "blocks"}, ...blocks), help);
   return node;
 }
 
-function start() {
+async function start() {
   document.title = `optarena · ${page.store}`;
   byId("store").textContent = page.store;
   byId("counts").textContent = page.counts;
@@ -542,9 +548,16 @@ function start() {
   const list = make("ul", {}, ...page.sections.map((part) => make("li", {}, make("a", {href: `#${part.id}`}, part.title))));
   byId("nav").append(list);
   buildFilters();
-  byId("main").append(...page.sections.map(sectionOf));
+  // the first screen, and its figure, before the rest
+  const [first, ...others] = page.sections;
+  byId("main").append(sectionOf(first));
   changed();
-  setTimeout(() => (window.requestIdleCallback ?? setTimeout)(drawIdle), 300);
+  await Promise.all([...charts].map((chart) => chart.draw()));
+  await new Promise((done) => setTimeout(done));
+  byId("main").append(...others.map(sectionOf));
+  changed();
+  if (location.hash.length > 1) byId(location.hash.slice(1))?.scrollIntoView();
+  setTimeout(() => (window.requestIdleCallback ?? setTimeout)(drawIdle), 200);
   const current = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       const link = list.querySelector(`a[href="#${entry.target.id}"]`);

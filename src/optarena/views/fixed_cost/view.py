@@ -38,6 +38,7 @@ class FixedCost(View):
     optimizers: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     name = "fixed-cost"
+    figures = ("normalised", "final", "heatmap")
 
     @property
     def problem(self) -> pl.DataFrame:
@@ -174,6 +175,7 @@ def fixed_cost(
         },
         excluded=every.excluded,
         notes=list(dict.fromkeys(every.notes)),
+        results=results,
         pinned=used,
         optimizers=every.optimizers,
         problems=every.problems,

@@ -1,0 +1,59 @@
+"""The sections of the report, in order. A new view adds a `Section` to `SECTIONS` and touches nothing else.
+
+A section says when it applies, and gives words, figures and tables. Figures take their rows from data sets that the
+page holds once, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optarena.report.sections._section import Content, Section
+from optarena.report.sections.problems import problems_section
+from optarena.report.sections.runs import failures_section, how_section, time_section
+from optarena.report.sections.scores import fixed_cost_section, overview_section
+
+__all__ = ["SECTIONS", "Content", "Section"]
+
+SECTIONS: Sequence[Section] = (
+    Section(
+        "overview",
+        "Overview",
+        "The normalised score compares optimizers over problems of different scales. On each problem 0 is the best "
+        "value known and 1 is what random search finds with the same effort: "
+        "mean over problems of (value − best) / (clip − best), divided by the same of random search.",
+        overview_section,
+    ),
+    Section(
+        "fixed-cost",
+        "Fixed cost",
+        "How good is an optimizer after so many evaluations? On each problem, S is the best value so far, cut at clip, "
+        "the median of random search's single evaluations: mean of (min(S, clip) − best) / (clip − best) over trials. "
+        "The leaderboard's score is 100 × (1 − the mean of that over problems) at the end.",
+        fixed_cost_section,
+        lambda material: material.why_not,
+    ),
+    Section(
+        "problems",
+        "Problems",
+        "A part for each problem: the best value so far by evaluations or seconds, the best point of every trial, and "
+        "what each optimizer found. Where the optimum is known, curves show the distance to it.",
+        problems_section,
+        lambda material: "" if material.results.studies.height else "-",
+    ),
+    Section(
+        "time",
+        "Time",
+        "The seconds of a study, divided by its evaluations: suggesting where to look, evaluating, learning from it.",
+        time_section,
+        lambda material: "" if material.times().height else "no study recorded what its evaluations cost",
+    ),
+    Section(
+        "failures",
+        "Failures",
+        "What failed, what is not finished, what no score could use. A failed evaluation is never replaced by a number.",
+        failures_section,
+        lambda material: "" if material.results.studies.height else "-",
+    ),
+    Section("how", "How this was run", "All that is needed to run it again.", how_section),
+)

@@ -1,0 +1,43 @@
+"""What a section of the report is: when it applies, and its words, figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from optarena.report.material import Material
+
+
+@dataclass
+class Content:
+    """What a section puts on the page: words, then blocks (figures, tables, texts); data sets by name."""
+
+    words: list[str] = field(default_factory=list)
+    blocks: list[Any] = field(default_factory=list)
+    datasets: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the page. `absent` gives the reason why a store cannot have it, or nothing; '-': not worth a word."""
+
+    id: str
+    title: str
+    help: str
+    content: Callable[[Material], Content]
+    absent: Callable[[Material], str] = lambda _: ""
+
+
+def look_of(material: Material) -> Any:
+    from optarena.report.figures._style import Look
+
+    return Look(material.colours)
+
+
+def spec_of(chart: Any) -> dict[str, Any]:
+    """The chart's specification without what the page says once."""
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}

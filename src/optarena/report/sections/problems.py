@@ -1,0 +1,147 @@
+"""The section of problems: the curves and best points of each, drawn when it is opened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from optarena.errors import OptarenaError
+from optarena.report import data
+from optarena.report.figures import is_log
+from optarena.report.material import Material
+from optarena.report.sections._section import Content, look_of, spec_of
+from optarena.report.tables import Column, Table
+
+CURVES = 2400
+"""Curves on the page, at most; and points of all of them together."""
+CURVE_POINTS = 24_000
+
+
+def problems_section(material: Material) -> Content:
+    """Each problem's convergence and best points; the page makes a part of it when it is opened."""
+    from optarena.report.figures.runs import MEASURES, STATISTICS, convergence, parallel
+
+    out, look = Content(), look_of(material)
+    names, shown = material.problems["problem"].to_list(), shown_problems(material)
+    if len(shown) < len(names):
+        out.words.append(
+            f"Curves of {len(shown):,} of {len(names):,} problems are here, so that the page stays small: "
+            "optarena report --problem … shows others."
+        )
+    points = points_of(material)
+    axes: dict[str, dict[str, Any]] = {}
+    scales: dict[str, dict[str, Any]] = {}
+    for axis in _axes(material):
+        try:
+            table = material.convergence(axis, points)
+        except OptarenaError:  # the studies do not share this axis
+            continue
+        if not table.height:
+            continue
+        scales = scales or data.scales(table)
+        last = float(table["effort"].max() or 0)  # type: ignore[arg-type]
+        axes[axis] = {"dataset": f"convergence {axis}", "log": is_log(axis, last)}
+        out.datasets[f"convergence {axis}"] = shared(material, table)
+    specs = {
+        f"{statistic} {'log' if log else 'linear'} {'log' if log_effort else 'linear'}": spec_of(
+            convergence(
+                "@data",
+                look,
+                statistic=statistic,
+                effort="@effort",
+                measure="@measure",
+                log=log,
+                floor=1.0,  # the page puts the problem's own in
+                log_effort=log_effort,
+            )
+        )
+        for statistic in STATISTICS
+        for log in {bool(way["log"]) for way in scales.values()}
+        for log_effort in {bool(one["log"]) for one in axes.values()}
+    }
+    best = material.best_points
+    if best.height:
+        out.datasets["best points"] = best.filter(pl.col("problem").is_in(shown))
+        specs["parallel"] = spec_of(parallel("@data", look))
+    out.blocks.append(
+        {
+            "kind": "problems",
+            "axes": axes,
+            "statistics": {name: one[3] for name, one in STATISTICS.items()},
+            "measures": MEASURES,
+            "scales": scales,
+            "specs": specs,
+            "floor": data.FLOOR,
+            "shown": shown,
+            "parallel": "best points" if best.height else None,
+            "table": _ends(material).to_data(),
+        }
+    )
+    return out
+
+
+def shown_problems(material: Material) -> list[str]:
+    """The problems whose curves the page holds: all, unless there are very many."""
+    names = material.problems["problem"].to_list()
+    most = max(1, CURVES // max(1, len(material.colours.names)))
+    return names[:most]
+
+
+def points_of(material: Material) -> int:
+    """How many points a curve has, so that all together stay few."""
+    return max(12, min(data.POINTS, CURVE_POINTS // max(1, material.progress.height)))
+
+
+def shared(material: Material, table: pl.DataFrame) -> pl.DataFrame:
+    """The part of the curves that the page holds."""
+    return table.filter(pl.col("problem").is_in(shown_problems(material))).drop("measure")
+
+
+def _axes(material: Material) -> list[str]:
+    one_by_one = (material.results.studies["batch"].drop_nulls() <= 1).all()
+    return [axis for axis in material.results.axes if axis != "batches" or not one_by_one]
+
+
+def _ends(material: Material) -> Table:
+    """What every optimizer found on every problem, from the studies themselves."""
+    down = pl.col("sense") == "max"
+    table = (
+        material.results.studies.filter(pl.col("best").is_not_null())
+        .group_by("problem", "optimizer")
+        .agg(
+            n=pl.len(),
+            best=pl.when(down.first()).then(pl.col("best").max()).otherwise(pl.col("best").min()),
+            median=pl.col("best").median(),
+            q1=pl.col("best").quantile(0.25),
+            q3=pl.col("best").quantile(0.75),
+            evaluations=pl.col("evaluations").median(),
+            failures=pl.col("failures").sum(),
+            key=pl.when(down.first()).then(-pl.col("best").median()).otherwise(pl.col("best").median()),
+        )
+        .sort("problem", "key", "optimizer")
+    )
+    rows = [
+        [
+            row["problem"],
+            row["optimizer"],
+            row["median"],
+            (row["q1"], row["q3"]),
+            row["best"],
+            row["n"],
+            row["evaluations"],
+            row["failures"],
+        ]
+        for row in table.iter_rows(named=True)
+    ]
+    columns = [
+        Column("problem", "problem"),
+        Column("optimizer", "optimizer"),
+        Column("median", "number", None, "over trials, of the best value found, in the problem's own sense"),
+        Column("quartiles", "interval"),
+        Column("best", "number"),
+        Column("trials", "number", 0),
+        Column("evaluations", "number", 0, "median over trials"),
+        Column("failed evaluations", "number", 0),
+    ]
+    return Table("ends", "What was found", columns, rows)

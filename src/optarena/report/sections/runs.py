@@ -1,0 +1,149 @@
+"""The sections of time, of failures, and of how it was run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from optarena.report import data, how, words
+from optarena.report.material import Material
+from optarena.report.sections._section import Content, look_of, spec_of
+from optarena.report.tables import Column, Drawing, Table
+
+
+def time_section(material: Material) -> Content:
+    from optarena.report.figures.runs import time
+
+    table = material.times()
+    rows = [
+        [row["optimizer"], row["phase"], row["median"], (row["q1"], row["q3"]), row["n"]]
+        for row in table.iter_rows(named=True)
+    ]
+    columns = [
+        Column("optimizer", "optimizer"),
+        Column("phase"),
+        Column("median", "seconds"),
+        Column("quartiles", "seconds interval"),
+        Column("studies", "number", 0),
+    ]
+    drawing = Drawing(
+        "time",
+        "Seconds an evaluation",
+        "What an evaluation costs in each phase: median over studies, and quartiles, on a logarithmic axis.",
+        "Dot plot of seconds an evaluation, by optimizer and phase. " + words.describe_times(table),
+        spec_of(time("times", look_of(material))),
+        "times",
+        by=("optimizer", "phase"),
+    )
+    listed = Table("times", "Seconds an evaluation", columns, rows, table["scope"].to_list())
+    return Content(blocks=[drawing, listed], datasets={"times": table})
+
+
+def failures_section(material: Material) -> Content:
+    from optarena.report.figures.runs import failures, progress
+
+    out, look, results = Content(), look_of(material), material.results
+    out.datasets["progress"] = material.progress
+    states = {state: part.height for (state,), part in material.progress.group_by("state")}
+    told = "; ".join(f"{count} pairs {state}" for state, count in sorted(states.items()))
+    out.blocks.append(
+        Drawing(
+            "progress",
+            "Progress",
+            "The number of studies of each optimizer on each problem; 3/5: three of five ended.",
+            f"Matrix with a row a problem and a column an optimizer: {told}.",
+            spec_of(progress("progress", look)),
+            "progress",
+            by=("problem",),
+            widest=90 * max(3, len(look.colours.names)) + 260,
+        )
+    )
+    if material.failures.height:
+        out.datasets["failures"] = material.failures.drop("message")
+        total = int(material.failures["count"].sum())
+        out.words.append(f"{words.counted(total, 'evaluation')} failed; the optimizers were told, and went on.")
+        out.blocks.append(
+            Drawing(
+                "failures",
+                "Failed evaluations by kind",
+                "error: it raised an exception; nan: it returned no number; timed out; crashed: its process died.",
+                "Bar chart of failed evaluations by optimizer and kind; the table below has its numbers.",
+                spec_of(failures("failures", look)),
+                "failures",
+                by=("optimizer", "kind"),
+            )
+        )
+        columns = [
+            Column("problem", "problem"),
+            Column("optimizer", "optimizer"),
+            Column("kind"),
+            Column("evaluations", "number", 0),
+            Column("one of the messages"),
+        ]
+        rows = material.failures.select("problem", "optimizer", "kind", "count", "message").rows()
+        out.blocks.append(Table("failed-evaluations", "Failed evaluations", columns, rows))
+    columns = [
+        Column("problem", "problem"),
+        Column("optimizer", "optimizer"),
+        Column("trial", "number", 0),
+        Column("status"),
+        Column("evaluations", "number", 0),
+        Column("reason"),
+    ]
+    broken = results.studies.filter(~pl.col("status").is_in(data.ENDED))
+    if broken.height:
+        rows = broken.select("problem", "optimizer", "trial", "status", "evaluations", "reason").rows()
+        out.blocks.append(Table("unfinished", "Studies that did not end well", columns, rows))
+    else:
+        out.words.append("Every study ended well.")
+    refused = list(dict.fromkeys(tuple(item) for run in results.runs for item in run.refused))
+    if refused:
+        columns = [Column("optimizer", "optimizer"), Column("problem", "problem"), Column("reason")]
+        out.blocks.append(Table("refused", "Pairings refused when planning", columns, refused))
+    view = material.fixed_cost
+    if view is not None and view.excluded:
+        columns = [
+            Column("problem", "problem"),
+            Column("optimizer", "optimizer"),
+            Column("trial", "number", 0),
+            Column("reason"),
+        ]
+        rows = [tuple(item.get(key) for key in ("problem", "optimizer", "trial", "reason")) for item in view.excluded]
+        out.blocks.append(Table("excluded", "Left out of scores", columns, rows))
+    elif view is not None:
+        out.words.append("Nothing was left out of the scores.")
+    return out
+
+
+def how_section(material: Material) -> Content:
+    results, out = material.results, Content()
+    roots = how.roots(results)
+    out.words.append(
+        f"{'Root' if len(roots) == 1 else 'Roots'}: {', '.join(roots) or 'none'}. The same root, plan, "
+        "package versions and CPU kernel give the same results, bit for bit."
+    )
+    for file, commands in how.recipes(results):
+        out.blocks.append({"kind": "code", "title": "The experiment", "text": file})
+        out.blocks.append({"kind": "code", "title": "The commands that run it again", "text": commands})
+    if not results.runs:
+        out.words.append("No run is recorded here: the data were imported, or a part of a store was chosen.")
+    view = material.fixed_cost
+    if view is not None:
+        rows = [[key.replace("_", " "), _fact(value)] for key, value in view.frame.items()]
+        rows = [["view", view.name], ["mode", view.mode], *rows]
+        out.blocks.append(
+            Table(
+                "frame",
+                "Frame of the scores",
+                [Column("fact"), Column("value")],
+                rows,
+                note="What the scores were measured against; another frame gives other scores.",
+            )
+        )
+    out.blocks += [table for table in (how.runs(results), how.versions(results), how.machines(results)) if table.rows]
+    return out
+
+
+def _fact(value: Any) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)

@@ -1,0 +1,201 @@
+"""The first screen and the section of the fixed-cost view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from optarena.report import data, words
+from optarena.report.figures import is_log
+from optarena.report.material import Material, units
+from optarena.report.sections._section import Content, look_of, spec_of
+from optarena.report.sections.problems import points_of, shared, shown_problems
+from optarena.report.tables import Column, Drawing, Table
+
+
+def overview_section(material: Material) -> Content:
+    out = Content(words=words.verdict(material))
+    view = material.fixed_cost
+    if view is None:
+        return _without_scores(material, out)
+    metric = view.metrics[0]
+    out.blocks.append(_leaderboard(material, metric))
+    out.blocks += [_normalised(material, metric), _final(material, metric)]
+    out.datasets[f"summary {metric}"] = material.summary(metric)
+    out.datasets[f"final {metric}"] = material.final(metric)
+    return out
+
+
+def _without_scores(material: Material, out: Content) -> Content:
+    """What the first screen shows where nothing can be normalised: one problem's curves."""
+    from optarena.report.figures.runs import MEASURES, STATISTICS, convergence
+
+    table = material.convergence("evaluations", points_of(material))
+    if not table.height:
+        return out
+    name = shown_problems(material)[0] if table["problem"][0] not in shown_problems(material) else table["problem"][0]
+    way = data.scales(table)[name]
+    log_effort = is_log("evaluations", float(table["effort"].max() or 0))  # type: ignore[arg-type]
+    spec = convergence(
+        "convergence evaluations",
+        look_of(material),
+        statistic="median",
+        effort="evaluations",
+        measure=MEASURES[way["measure"]],
+        log=way["log"],
+        floor=way["floor"],
+        log_effort=log_effort,
+    )
+    out.datasets["convergence evaluations"] = shared(material, table)
+    out.blocks.append(
+        Drawing(
+            "first",
+            name,
+            f"The best value so far, {STATISTICS['median'][3]}.",
+            f"Line chart of the best value so far on {name}, a line an optimizer; its section has the numbers.",
+            spec_of(spec),
+            "convergence evaluations",
+            problem=name,
+        )
+    )
+    return out
+
+
+def _leaderboard(material: Material, metric: str) -> Table:
+    rows: list[list[Any]] = []
+    scopes: list[str] = []
+    bold: set[tuple[int, int]] = set()
+    for scope, view in material.scopes.items():
+        board = view.leaderboard(metric).rows(named=True)
+        for row in board:
+            if row["mean"] == board[0]["mean"]:
+                bold.add((len(rows), 1))
+            rows.append(
+                [
+                    row["optimizer"],
+                    row["mean_normed"],
+                    (row["mean_normed_lb"], row["mean_normed_ub"]),
+                    row["score"],
+                    f"{row['best_on']} of {row['n']}",
+                ]
+            )
+            scopes.append(scope)
+    view = material.must_score()
+    after = f"{view.leaderboard(metric)['effort'][0]:g} {units(view)}"
+    columns = [
+        Column("optimizer", "optimizer"),
+        Column(
+            "normalised", "number", 2, "mean over problems; 0 is the best known, 1 is random search at the same effort"
+        ),
+        Column("95 % interval", "interval", 2, view.frame["intervals"]),
+        Column("score", "number", 1, "100 × (1 − mean): 100 is the best known; Bayesmark's leaderboard"),
+        Column("best on", "text", None, "problems on which its mean is the least"),
+    ]
+    return Table(
+        f"leaderboard-{view.metrics.index(metric)}",
+        f"Leaderboard after {after}" + _hidden(metric),
+        columns,
+        rows,
+        scopes,
+        bold,
+        comment=[f"fixed cost after {after}, {metric}", f"frame {view.frame['hash']}, mode {view.mode}"],
+    )
+
+
+def _hidden(metric: str) -> str:
+    return "" if metric == "value" else f": {metric}, hidden from the optimizers"
+
+
+def _normalised(material: Material, metric: str) -> Drawing:
+    from optarena.report.figures.scores import normalised
+
+    view = material.must_score()
+    table = material.summary(metric)
+    log = is_log(view.frame["axis"], float(table["effort"].max() or 0))  # type: ignore[arg-type]
+    name = f"summary {metric}"
+    band = f"Bands: {view.frame['intervals']}."
+    if not table["lower"].is_not_null().any():
+        band = "Too few problems or trials for an interval."
+    return Drawing(
+        f"normalised-{view.metrics.index(metric)}",
+        "Normalised score over time" + _hidden(metric),
+        f"0 is the best known value, 1 is random search after the same effort; lower is better. {band}",
+        f"Line chart of the normalised score by {units(view)}, a line an optimizer. "
+        + words.describe_board(material, metric),
+        spec_of(normalised(name, look_of(material), effort=units(view), log=log)),
+        name,
+    )
+
+
+def _final(material: Material, metric: str) -> Drawing:
+    from optarena.report.figures.scores import final
+
+    view, name = material.must_score(), f"final {metric}"
+    return Drawing(
+        f"final-{view.metrics.index(metric)}",
+        "Normalised score at the end" + _hidden(metric),
+        f"Dots with intervals ({view.frame['intervals']}); the dashed line is random search.",
+        "Dot plot of the normalised score at the end with intervals. " + words.describe_board(material, metric),
+        spec_of(final(name, look_of(material))),
+        name,
+        by=("optimizer",),
+    )
+
+
+def fixed_cost_section(material: Material) -> Content:
+    from optarena.report.figures.scores import heat_map
+
+    view, look, out = material.must_score(), look_of(material), Content()
+    out.words = [f"{note[:1].upper()}{note[1:]}." for note in view.notes[:8]]
+    if len(view.notes) > 8:
+        out.words.append(f"And {len(view.notes) - 8} more notes: optarena score --format json has all.")
+    for i, metric in enumerate(view.metrics):
+        if i:  # the first metric's are on the first screen
+            out.blocks += [_leaderboard(material, metric), _normalised(material, metric), _final(material, metric)]
+            out.datasets[f"summary {metric}"] = material.summary(metric)
+            out.datasets[f"final {metric}"] = material.final(metric)
+        each, table = f"problems {metric}", material.by_problem(metric)
+        out.datasets[each] = table.select("optimizer", "problem", "score", "lower", "upper", "n")
+        out.blocks.append(
+            Drawing(
+                f"heatmap-{i}",
+                "Problem by problem" + _hidden(metric),
+                "Mean over trials of the normalised value at the end; "
+                "0 is the best known value, 1 the median of random search's single evaluations.",
+                "Heat map with a row a problem and a column an optimizer; the table below has its numbers.",
+                spec_of(heat_map(each, look)),
+                each,
+                by=("problem",),
+                widest=90 * max(3, len(look.colours.names)) + 260,
+            )
+        )
+        out.blocks.append(_by_problem(metric, table, i))
+    return out
+
+
+def _by_problem(metric: str, table: pl.DataFrame, i: int) -> Table:
+    least = table.group_by("problem").agg(least=pl.col("score").min())
+    table = table.join(least, on="problem", how="left", maintain_order="left")
+    known = table.select((pl.col("median_lb").is_finite() & pl.col("median_ub").is_finite()).any()).item()
+    rows: list[list[Any]] = []
+    bold: set[tuple[int, int]] = set()
+    for row in table.iter_rows(named=True):
+        if row["score"] is not None and row["score"] == row["least"]:
+            bold.add((len(rows), 2))
+        ends = [(row["median_lb"], row["median_ub"])] if known else []
+        scored = [row["score"], (row["lower"], row["upper"])]
+        rows.append([row["problem"], row["optimizer"], *scored, row["median"], *ends, row["n"]])
+    columns = [
+        Column("problem", "problem"),
+        Column("optimizer", "optimizer"),
+        Column(
+            "normalised", "number", 3, "mean over trials; 0 best known, 1 the median of random search's evaluations"
+        ),
+        Column("95 % interval", "interval", 3),
+        Column("median value", "number", None, "median over trials of the best value found"),
+        *([Column("interval of the median", "interval", None, "95 %, distribution-free")] if known else []),
+        Column("trials", "number", 0),
+    ]
+    note = "" if known else "Six trials or more would give an interval of the median."
+    return Table(f"by-problem-{i}", "Scores by problem" + _hidden(metric), columns, rows, bold=bold, note=note)
