@@ -1,4 +1,4 @@
-"""Tidy tables that figures draw and that no view has: convergence, times, failures, progress, best points.
+"""Tidy tables that figures draw and that no view has: convergence, times, failures, progress.
 
 All are made of `Results`, for all studies at once. Scores live in the views; nothing is drawn here.
 """
@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
-from optarena.space import Space
 from optarena.store.results import Results
 from optarena.traces import Floats, Ints
 from optarena.views.fixed_cost.curves import Curves, curves
@@ -26,8 +25,6 @@ FLOOR = 1e-12
 PHASES = ("suggest", "evaluate", "observe")
 ENDED = ("done", "stopped early")
 BROKEN = ("failed", "timed out")
-LINES = 1500
-"""Of best points, at most: beyond, only the best trial of each optimizer on each problem."""
 
 
 def problems(results: Results) -> pl.DataFrame:
@@ -238,63 +235,3 @@ def progress(results: Results) -> pl.DataFrame:
         .otherwise(pl.format("{}/{}", "ended", "studies"))
     )
     return table.with_columns(state=state, label=label)
-
-
-# ---- best points -----------------------------------------------------------------------------------------------------
-
-
-def best_points(results: Results, lines: int = LINES) -> pl.DataFrame:
-    """The best point of each study, a row a parameter: its place in the unit cube, its value as text.
-
-    Beyond so many lines only the best trial of each optimizer on each problem is there.
-    """
-    key = pl.when(pl.col("sense") == "max").then(-pl.col("best")).otherwise(pl.col("best"))
-    chosen = results.studies.filter(pl.col("best").is_not_null()).with_columns(key=key).sort("key", "trial")
-    if chosen.height > lines:
-        chosen = chosen.group_by("optimizer", "problem", maintain_order=True).first().head(lines)
-    spaces = results.spaces
-    parts = []
-    points = results.best_parameters(chosen["study"].to_list())
-    for (problem,), part in chosen.group_by("problem", maintain_order=True):
-        space = Space(spaces[str(problem)])
-        mine = part.filter(pl.col("study").is_in(list(points)))
-        if not mine.height or space.dimension < 2:
-            continue
-        found = [points[study] for study in mine["study"]]
-        try:
-            unit = np.clip(space.to_unit(space.to_matrix(found)), 0.0, 1.0)
-        except OptarenaError:  # imported points may lie outside what their file let us guess of the space
-            continue
-        parts.append(_lines(mine, found, unit))
-    return pl.concat(parts) if parts else pl.DataFrame(schema=BEST_POINTS)
-
-
-BEST_POINTS = {
-    "optimizer": pl.String,
-    "problem": pl.String,
-    "trial": pl.Int64,
-    "line": pl.Int64,
-    "best": pl.Float64,
-    "order": pl.Int64,
-    "parameter": pl.String,
-    "unit": pl.Float64,
-    "setting": pl.String,
-}
-
-
-def _lines(part: pl.DataFrame, points: list[dict[str, Any]], unit: Floats) -> pl.DataFrame:
-    width = unit.shape[1]
-    names = list(points[0])
-    repeated = part.select("optimizer", "problem", "trial", "best").with_row_index("line")
-    repeated = repeated.select(pl.all().repeat_by(width).explode())
-    return repeated.with_columns(
-        pl.col("line").cast(pl.Int64),
-        order=pl.Series(np.tile(np.arange(width), part.height)),
-        parameter=pl.Series(names * part.height, dtype=pl.String),
-        unit=pl.Series(unit.ravel()),
-        setting=pl.Series([_setting(point[name]) for point in points for name in names], dtype=pl.String),
-    ).select(list(BEST_POINTS))
-
-
-def _setting(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

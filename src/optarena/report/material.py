@@ -7,7 +7,7 @@ from functools import cached_property
 import polars as pl
 
 from optarena.errors import OptarenaError
-from optarena.report import data
+from optarena.report import data, points
 from optarena.report.colours import Colours, assign
 from optarena.store.results import Results
 from optarena.traces import Floats
@@ -131,7 +131,7 @@ class Material:
 
     @cached_property
     def best_points(self) -> pl.DataFrame:
-        return data.best_points(self.results)
+        return points.best_points(self.results)
 
     def times(self) -> pl.DataFrame:
         """Of all studies, and of those of each dimension where there are several: optimizer, scope, phase, …"""

@@ -33,7 +33,8 @@ def source(table: pl.DataFrame | str) -> Any:
     """The rows themselves, or the name under which a page holds them."""
     if isinstance(table, str):
         return alt.NamedData(name=table)
-    plain = table.with_columns(pl.selectors.float().fill_nan(None))
+    floats = pl.selectors.float()
+    plain = table.with_columns(pl.when(floats.is_finite()).then(floats))  # JSON has no other numbers
     return alt.InlineData(values=plain.to_dicts())
 
 
@@ -59,9 +60,9 @@ def shape(look: Look) -> alt.Shape:
     return alt.Shape("optimizer:N", scale=scale, legend=None)
 
 
-def rows(title: Any = None) -> alt.Y:
-    """Optimizers one below the other, in the order of the data."""
-    return alt.Y("optimizer:N", sort=None, title=title, axis=alt.Axis(labelLimit=220, domain=False, ticks=False))
+def rows(sort: Any = None) -> alt.Y:
+    """Optimizers one below the other, in the order of the data unless sorted."""
+    return alt.Y("optimizer:N", sort=sort, title=None, axis=alt.Axis(labelLimit=220, domain=False, ticks=False))
 
 
 def finished(chart: Any, columns: int = 4) -> Any:

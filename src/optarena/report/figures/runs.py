@@ -87,16 +87,18 @@ def time(table: pl.DataFrame | str, look: Look) -> Any:
 
 def failures(table: pl.DataFrame | str, look: Look) -> Any:
     """How many evaluations failed, a bar an optimizer and kind."""
-    base = alt.Chart(source(table)).encode(
-        y=rows(),
+    # of the problems that are shown: the only sum that is left to a chart
+    shown = alt.Chart(source(table)).transform_aggregate(count="sum(count)", groupby=["optimizer", "kind"])
+    base = shown.encode(
+        y=rows(sort="ascending"),
         yOffset=alt.YOffset("kind:N"),
-        x=alt.X("sum(count):Q", title="failed evaluations", axis=alt.Axis(format="~s", tickMinStep=1)),
+        x=alt.X("count:Q", title="failed evaluations", stack=None, axis=alt.Axis(format="~s", tickMinStep=1)),
     )
     bars = base.mark_bar(aria=False).encode(
         color=colour(look, legend=False),
-        tooltip=[alt.Tooltip("optimizer:N"), alt.Tooltip("kind:N"), alt.Tooltip("sum(count):Q", title="evaluations")],
+        tooltip=[alt.Tooltip("optimizer:N"), alt.Tooltip("kind:N"), alt.Tooltip("count:Q", title="evaluations")],
     )
-    text = base.mark_text(align="left", dx=5, fontSize=11, aria=False).encode(text="kind:N", detail="kind:N")
+    text = base.mark_text(align="left", dx=5, fontSize=11, aria=False).encode(text="kind:N")
     return look.sized(alt.layer(bars, text), 520, alt.Step(20, **{"for": "offset"}))
 
 
@@ -137,7 +139,7 @@ def progress(table: pl.DataFrame | str, look: Look) -> Any:
     names = list(look.colours.names)
     axis = alt.Axis(orient="top", labelAngle=-40, labelLimit=160, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(source(table)).encode(
-        x=alt.X("optimizer:N", title=None, sort=names, axis=axis),
+        x=alt.X("optimizer:N", title=None, axis=axis),
         y=alt.Y(
             "problem:N",
             title=None,

@@ -62,7 +62,7 @@ def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
     names = list(look.colours.names)
     axis = alt.Axis(orient="top", labelAngle=-40, labelLimit=160, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(source(table)).encode(
-        x=alt.X("optimizer:N", title=None, sort=names, axis=axis),
+        x=alt.X("optimizer:N", title=None, axis=axis),
         y=alt.Y(
             "problem:N",
             title=None,

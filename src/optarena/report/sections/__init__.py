@@ -51,7 +51,7 @@ SECTIONS: Sequence[Section] = (
     Section(
         "failures",
         "Failures",
-        "What failed, what is not finished, what no score could use. A failed evaluation is never replaced by a number.",
+        "What failed, what is unfinished, what no score could use. A failed evaluation is never replaced by a number.",
         failures_section,
         lambda material: "" if material.results.studies.height else "-",
     ),

@@ -459,7 +459,7 @@ function problemsOf(block) {
   const opened = new Map();
   const redraw = () => { for (const [, figures] of opened) figures.forEach((figure) => figure.chart.mark()); };
   const choice = (label, names, key) => {
-    const select = make("select", {on: {change: () => { state[key] = select.value; redraw(); }}}, ...names.map((name) => make("option", {value: name}, name)));
+    const select = make("select", {id: `${key}-choice`, on: {change: () => { state[key] = select.value; redraw(); }}}, ...names.map((name) => make("option", {value: name}, name)));
     return names.length > 1 ? make("label", {}, label, select) : null;
   };
   const controls = make("div", {class: "controls"}, choice("By", axes, "axis"), choice("Statistic", Object.keys(block.statistics), "statistic"));

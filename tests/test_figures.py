@@ -1,0 +1,220 @@
+"""Every figure: drawn from tables that are right, to every format, in colours that stay."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import optarena as oa
+from optarena.cli import main
+from optarena.errors import OptarenaError
+from optarena.report import data
+from optarena.report.colours import BASELINE, PALETTE, assign
+from optarena.report.figures import FIGURES, figure
+from optarena.report.points import best_points
+from stores import hostile, imported
+
+
+@pytest.fixture
+def results(tmp_path):
+    return imported(tmp_path / "store")
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def test_convergence_is_the_median_and_the_mean_of_the_best_so_far_over_trials(results):
+    table = data.convergence(results)
+    traces, studies = results.traces(), results.studies
+    best = np.split(traces.best_so_far(), traces.offsets[1:-1])
+    mine = [
+        i
+        for i, row in enumerate(studies.iter_rows(named=True))
+        if (row["optimizer"], row["problem"]) == ("Good", "a/d2")
+    ]
+    last = np.array([best[i][-1] for i in mine])
+    row = table.filter((pl.col("optimizer") == "Good") & (pl.col("problem") == "a/d2")).row(-1, named=True)
+    assert row["effort"] == 20
+    assert row["n"] == 3
+    assert row["median"] == np.median(last)
+    assert row["mean"] == pytest.approx(last.mean())
+    half = 4.302652729911275 * last.std(ddof=1) / np.sqrt(3)  # t.ppf(.975, 2)
+    assert row["mean_lb"] == pytest.approx(last.mean() - half)
+    assert row["mean_ub"] == pytest.approx(last.mean() + half)
+    assert row["q1"] == np.sort(last)[0]
+    assert row["q3"] == np.sort(last)[2]
+
+
+def test_convergence_is_the_distance_to_the_optimum_where_that_is_known(tmp_path):
+    @oa.as_problem({"x": {"type": "real", "space": "linear", "range": [0, 1]}}, sense="max", optimum=2.0)
+    def up(x):
+        return 1 + x["x"]
+
+    results = oa.Experiment(["RandomSearch"], [up], 30, trials=3).run(tmp_path / "s", workers=0)
+    table = data.convergence(results)
+    assert table["measure"].unique().to_list() == ["gap"]
+    assert (table["median"] >= 0).all()
+    assert table["median"][-1] == pytest.approx(2 - results.studies["best"].median())
+    assert data.scales(table)["up"]["log"]
+
+
+def test_a_maximised_value_without_optimum_is_drawn_as_it_was_returned(tmp_path):
+    @oa.as_problem({"x": {"type": "real", "space": "linear", "range": [0, 1]}}, sense="max")
+    def up(x):
+        return 1 + x["x"]
+
+    table = data.convergence(oa.Experiment(["RandomSearch"], [up], 30, trials=3).run(tmp_path / "s", workers=0))
+    assert (table["q1"] <= table["median"]).all()
+    assert (table["median"] <= table["q3"]).all()
+    assert (table["mean_lb"] <= table["mean"]).all()
+    assert table["median"].is_sorted()
+
+
+@pytest.mark.parametrize("axis", ["evaluations", "batches", "seconds"])
+def test_curves_have_few_points_and_end_where_the_studies_end(tmp_path, axis):
+    results = imported(tmp_path / "s", evaluations=400, problems=("a/d2",), trials=2)
+    table = data.convergence(results, axis, points=40)
+    assert table.group_by("optimizer").len()["len"].max() <= 40
+    ends = {"evaluations": 400, "batches": 400, "seconds": 400 * 0.01 * 3}
+    assert table["effort"].max() == pytest.approx(ends[axis])
+
+
+def test_times_are_seconds_an_evaluation(tmp_path):
+    results = oa.Experiment(["RandomSearch"], "functions/sphere/d2", 50, trials=3).run(tmp_path / "s", workers=0)
+    table = data.times(results)
+    studies = results.studies
+    row = table.filter(pl.col("phase") == "evaluate").row(0, named=True)
+    assert row["median"] == pytest.approx((studies["evaluate_seconds"] / studies["evaluations"]).median())
+    assert table["phase"].to_list() == ["suggest", "evaluate", "observe"]
+
+
+def test_failures_are_counted_by_kind(results):
+    table = data.failures(results)
+    assert table["count"].to_list() == [6, 6, 6]
+    assert set(table["kind"]) == {"error"}
+    assert set(table["optimizer"]) == {"Good"}
+
+
+def test_progress_tells_ended_studies_from_all(results):
+    table = data.progress(results)
+    assert table["studies"].to_list() == [3] * 9
+    assert set(table["label"]) == {"3"}
+
+
+def test_best_points_lie_in_the_unit_cube(results):
+    table = best_points(results)
+    assert table.height == results.studies.height * 2
+    assert table["unit"].is_between(0, 1).all()
+    assert set(table["parameter"]) == {"a", "<b>b"}
+
+
+# ---- colours ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_colour_stays_whatever_part_of_a_store_is_drawn(results):
+    def colours(part):
+        spec = figure("final", part).to_dict()
+        return next(
+            layer["encoding"]["color"]["scale"] for layer in spec["layer"] if "color" in layer.get("encoding", {})
+        )
+
+    assert colours(results) == colours(results.filter(optimizer=["RandomSearch", "Slow"]))
+
+
+def test_random_search_is_grey_and_no_two_optimizers_look_the_same():
+    many = assign([f"opt{i}" for i in range(25)] + ["RandomSearch", "RandomSearch_0.1"])
+    looks = list(zip(many.colours, many.dashes, strict=True))
+    assert len(set(looks)) == len(looks)
+    assert many.repeat
+    assert [c for name, c in zip(many.names, many.colours, strict=True) if "Random" in name] == [BASELINE, BASELINE]
+    assert assign(["b", "a"]).colours == PALETTE[:2]
+    assert not assign(["b", "a"]).repeat
+
+
+# ---- drawing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "time"])  # imported studies tell no phases
+def test_every_figure_is_drawn_as_svg_with_names_as_text(name, tmp_path, capsys):
+    hostile(tmp_path / "store")
+    assert main(["figure", name, str(tmp_path / "store"), "-o", "fig.svg"]) == 0
+    assert capsys.readouterr().out == "fig.svg\n"
+    text = Path("fig.svg").read_text()
+    assert "<script" not in text
+    assert "<img" not in text
+    assert "<svg" in text
+
+
+def test_the_time_of_phases_is_drawn(tmp_path):
+    results = oa.Experiment(["RandomSearch"], "functions/sphere/d2", 50, trials=3).run(tmp_path / "s", workers=0)
+    assert figure("time", results).to_dict()["layer"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("html", b"<!doctype html>"), ("json", b"{")]
+)
+def test_a_figure_is_written_in_every_format(ending, begins, results):
+    assert main(["figure", "final", str(results.path), "-o", f"fig.{ending}", "--width", "300"]) == 0
+    written = Path(f"fig.{ending}").read_bytes()
+    assert written.startswith(begins)
+    if ending == "json":
+        assert json.loads(written)["width"] == 300
+
+
+@pytest.mark.parametrize("axis", ["evaluations", "batches", "seconds"])
+@pytest.mark.parametrize("statistic", ["median", "mean"])
+def test_convergence_has_axes_and_statistics(results, axis, statistic):
+    spec = figure("convergence", results, axis=axis, statistic=statistic).to_dict()
+    first = spec["concat"][0]["layer"][1]["encoding"]
+    assert first["x"]["title"] == axis
+    assert first["y"]["field"] == statistic
+
+
+def test_a_view_draws_itself(results):
+    view = results.fixed_cost()
+    assert view.figure().to_dict()["layer"]
+    assert view.figure("heatmap").to_dict()["layer"]
+    with pytest.raises(OptarenaError, match=r"no figure 'heatmp'\. Did you mean 'heatmap'\?"):
+        view.figure("heatmp")
+
+
+def test_the_list_names_every_figure(capsys):
+    assert main(["figure", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"\n  {name} " in out for name in FIGURES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["final"], "give a figure's name and a store"),
+        (["fnal", "store", "-o", "f.pdf"], "no figure 'fnal'. Did you mean 'final'?"),
+        (["final", "store"], "give a file to write"),
+        (["final", "store", "-o", "f.docx"], "f.docx: what format?"),
+        (["final", "store", "-o", "."], "what format?"),
+        (["final", "store", "-o", "f.pdf", "--axis", "seconds"], "the figure final has no axis to choose"),
+        (["final", "store", "-o", "f.pdf", "--statistic", "mean"], "the figure final has no statistic to choose"),
+        (["final", "store", "-o", "f.pdf", "--metric", "valu"], "Did you mean 'value'?"),
+        (["convergence", "store", "-o", "f.pdf", "--axis", "second"], "Did you mean 'seconds'?"),
+        (["final", "store", "-o", "f.pdf", "--optimizer", "Good"], "no RandomSearch to normalise by"),
+        (["failures", "store", "-o", "f.pdf", "--optimizer", "Slow"], "no evaluation failed"),
+    ],
+)
+def test_a_bad_call_gets_one_sentence(arguments, sentence, capsys):
+    imported("store")
+    assert main(["figure", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+def test_importing_optarena_does_not_import_altair():
+    code = "import optarena as oa, sys; oa.open, oa.Experiment; import optarena.views.fixed_cost, optarena.report.page;"
+    code += "assert not {'altair', 'vl_convert'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,240 @@
+"""The report in a real browser: offline, without a complaint, every figure drawn, filters and sorting at work.
+
+It needs Chromium on the machine (Debian: apt-get install chromium); CI has it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+import optarena as oa
+from optarena.report.figures import figure
+from optarena.report.output import save
+from stores import CLOSING, IMAGE, SCRIPT, hostile, imported
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'optarena[dev]'")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (apt-get install chromium)"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        # a container has no user namespaces for the sandbox; the page comes from this test
+        one = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield one
+        one.close()
+
+
+class Opened:
+    """A page opened from a file with the network off, and all that it complained of or asked for."""
+
+    def __init__(self, browser, path, **options):
+        self.context = browser.new_context(
+            offline=True, viewport={"width": 1200, "height": 800}, accept_downloads=False, **options
+        )
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append("dialog"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.resolve().as_uri())
+        self.page.wait_for_selector("#how", timeout=60_000, state="attached")
+
+    def drawn(self) -> None:
+        """Wait until every figure that is on the page is drawn."""
+        self.page.wait_for_function(
+            "() => [...document.querySelectorAll('.chart')]"
+            ".every(chart => !chart.clientWidth || chart.querySelector('svg, .nothing'))",
+            timeout=60_000,
+        )
+
+    def texts(self, selector: str) -> list[str]:
+        return self.page.locator(selector).all_inner_texts()
+
+
+@pytest.fixture
+def opened(browser):
+    pages = []
+
+    def open_it(path, **options):
+        pages.append(Opened(browser, path, **options))
+        return pages[-1]
+
+    yield open_it
+    for one in pages:
+        one.context.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    place = tmp_path_factory.mktemp("report")
+    return imported(place / "store").report(place / "report.html")
+
+
+def test_every_figure_is_drawn_offline_without_a_complaint_or_a_request(opened, report):
+    one = opened(report)
+    one.drawn()
+    names = {element.get_attribute("id") for element in one.page.locator("figure").all()}
+    assert {"normalised-0", "final-0", "heatmap-0", "progress", "failures", "convergence-0", "parallel-0"} <= names
+    assert one.page.locator("figure .chart svg").count() == len(names)
+    assert one.complaints == []
+    assert one.requests == [report.resolve().as_uri()]
+
+
+def test_all_problems_open_and_draw(opened, report):
+    one = opened(report)
+    one.page.get_by_role("button", name="Open all").click()
+    one.drawn()
+    assert one.page.locator("details.problem .chart svg").count() == 6
+    one.page.locator("#axis-choice").select_option("seconds")
+    one.page.locator("#statistic-choice").select_option("mean")
+    one.page.wait_for_function("() => document.querySelector('#convergence-0 .chart').textContent.includes('seconds')")
+    assert "95 % interval" in one.texts("#convergence-0 figcaption")[0]
+    assert one.complaints == []
+
+
+def test_the_optimizer_filter_acts_on_tables_and_charts(opened, report):
+    one = opened(report)
+    one.drawn()
+    assert "Slow" in "".join(one.texts("#leaderboard-0 tbody th"))
+    one.page.locator("#filters label.chip", has_text="Slow").click()
+    assert "Slow" not in "".join(one.texts("#leaderboard-0 tbody th"))
+    one.page.wait_for_function("() => !document.querySelector('#final-0 .chart').textContent.includes('Slow')")
+    assert one.texts("#shown") == ["2 of 3 optimizers, 3 of 3 problems"]
+    one.page.get_by_role("button", name="Show all").click()
+    one.page.wait_for_function("() => document.querySelector('#final-0 .chart').textContent.includes('Slow')")
+    assert one.complaints == []
+
+
+def test_the_problem_and_dimension_filters_act_on_tables_and_charts(opened, report):
+    one = opened(report)
+    one.drawn()
+    before = one.texts("#leaderboard-0 tbody td")
+    one.page.locator("#problem-filter").fill("b*")
+    one.page.wait_for_function("() => !document.querySelector('#heatmap-0 .chart').textContent.includes('a/d2')")
+    assert set(one.texts("#by-problem-0 tbody td:first-child")) == {"b/d2"}
+    assert one.texts("details.problem:visible > summary .name") == ["b/d2"]
+    assert one.page.locator("#leaderboard-0 .whole").is_visible()  # it says that it is over all problems
+    assert one.texts("#leaderboard-0 tbody td") == before
+    one.page.locator("#problem-filter").fill("")
+    one.page.get_by_label("Dimension").select_option("5")
+    one.page.wait_for_function("() => document.querySelector('#heatmap-0 .chart').textContent.includes('c/d5')")
+    assert one.texts("details.problem:visible > summary .name") == ["c/d5"]
+    assert one.texts("#leaderboard-0 tbody td") != before
+    assert one.complaints == []
+
+
+def test_tables_sort_by_mouse_and_keyboard(opened, report):
+    one = opened(report)
+    head = one.page.locator("#by-problem-0 th", has_text="normalised")
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    values = [float(text.replace("−", "-")) for text in one.texts("#by-problem-0 tbody td:nth-child(3)")]
+    assert values == sorted(values)
+    head.get_by_role("button").focus()
+    one.page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    values = [float(text.replace("−", "-")) for text in one.texts("#by-problem-0 tbody td:nth-child(3)")]
+    assert values == sorted(values, reverse=True)
+    other = one.page.locator("#by-problem-0 th", has_text="problem").first
+    other.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") is None
+
+
+def test_tables_and_data_copy_as_csv_and_latex(opened, report):
+    one = opened(report, permissions=["clipboard-read", "clipboard-write"])
+    one.page.locator("#leaderboard-0 .copy-csv").click()
+    one.page.wait_for_function("() => document.getElementById('said').textContent === 'CSV copied'")
+    text = one.page.evaluate("navigator.clipboard.readText()")
+    assert text.splitlines()[0] == "optimizer,normalised,95 % interval from,95 % interval to,score,best on"
+    assert len(text.splitlines()) == 4
+    one.page.locator("#leaderboard-0 .copy-latex").click()
+    one.page.wait_for_function("() => document.getElementById('said').textContent === 'LaTeX copied'")
+    text = one.page.evaluate("navigator.clipboard.readText()")
+    assert r"\toprule" in text
+    assert text.count(r" \\") == 4
+    one.page.locator("#normalised-0 details.data summary").click()
+    assert one.page.locator("#normalised-0 details.data tbody tr").count() == 60
+    assert one.complaints == []
+
+
+def test_names_parameters_and_messages_stay_text(opened, tmp_path):
+    path = hostile(tmp_path / "store").report(tmp_path / "report.html")
+    one = opened(path, permissions=["clipboard-read", "clipboard-write"])
+    one.page.get_by_role("button", name="Open all").click()
+    one.drawn()
+    one.page.locator("#parallel-0 details.data summary").click()
+    whole = one.page.locator("body").inner_text()
+    assert all(name in whole for name in (SCRIPT, IMAGE, CLOSING))
+    assert one.page.locator("#main img, #main script, #filters img, #nav script").count() == 0
+    assert one.page.evaluate("window.bad") is None
+    one.page.locator("#final-0 .chart svg").hover()
+    one.page.locator("#leaderboard-0 .copy-csv").click()
+    one.page.wait_for_function("() => document.getElementById('said').textContent === 'CSV copied'")
+    csv = one.page.evaluate("navigator.clipboard.readText()")
+    assert '"\'=HYPERLINK(""http://example.org"")"' in csv  # a spreadsheet must not run it
+    assert one.complaints == []
+    assert one.requests == [path.resolve().as_uri()]
+
+
+def test_it_says_in_words_what_a_figure_shows(opened, report):
+    one = opened(report)
+    one.drawn()
+    label = one.page.locator("#final-0 .chart [role=graphics-document]").get_attribute("aria-label")
+    assert "At the end, best first" in label
+    assert one.page.locator("main").count() == 1
+    assert one.page.locator("nav[aria-label]").count() == 1
+    assert one.page.locator("table:not(:has(caption))").count() == 0
+
+
+def test_charts_follow_dark_light_and_paper(opened, report):
+    def fill(one):
+        return one.page.evaluate("getComputedStyle(document.querySelector('#final-0 .role-axis-label text')).fill")
+
+    light, dark = opened(report, color_scheme="light"), opened(report, color_scheme="dark")
+    light.drawn()
+    dark.drawn()
+    assert fill(light) == "rgb(28, 28, 28)"
+    assert fill(dark) == "rgb(236, 236, 236)"
+    dark.page.emulate_media(media="print")
+    assert fill(dark) == "rgb(0, 0, 0)"
+    assert not dark.page.locator("#filters").is_visible()
+    assert dark.page.pdf().startswith(b"%PDF")
+
+
+def test_a_narrow_page_has_nothing_beyond_its_edge(opened, report):
+    one = opened(report)
+    one.page.set_viewport_size({"width": 390, "height": 800})
+    one.drawn()
+    one.page.wait_for_function("() => document.documentElement.scrollWidth <= 390", timeout=10_000)
+
+
+def test_a_report_without_scores_draws_what_it_can(opened, tmp_path):
+    path = imported(tmp_path / "store", optimizers=("Good", "Slow")).report(tmp_path / "report.html")
+    one = opened(path)
+    one.drawn()
+    assert one.page.locator("#first .chart svg").count() == 1
+    assert "no RandomSearch" in one.texts("#fixed-cost")[0]
+    assert one.complaints == []
+
+
+def test_a_figure_as_a_page_draws_itself_under_the_same_policy(opened, browser, tmp_path):
+    results = oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/{sphere,ackley}/d2", 20, trials=3)
+    path = save(figure("normalised", results.run(tmp_path / "s", workers=0)), tmp_path / "fig.html")
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto(path.resolve().as_uri())
+    page.wait_for_selector("#chart svg", timeout=60_000)
+    assert complaints == []
+    context.close()
