@@ -91,7 +91,7 @@ def failures(table: pl.DataFrame | str, look: Look) -> Any:
     shown = alt.Chart(source(table)).transform_aggregate(count="sum(count)", groupby=["optimizer", "kind"])
     base = shown.encode(
         y=rows(sort="ascending"),
-        yOffset=alt.YOffset("kind:N"),
+        yOffset=alt.YOffset("kind:N", sort="ascending"),
         x=alt.X("count:Q", title="failed evaluations", stack=None, axis=alt.Axis(format="~s", tickMinStep=1)),
     )
     bars = base.mark_bar(aria=False).encode(
