@@ -540,6 +540,11 @@ function sectionOf(part) {
   return node;
 }
 
+// the browser has shown what is there; a page in the background is not waited for
+function painted() {
+  return new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 200); });
+}
+
 async function start() {
   document.title = `optarena · ${page.store}`;
   byId("store").textContent = page.store;
@@ -553,7 +558,7 @@ async function start() {
   byId("main").append(sectionOf(first));
   changed();
   await Promise.all([...charts].map((chart) => chart.draw()));
-  await new Promise((done) => setTimeout(done));
+  await painted();
   byId("main").append(...others.map(sectionOf));
   changed();
   if (location.hash.length > 1) byId(location.hash.slice(1))?.scrollIntoView();
