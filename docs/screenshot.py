@@ -1,6 +1,6 @@
 """The picture of the report in the README: runs the demo and photographs the first screen of its report.
 
-    python docs/screenshot.py        # needs Chromium and playwright (pip install 'optarena[dev]')
+python docs/screenshot.py        # needs Chromium and playwright (pip install 'optarena[dev]')
 """
 
 from __future__ import annotations

@@ -114,6 +114,11 @@ def test_best_points_lie_in_the_unit_cube(results):
     assert set(table["parameter"]) == {"a", "<b>b"}
 
 
+def test_problems_stand_in_the_order_that_a_person_expects(tmp_path):
+    results = imported(tmp_path / "s", problems=("f10/d2", "f2/d10", "f2/d2", "é/d2", "2"), trials=1, evaluations=3)
+    assert data.problems(results)["problem"].to_list() == ["2", "f2/d2", "f2/d10", "f10/d2", "é/d2"]
+
+
 # ---- colours ---------------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ All are made of `Results`, for all studies at once. Scores live in the views; no
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ BROKEN = ("failed", "timed out")
 
 
 def problems(results: Results) -> pl.DataFrame:
-    """A row a problem, sorted: its suite, function, dimension, sense, optimum, and the number of its studies."""
+    """A row a problem, by name: its suite, function, dimension, sense, optimum, and the number of its studies."""
     frame = results.studies
     return (
         frame.group_by("problem")
@@ -36,8 +37,20 @@ def problems(results: Results) -> pl.DataFrame:
             *(pl.col(name).drop_nulls().first() for name in ("suite", "function", "dimension", "sense", "optimum")),
             studies=pl.len(),
         )
-        .sort("problem")
+        .sort(by_name(frame))
     )
+
+
+def by_name(frame: pl.DataFrame) -> pl.Expr:
+    """To sort by problem as a person would: f2 before f10."""
+    names = sorted(
+        frame["problem"].drop_nulls().unique(),
+        key=lambda name: [(part.isdecimal(), int(part) if part.isdecimal() else part) for part in _DIGITS.split(name)],
+    )
+    return pl.col("problem").cast(pl.Enum(names))
+
+
+_DIGITS = re.compile(r"([0-9]{1,18})")
 
 
 # ---- convergence -----------------------------------------------------------------------------------------------------
@@ -149,7 +162,7 @@ def scales(table: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """How each problem's values are best drawn: `log` or not, and the `floor` of a logarithmic axis."""
     parts = table.group_by("problem", maintain_order=True).agg(
         pl.col("measure").first(),
-        low=pl.min_horizontal(*(pl.col(name).filter(pl.col(name) > 0).min() for name in ("median", "mean", "q1"))),
+        low=pl.min_horizontal(*(pl.col(name).filter(pl.col(name) > 0).min() for name in ("median", "mean"))),
         least=pl.min_horizontal("median", "mean", "q1").min(),
         most=pl.max_horizontal("median", "mean").max(),
     )
@@ -218,7 +231,7 @@ def progress(results: Results) -> pl.DataFrame:
             running=(status == "running").sum(),
             evaluations=pl.col("evaluations").sum(),
         )
-        .sort("optimizer", "problem")
+        .sort(by_name(results.studies), "optimizer")
     )
     state = (
         pl.when(pl.col("failed") > 0)

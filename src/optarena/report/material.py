@@ -107,7 +107,7 @@ class Material:
             median_ub="median_ub",
             mean="mean",
             n="n",
-        ).sort("problem", "score", "optimizer", nulls_last=True)
+        ).sort(data.by_name(last), "score", "optimizer", nulls_last=True)
 
     # ---- the rest ----------------------------------------------------------------------------------------------------
 

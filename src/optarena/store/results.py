@@ -447,19 +447,17 @@ class Results:
 
         return fixed_cost(self, **options)
 
-<<<<<<< HEAD
     def fixed_target(self, **options: Any) -> FixedTarget:
         """How long to reach a target: see `optarena.views.fixed_target.fixed_target`."""
         from optarena.views.fixed_target import fixed_target
 
         return fixed_target(self, **options)
-=======
+
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that shows everything, works offline and can be mailed; returns where it is."""
         from optarena.report.page import write_report
 
         return write_report(self, path)
->>>>>>> 2270b8f (Make the tables that figures draw: convergence, times, failures, progress, best points)
 
     # ---- choosing ----------------------------------------------------------------------------------------------------
 

@@ -144,7 +144,7 @@ def _convergence(material: Material, options: Options) -> Any:
             log_effort=log_effort,
             title=name,
         )
-        for name in _few(sorted(ways), "one objective and a value")
+        for name in _few([name for name in material.problems["problem"] if name in ways], "one objective and a value")
     ]
     return _panels(charts, STATISTICS[options.statistic][3])
 
@@ -153,7 +153,10 @@ def _parallel(material: Material, options: Options) -> Any:
     from optarena.report.figures.runs import parallel
 
     table = material.best_points
-    names = _few(table["problem"].unique().sort().to_list(), "a best point of two parameters or more")
+    there = set(table["problem"])
+    names = _few(
+        [name for name in material.problems["problem"] if name in there], "a best point of two parameters or more"
+    )
     look = _look(material, options)
     charts = [parallel(table.filter(pl.col("problem") == name), look, title=name) for name in names]
     return _panels(charts, "the best point of every trial: a line a trial, an axis a parameter")

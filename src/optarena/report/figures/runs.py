@@ -137,7 +137,7 @@ def parallel(table: pl.DataFrame | str, look: Look, *, title: Any = None) -> Any
 def progress(table: pl.DataFrame | str, look: Look) -> Any:
     """How far each optimizer came on each problem: ended studies of all, coloured by how they stand."""
     names = list(look.colours.names)
-    axis = alt.Axis(orient="top", labelAngle=-40, labelLimit=160, domain=False, ticks=False, labelOverlap=False)
+    axis = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(source(table)).encode(
         x=alt.X("optimizer:N", title=None, axis=axis),
         y=alt.Y(

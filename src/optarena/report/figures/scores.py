@@ -60,7 +60,7 @@ def final(table: pl.DataFrame | str, look: Look) -> Any:
 def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
     """The normalised score at the end on every problem: a row a problem, a column an optimizer."""
     names = list(look.colours.names)
-    axis = alt.Axis(orient="top", labelAngle=-40, labelLimit=160, domain=False, ticks=False, labelOverlap=False)
+    axis = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(source(table)).encode(
         x=alt.X("optimizer:N", title=None, axis=axis),
         y=alt.Y(

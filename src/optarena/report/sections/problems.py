@@ -119,7 +119,7 @@ def _ends(material: Material) -> Table:
             failures=pl.col("failures").sum(),
             key=pl.when(down.first()).then(-pl.col("best").median()).otherwise(pl.col("best").median()),
         )
-        .sort("problem", "key", "optimizer")
+        .sort(data.by_name(material.results.studies), "key", "optimizer")
     )
     rows = [
         [
