@@ -18,8 +18,11 @@ demo: $(VENV)/.done
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
+# tests of worker processes share a group, so that they do not disturb each other
+PARALLEL := --numprocesses auto --dist loadgroup
+
 test: $(VENV)/.done
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 # every extra; torch by its version first, so that the CPU build is taken where there is one
 $(ALL)/.done: pyproject.toml
@@ -30,7 +33,7 @@ $(ALL)/.done: pyproject.toml
 
 test-all: $(ALL)/.done
 	$(ALL)/bin/python -m pip check
-	$(ALL)/bin/python -m pytest
+	$(ALL)/bin/python -m pytest $(PARALLEL)
 
 check: $(VENV)/.done
 	$(BIN)/ruff check .

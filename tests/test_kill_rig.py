@@ -5,6 +5,10 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
+
 RIG = Path(__file__).parent.parent / "benchmarks" / "kill_rig.py"
 
 

@@ -25,6 +25,8 @@ import ctypes, os, sys, time
 import numpy as np
 import optarena as oa
 
+pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
+
 LINE = {"type": "real", "space": "linear", "range": [-1.0, 1.0]}
 S = {"x": LINE, "y": LINE}
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from optarena.cli._boards import board, footnotes, title
 from optarena.cli._progress import RunProgress
-from optarena.cli.score_command import board, footnotes, title
 from optarena.experiment import Experiment
 from optarena.optimizer import BUILT_IN
 from optarena.runner.local import run

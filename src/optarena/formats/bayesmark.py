@@ -102,7 +102,7 @@ def _rows(s: int, study: FileStudy, card: ProblemCard) -> Iterator[Record]:
     failed = np.isnan(y[:, 0])
 
     def line(low: int, high: int, costs: list[int]) -> Rows:
-        out = Rows(s, low + 1, points[low:high], [numbers(row) for row in y[low:high].tolist()], costs)
+        out = Rows(s, low + 1, [numbers(row) for row in y[low:high].tolist()], costs, x=points[low:high])
         if hidden is not None:
             out.m = [numbers(row) for row in hidden[low:high].tolist()]
         out.f = {int(i): ("nan", "") for i in np.flatnonzero(failed[low:high])}
