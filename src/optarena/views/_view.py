@@ -43,6 +43,8 @@ class View:
         from optarena.report.figures import figure
         from optarena.report.material import Material
 
+        if not self.figures:
+            raise OptarenaError(f"the {self.name} view has no figure of its own (optarena figure --list shows all)")
         chosen = name or self.figures[0]
         if chosen not in self.figures:
             known = ", ".join(self.figures)
