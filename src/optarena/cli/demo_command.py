@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from optarena.cli._boards import board, footnotes, title
+from optarena.cli._boards import board, footnotes
 from optarena.cli._progress import RunProgress
 from optarena.experiment import Experiment
 from optarena.optimizer import BUILT_IN
+from optarena.report.papers import title
 from optarena.runner.local import run
 from optarena.store.results import open_store
 

@@ -94,7 +94,7 @@ def command(
     elif format is Format.csv:
         print(scored.table(which or _boards.FIRST[view.value]).write_csv(), end="")
     elif format is Format.latex:
-        print(_boards.latex(scored), end="")
+        print(scored.to_latex(), end="")
     else:
         print(_boards.text(scored))
 

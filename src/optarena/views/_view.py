@@ -56,6 +56,12 @@ class View:
         views: Any = {self.name.replace("-", "_"): self}  # drawn as it was scored, not scored again
         return figure(chosen, Material(self.results, **views), **options)
 
+    def to_latex(self) -> str:
+        """The view's main table for a paper: booktabs, the best in bold, ready to `\\input`."""
+        from optarena.report.papers import latex
+
+        return latex(self)
+
     def to_data(self) -> dict[str, Any]:
         """The envelope that `optarena score --format json` prints: an undefined number is null."""
         return {

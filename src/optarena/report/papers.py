@@ -1,0 +1,89 @@
+"""Views for papers: the tables that `--format latex` prints and `view.to_latex()` gives, one function a view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from optarena.report.latex import latex_table
+from optarena.report.material import units
+from optarena.views._view import View
+from optarena.views.fixed_cost import FixedCost
+from optarena.views.fixed_target import FixedTarget
+
+MOST_TARGETS = 7
+
+
+def latex(scored: View) -> str:
+    """A view for a paper."""
+    if isinstance(scored, FixedCost):
+        return "\n".join(_latex_board(scored, name) for name in scored.metrics)
+    assert isinstance(scored, FixedTarget)
+    return _latex_runtimes(scored)
+
+
+def title(scored: FixedCost, metric: str) -> str:
+    """What a table shows, in a line."""
+    last = scored.leaderboard(metric)
+    end = f"{last['effort'][0]:g} {units(scored)}" if last.height else "nothing"
+    what = "" if metric == "value" else f" · {metric}, hidden from the optimizers"
+    return f"fixed cost after {end}, normalised (0 best known, 1 random search), mean over problems{what}"
+
+
+def _latex_board(scored: FixedCost, metric: str) -> str:
+    rows = scored.leaderboard(metric).rows(named=True)
+    cells = [
+        [
+            row["optimizer"],
+            row["score"],
+            row["mean_normed"],
+            (row["mean_normed_lb"], row["mean_normed_ub"]),
+            row["median"],
+            row["best_on"],
+        ]
+        for row in rows
+    ]
+    best = {0, *(i for i, row in enumerate(rows) if row["mean"] == rows[0]["mean"])} if rows else set()
+    headers = ["optimizer", "score", "mean normed", "95% interval", "median normed", "best on"]
+    return latex_table(
+        headers,
+        cells,
+        bold={(i, 1) for i in best},
+        comment=[title(scored, metric), f"frame {scored.frame['hash']}, mode {scored.mode}"],
+    )
+
+
+def shown_targets(scored: FixedTarget) -> list[float]:
+    """The targets to show: all, or some of many; by rank, as problems may have their own."""
+    ranks = range(scored.ert.group_by("optimizer", "suite", "function", "dimension").len()["len"].max() or 0)  # type: ignore[arg-type]
+    if len(ranks) <= MOST_TARGETS:
+        return list(ranks)
+    return [round(i * (len(ranks) - 1) / (MOST_TARGETS - 1)) for i in range(MOST_TARGETS)]
+
+
+def ranked(scored: FixedTarget) -> pl.DataFrame:
+    keys = ["optimizer", "suite", "function", "dimension"]
+    return scored.ert.with_columns(rank=pl.int_range(pl.len()).over(keys))
+
+
+def _latex_runtimes(scored: FixedTarget) -> str:
+    shown = shown_targets(scored)
+    rows = ranked(scored).filter(pl.col("rank").is_in(shown))
+    cells: list[list[Any]] = []
+    bold = set()
+    best = {
+        (row["suite"], row["function"], row["dimension"], row["rank"]): row["ert"]
+        for row in rows.group_by("suite", "function", "dimension", "rank").agg(pl.col("ert").min()).to_dicts()
+    }
+    keys = ["suite", "function", "dimension", "optimizer"]
+    for (suite, function, dimension, optimizer), mine in rows.group_by(keys, maintain_order=True):
+        by_rank = {row["rank"]: row["ert"] for row in mine.to_dicts()}
+        for j, rank in enumerate(shown):
+            if rank in by_rank and by_rank[rank] == best[suite, function, dimension, rank] < float("inf"):
+                bold.add((len(cells), j + 3))
+        cells.append([function, dimension, optimizer, *(by_rank.get(rank) for rank in shown)])
+    targets = rows.group_by("rank").agg(pl.col("target").unique()).sort("rank")["target"].to_list()
+    heads = [f"{cell[0]:.3g}" if len(cell) == 1 else f"target {i + 1}" for i, cell in enumerate(targets)]
+    note = [f"expected {scored.frame['axis']} to a precision", f"frame {scored.frame['hash']}, mode {scored.mode}"]
+    return latex_table(["function", "D", "optimizer", *heads], cells, bold=bold, comment=note)
