@@ -207,7 +207,7 @@ def test_the_list_names_every_figure(capsys):
         (["final", "store", "-o", "f.pdf", "--statistic", "mean"], "the figure final has no statistic to choose"),
         (["final", "store", "-o", "f.pdf", "--metric", "valu"], "Did you mean 'value'?"),
         (["convergence", "store", "-o", "f.pdf", "--axis", "second"], "Did you mean 'seconds'?"),
-        (["final", "store", "-o", "f.pdf", "--optimizer", "Good"], "no RandomSearch to normalise by"),
+        (["final", "store", "-o", "f.pdf", "--optimizer", "Good"], "no RandomSearch"),
         (["failures", "store", "-o", "f.pdf", "--optimizer", "Slow"], "no evaluation failed"),
     ],
 )

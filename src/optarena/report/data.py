@@ -63,8 +63,6 @@ def convergence(results: Results, axis: str = "evaluations", points: int = POINT
     A figure that is not finite yet (nothing feasible was found in a trial) is null.
     """
     every = curves(results, "exact", axis)
-    if not len(every.kept):
-        return pl.DataFrame(schema=CONVERGENCE)
     grid = _grid(every, points)
     best = every.best(grid, None)  # (studies, points), minimised; NaN beyond a study's end
     key = every.problem * len(every.optimizers) + every.optimizer

@@ -68,6 +68,10 @@ class Material:
                     continue
         return out
 
+    def scored(self, metric: str) -> dict[str, FixedCost]:
+        """The scopes in which some problem has this metric."""
+        return {scope: view for scope, view in self.scopes.items() if metric in view.metrics}
+
     @property
     def dimensions(self) -> list[int]:
         return sorted(self.results.studies["dimension"].drop_nulls().unique().to_list())
@@ -80,7 +84,7 @@ class Material:
     def summary(self, metric: str, points: int = data.POINTS) -> pl.DataFrame:
         """The normalised score over iterations, thinned to what a screen shows: optimizer, scope, effort, score, …"""
         parts = []
-        for scope, view in self.scopes.items():
+        for scope, view in self.scored(metric).items():
             table = view.summary.filter(pl.col("metric") == metric)
             efforts = table["effort"].unique().sort()
             kept = efforts.gather(_thinned(efforts.to_numpy(), points))
@@ -89,7 +93,7 @@ class Material:
 
     def final(self, metric: str) -> pl.DataFrame:
         """The leaderboard of every scope, best first."""
-        return pl.concat([_scored(view.leaderboard(metric), scope) for scope, view in self.scopes.items()])
+        return pl.concat([_scored(view.leaderboard(metric), scope) for scope, view in self.scored(metric).items()])
 
     def by_problem(self, metric: str) -> pl.DataFrame:
         """The last iteration of each optimizer on each problem: normalised mean with its interval."""

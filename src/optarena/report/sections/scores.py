@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from optarena.errors import OptarenaError
 from optarena.report import data, words
 from optarena.report.figures import is_log
 from optarena.report.material import Material, units
@@ -31,8 +32,9 @@ def _without_scores(material: Material, out: Content) -> Content:
     """What the first screen shows where nothing can be normalised: one problem's curves."""
     from optarena.report.figures.runs import MEASURES, STATISTICS, convergence
 
-    table = material.convergence("evaluations", points_of(material))
-    if not table.height:
+    try:
+        table = material.convergence("evaluations", points_of(material))
+    except OptarenaError:  # no study has one objective and a value; the words above say what is there
         return out
     name = shown_problems(material)[0] if table["problem"][0] not in shown_problems(material) else table["problem"][0]
     way = data.scales(table)[name]
@@ -66,7 +68,7 @@ def _leaderboard(material: Material, metric: str) -> Table:
     rows: list[list[Any]] = []
     scopes: list[str] = []
     bold: set[tuple[int, int]] = set()
-    for scope, view in material.scopes.items():
+    for scope, view in material.scored(metric).items():
         board = view.leaderboard(metric).rows(named=True)
         for row in board:
             if row["mean"] == board[0]["mean"]:
