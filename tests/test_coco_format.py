@@ -299,7 +299,7 @@ def test_what_is_imported_exported_and_imported_is_the_same(sample):
     names = ["study", "problem", "optimizer", "trial", "evaluations", "status"]
     assert first.studies.select(names).equals(second.studies.select(names))
     for axis in first.axes:
-        assert np.array_equal(first.efforts(axis), second.efforts(axis))
+        np.testing.assert_array_equal(first.efforts(axis), second.efforts(axis))
 
 
 def test_imported_differences_and_our_own_values_meet_by_their_optima():

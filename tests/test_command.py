@@ -21,12 +21,13 @@ from optarena.errors import OptarenaError
 from optarena.problem import as_evaluation, build
 from optarena.problems.command import CommandError, CommandProblem
 
+pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
+
 EXAMPLES = Path(__file__).parents[1] / "examples" / "commands"
 SPACE = {"x": {"type": "real", "space": "linear", "range": [-5.0, 5.0]}}
 LOOP = """
 import json, os, sys, time
 
-pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
 calls = 0
 for line in sys.stdin:
     request = json.loads(line)

@@ -17,6 +17,8 @@ import pytest
 import optarena as oa
 from optarena.errors import OptarenaError
 
+pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
+
 ROOT = uuid.UUID(int=7)
 HERE = Path(__file__).parent
 
@@ -24,8 +26,6 @@ MINE = """
 import ctypes, os, sys, time
 import numpy as np
 import optarena as oa
-
-pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
 
 LINE = {"type": "real", "space": "linear", "range": [-1.0, 1.0]}
 S = {"x": LINE, "y": LINE}
