@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import polars as pl
@@ -225,6 +226,7 @@ def test_unequal_repetitions_are_named(database, tmp_path):
         ("eval/x.json", "{}", "32 hexadecimal digits"),
         (f"eval/{'a' * 32}.json", "{", "is not a file of Bayesmark's"),
         (f"eval/{'a' * 32}.json", '{"meta": {}, "data": {"coords": {}, "data_vars": {}}}', "lacks '--classifier'"),
+        (f"eval/{'a' * 32}.json", '{"meta": {"args": [1]}, "data": {"coords": {}, "data_vars": {}}}', "not a table"),
     ],
 )
 def test_a_bad_file_is_named(tmp_path, file, text, says):
@@ -246,3 +248,28 @@ def test_studies_that_bayesmark_cannot_hold_are_left_out_by_name(tmp_path, capsy
     studies = read_database(tmp_path / "out" / "s")
     assert [(s.problem, s.shape) for s in studies] == [("functions_sphere-d2_value", (2, 3))] * 2
     assert (tmp_path / "out" / "s" / "derived" / "eval.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda data: data["meta"]["args"].__setitem__("--classifier", "../../x"), "cannot be the name"),
+        (lambda data: data["meta"]["args"].__setitem__("--classifier", "/tmp/x"), "cannot be the name"),
+        (lambda data: data["meta"].__setitem__("signature", [5]), "its signature is not"),
+    ],
+)
+def test_a_damaged_study_is_named_and_writes_nothing(database, tmp_path, change, says):
+    shutil.copytree(database, tmp_path / "db")
+    file = next((tmp_path / "db" / "eval").iterdir())
+    data = json.loads(file.read_text())
+    change(data)
+    file.write_text(json.dumps(data))
+    with pytest.raises(OptarenaError, match=says):
+        read_database(tmp_path / "db")
+
+
+def test_a_study_without_points_is_imported_without_them(database, tmp_path):
+    shutil.copytree(database, tmp_path / "db")
+    next((tmp_path / "db" / "suggest_log").iterdir()).unlink()
+    import_files("bayesmark", [tmp_path / "db"], tmp_path / "s")
+    assert oa.open(tmp_path / "s").studies.height == 48

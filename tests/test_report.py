@@ -259,3 +259,38 @@ def test_sections_are_what_the_registry_says(tmp_path):
     data = payload(Material(imported(tmp_path / "store")))
     assert [one["id"] for one in data["sections"]] == [one.id for one in sections.SECTIONS]
     assert FORMULA.startswith("=")
+
+
+def found_on(results: oa.Results, problem: str, optimizer: str) -> list:
+    """The row of "What was found": problem, optimizer, median, quartiles, best, trials, …"""
+    blocks = section(payload(Material(results)), "problems")["blocks"]
+    rows = next(block["table"]["rows"] for block in blocks if "table" in block)
+    return next(row for row in rows if (row[0], row[1]) == (problem, optimizer))
+
+
+def test_medians_of_the_page_are_those_of_the_view(tmp_path):
+    results = imported(tmp_path / "store", trials=4)
+    last = results.fixed_cost().problem.filter((pl.col("problem") == "a/d2") & (pl.col("optimizer") == "Slow"))
+    row = found_on(results, "a/d2", "Slow")
+    assert row[2] == pytest.approx(last["median"][-1], rel=1e-4)
+    assert row[3][0] <= row[2] <= row[3][1]
+    up = oa.from_frame(frame(trials=4).with_columns(-pl.col("value"), sense=pl.lit("max")), tmp_path / "up")
+    down = found_on(up, "a/d2", "Slow")
+    assert down[2] == -row[2]
+    assert down[3] == [-row[3][1], -row[3][0]]
+
+
+def test_a_trial_that_found_nothing_counts_as_the_worst(tmp_path):
+    rows = frame(trials=2).with_columns(
+        value=pl.when((pl.col("optimizer") == "Slow") & (pl.col("trial") == 0)).then(float("nan")).otherwise("value"),
+    )
+    row = found_on(oa.from_frame(rows, tmp_path / "store"), "a/d2", "Slow")
+    assert row[5] == 2
+    assert row[3][1] == "inf"
+
+
+def test_no_winner_is_named_where_optimizers_have_different_problems(tmp_path):
+    rows = frame().filter(~((pl.col("optimizer") == "Good") & (pl.col("problem") == "c/d5")))
+    words = section(payload(Material(oa.from_frame(rows, tmp_path / "store"))), "overview")["words"]
+    assert words[0].startswith("No winner is named")
+    assert "Good 2" in words[0]

@@ -23,6 +23,8 @@ FOLDERS = ("eval", "time", "suggest_log", "derived", "log")
 VISIBLE = "_visible_to_opt"
 CUBE = ("iter", "suggestion", "function", "optimizer", "study_id")
 SIGNATURE_TOLERANCE = 1e-4  # relative: what machines may differ by; problems of other versions differ by more
+RESERVED = ("eval", "time", "baseline", "perf", "summary")
+"""What Bayesmark calls files of its own beside those of problems."""
 _HEX = re.compile(r"[0-9a-f]{32}")
 
 
@@ -70,22 +72,37 @@ def read_study(path: Path, uuid: str) -> FileStudy:
         raise OptarenaError(f"{file}: a study's file is called by its 32 hexadecimal digits")
     meta, values = _load(file)
     args = meta.get("args") or {}
+    if not isinstance(args, dict):
+        raise OptarenaError(f"{file}: the arguments in its meta data are not a table")
     try:
         problem, method = problem_name(args), method_name(args)
     except KeyError as error:
         raise OptarenaError(f"{file}: its meta data lacks {error}") from None
+    for name in (problem, method):  # they become names of files
+        if any(sign in name for sign in "/\\\0") or name.startswith(".") or name in RESERVED:
+            raise OptarenaError(f"{file}: {name!r} cannot be the name of a problem or of a method")
     if VISIBLE not in values or any(value.ndim != 2 for value in values.values()):
         raise OptarenaError(f"{file}: expected {VISIBLE} by iter and suggestion, got {', '.join(values) or 'nothing'}")
     study = FileStudy(uuid, problem, method, {name: _floats(v, file) for name, v in values.items()}, args=args)
     if not study.values[VISIBLE].size:
         raise OptarenaError(f"{file}: has no evaluation")
+    for name, value in study.values.items():
+        if value.shape != study.shape:
+            raise OptarenaError(f"{file}: {name} has the shape {value.shape}, {VISIBLE} has {study.shape}")
     signature: Any = meta.get("signature") or ([], [])
-    study.signature = (list(signature[0]), [float(value) for value in signature[1]])
+    try:
+        points_of, numbers_of = signature
+        study.signature = (list(points_of), [float(value) for value in numbers_of])
+    except (TypeError, ValueError):
+        raise OptarenaError(f"{file}: its signature is not a list of points and a list of numbers") from None
     times, points = path / "time" / file.name, path / "suggest_log" / file.name
     if times.is_file():
         study.times = {name: _floats(value, times) for name, value in _load(times)[1].items()}
         if study.times.get("eval", np.zeros(0)).shape != study.shape:
             raise OptarenaError(f"{times}: its evaluations are not those of {file}")
+        for name in ("suggest", "observe"):
+            if study.times.get(name, np.zeros(0)).shape != study.shape[:1]:
+                raise OptarenaError(f"{times}: expected {name} by iter, as many as in {file}")
     if points.is_file():
         study.points = {name: value.tolist() for name, value in _load(points)[1].items()}
         if any(np.shape(value) != study.shape for value in study.points.values()):

@@ -98,7 +98,11 @@ def _rows(s: int, study: FileStudy, card: ProblemCard) -> Iterator[Record]:
     rows, columns = study.shape
     y = study.values[VISIBLE].reshape(-1, 1)
     hidden = np.column_stack([study.values[name].ravel() for name in card.metrics]) if card.metrics else None
-    points = [list(row) for row in zip(*([v for r in study.points[n] for v in r] for n in card.space), strict=True)]
+    if all(name in study.points for name in card.space):
+        columns_of = ([value for row in study.points[name] for value in row] for name in card.space)
+        points = [list(row) for row in zip(*columns_of, strict=True)]
+    else:  # its points were not kept
+        points = [[] for _ in range(y.shape[0])]
     failed = np.isnan(y[:, 0])
 
     def line(low: int, high: int, costs: list[int]) -> Rows:

@@ -52,7 +52,7 @@ def payload(material: Material) -> dict[str, Any]:
         reason = section.absent(material)
         if reason == "-":
             continue
-        part: dict[str, Any] = {"id": section.id, "title": section.title, "help": section.help, "absent": reason}
+        part: dict[str, Any] = {"id": section.id, "title": section.title, "help": section.help, "absent": plain(reason)}
         if not reason:
             content = section.content(material)
             part["words"] = [plain(text) for text in content.words]
@@ -65,7 +65,7 @@ def payload(material: Material) -> dict[str, Any]:
     colours = material.colours
     return {
         "version": __version__,
-        "store": material.results.path.resolve().name,
+        "store": plain(material.results.path.resolve().name),
         "counts": words.describe_counts(material),
         "optimizers": [
             {"name": plain(name), "colour": colour, "dash": list(dash), "shape": shape}

@@ -31,6 +31,15 @@ def verdict(material: Material) -> list[str]:
     on = counted(int(first["n"]), "problem")
     if board.height == 1:
         return [f"{first['optimizer']} alone was run on {on}, to {after}: its normalised score is {score(first)}."]
+    absent = sorted(set(view.optimizers) - set(board["optimizer"]))
+    if absent or board["n"].n_unique() > 1:  # means over different problems cannot be compared
+        parts = [f"{row['optimizer']} {row['n']}" for row in board.iter_rows(named=True)] + [f"{n} 0" for n in absent]
+        some = ", ".join(parts[:12]) + (", …" if len(parts) > 12 else "")
+        out = [
+            f"No winner is named: by {after} the optimizers have values on different numbers of problems ({some}).",
+            "What each problem's section shows can be compared.",
+        ]
+        return [*out, "A run goes on: these numbers are provisional."] if view.frame["provisional"] else out
     second = board.row(1, named=True)
     tied = first["mean"] == second["mean"]
     lead = "shares the first place of" if tied else "comes first of"

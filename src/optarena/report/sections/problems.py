@@ -105,19 +105,28 @@ def _axes(material: Material) -> list[str]:
 
 def _ends(material: Material) -> Table:
     """What every optimizer found on every problem, from the studies themselves."""
-    down = pl.col("sense") == "max"
+    sign = pl.when(pl.col("sense") == "max").then(-1.0).otherwise(1.0)
+    studies = material.results.studies.filter(pl.col("sense").is_not_null() & (pl.col("evaluations") > 0))
+    # a trial that found nothing is the worst of all, and counts
+    found = studies.with_columns(found=(pl.col("best") * sign).fill_null(float("inf")), sign=sign)
+
+    def order_statistic(q: float) -> pl.Expr:
+        """The quantile as the curves have it: the ceil(nq)-th of the sorted values (SCORES 1)."""
+        at = (pl.len() * q).ceil().cast(pl.Int64) - 1
+        return pl.col("found").sort().get(at) * pl.col("sign").first()
+
+    down = pl.col("sign").first() < 0
     table = (
-        material.results.studies.filter(pl.col("best").is_not_null())
-        .group_by("problem", "optimizer")
+        found.group_by("problem", "optimizer")
         .agg(
             n=pl.len(),
-            best=pl.when(down.first()).then(pl.col("best").max()).otherwise(pl.col("best").min()),
-            median=pl.col("best").median(),
-            q1=pl.col("best").quantile(0.25),
-            q3=pl.col("best").quantile(0.75),
+            best=pl.col("found").min() * pl.col("sign").first(),
+            median=order_statistic(0.5),
+            q1=pl.when(down).then(order_statistic(0.75)).otherwise(order_statistic(0.25)),
+            q3=pl.when(down).then(order_statistic(0.25)).otherwise(order_statistic(0.75)),
             evaluations=pl.col("evaluations").median(),
             failures=pl.col("failures").sum(),
-            key=pl.when(down.first()).then(-pl.col("best").median()).otherwise(pl.col("best").median()),
+            key=order_statistic(0.5) * pl.col("sign").first(),
         )
         .sort(data.by_name(material.results.studies), "key", "optimizer")
     )
