@@ -231,6 +231,7 @@ def test_check_takes_a_program_too(capsys):
 
 def test_many_studies_leave_no_process_and_no_pipe_behind():
     oa.Experiment("RandomSearch", build(write("warm.toml")), 2).run("w", workers=0)
+    gc.collect()  # what earlier tests left open is not ours
     before = descriptors(), children()
     for mode in ("study", "evaluation"):
         problem = build(write(f"{mode}.toml", mode=mode))
@@ -239,7 +240,8 @@ def test_many_studies_leave_no_process_and_no_pipe_behind():
         assert results.studies["failures"].sum() == 0
     del results, problem  # results keep their journals open, to read points from
     gc.collect()
-    assert (descriptors(), children()) == before
+    assert descriptors() <= before[0]
+    assert children() == before[1]
 
 
 def test_a_flood_on_stderr_and_a_large_request_block_nobody():
