@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PER_DECADE = 10
 SAMPLES = 1000
 ENDS = (1e1, 1e-1, 1e-4, 1e-8)
-RATIOS = 10.0 ** (np.arange(0, 41) / 5)
+RATIOS = 10.0 ** (np.arange(0, 51) / 5)
 TAUS = 10.0 ** (np.arange(0, 61) / 20)
 TOLERANCES = (1e-1, 1e-3, 1e-5)
 GROUPS = {
@@ -42,11 +42,11 @@ GROUPS = {
 def make(scored: Scored) -> dict[str, pl.DataFrame]:
     """All of them."""
     erts, ert_table = _ert(scored)
-    ecdf_table, differences = _ecdf(scored)
     reference = _reference(scored, erts)
+    ecdf_table, differences = _ecdf(scored)
     return {
         "ert": _with_loss(ert_table, reference),
-        "ecdf": ecdf_table,
+        "ecdf": _with_reference(ecdf_table, reference, grid(scored), scored.runs.axis == "evaluations"),
         "precision": _precision(scored),
         "profiles": _profiles(scored, erts),
         "aocc": _aocc(scored),
@@ -265,6 +265,33 @@ def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
             )
         )
     return pl.concat(out) if out else pl.DataFrame(schema={"optimizer": pl.String, "other": pl.String})
+
+
+def _with_reference(table: pl.DataFrame, reference: pl.DataFrame, x: Floats, per_dimension: bool) -> pl.DataFrame:
+    """The background of an ECDF: for what fraction of its (problem, target) pairs the ERT of a reference is within x.
+
+    Null where the reference is not known for all of them: a fraction of some would be of other targets.
+    """
+    keys = ["suite", "function", "dimension"]
+    each = []
+    for (suite, function, dimension), part in reference.group_by(keys, maintain_order=True):
+        unit = max(int(dimension or 1), 1) if per_dimension else 1  # type: ignore[call-overload]
+        row = {}
+        for name in ("best_of_store", "best_2009"):
+            erts = part[name].to_numpy()
+            within = (erts[:, None] / unit <= x * (1 + 1e-9)).mean(axis=0)
+            row[name] = np.full(len(x), np.nan) if np.isnan(erts).any() else within
+        each += [
+            pl.DataFrame(
+                {"group": [group] * len(x), "dimension": [wide] * len(x), "effort": x, **row},
+                schema_overrides={"dimension": pl.Int64},
+            )
+            for group in groups_of(suite, str(function))  # type: ignore[arg-type]
+            for wide in dict.fromkeys((dimension, None))
+        ]
+    on = ["group", "dimension", "effort"]
+    mean = pl.concat(each).group_by(on).agg(pl.col("best_of_store", "best_2009").mean().fill_nan(None))
+    return table.join(mean, on=on, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _precision(scored: Scored) -> pl.DataFrame:

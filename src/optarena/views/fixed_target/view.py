@@ -31,6 +31,7 @@ class FixedTarget(View):
     pinned: dict[str, Any] = field(default_factory=dict)
     optimizers: list[str] = field(default_factory=list)
     name = "fixed-target"
+    figures = ("ecdf", "ecdf-groups", "ert", "ert-dimension", "profiles", "loss")
 
     @property
     def ert(self) -> pl.DataFrame:
@@ -124,6 +125,7 @@ def fixed_target(
         notes=[*runs.notes, *scored.notes],
         pinned=used,
         optimizers=list(dict.fromkeys(runs.table["optimizer"])),
+        results=results,
     )
 
 
