@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -43,11 +44,16 @@ def problems(results: Results) -> pl.DataFrame:
 
 def by_name(frame: pl.DataFrame) -> pl.Expr:
     """To sort by problem as a person would: f2 before f10."""
-    names = sorted(
-        frame["problem"].drop_nulls().unique(),
-        key=lambda name: [(part.isdecimal(), int(part) if part.isdecimal() else part) for part in _DIGITS.split(name)],
-    )
-    return pl.col("problem").cast(pl.Enum(names))
+    return pl.col("problem").cast(pl.Enum(natural(frame["problem"].drop_nulls())))
+
+
+def natural(names: Iterable[str]) -> list[str]:
+    """Different names in the order of a person: f2 before f10."""
+
+    def key(name: str) -> list[tuple[bool, int | str]]:
+        return [(part.isdecimal(), int(part) if part.isdecimal() else part) for part in _DIGITS.split(name)]
+
+    return sorted(set(names), key=key)
 
 
 _DIGITS = re.compile(r"([0-9]{1,18})")

@@ -7,11 +7,12 @@ from functools import cached_property
 import polars as pl
 
 from optarena.errors import OptarenaError
-from optarena.report import data, points
+from optarena.report import data, points, runtimes
 from optarena.report.colours import Colours, assign
 from optarena.store.results import Results
 from optarena.traces import Floats
 from optarena.views.fixed_cost import FixedCost
+from optarena.views.fixed_target import FixedTarget
 
 ALL = "all"
 
@@ -19,11 +20,16 @@ ALL = "all"
 class Material:
     """Everything is computed when first asked for, and once."""
 
-    def __init__(self, results: Results, fixed_cost: FixedCost | None = None) -> None:
+    def __init__(
+        self, results: Results, fixed_cost: FixedCost | None = None, fixed_target: FixedTarget | None = None
+    ) -> None:
         self.results = results
         self.colours: Colours = assign(results.all_optimizers)
         self._tables: dict[str, pl.DataFrame] = {}
         self._fixed_cost: tuple[FixedCost | None, str] | None = None if fixed_cost is None else (fixed_cost, "")
+        self._fixed_target: tuple[FixedTarget | None, str] | None = None
+        if fixed_target is not None:
+            self._fixed_target = (fixed_target, "")
 
     # ---- the fixed-cost view -----------------------------------------------------------------------------------------
 
@@ -112,6 +118,37 @@ class Material:
             mean="mean",
             n="n",
         ).sort(data.by_name(last), "score", "optimizer", nulls_last=True)
+
+    # ---- the fixed-target view ---------------------------------------------------------------------------------------
+
+    @property
+    def fixed_target(self) -> FixedTarget | None:
+        """The view, or None where the store does not allow it; `why_no_targets` then says why."""
+        return self._reach()[0]
+
+    @property
+    def why_no_targets(self) -> str:
+        return self._reach()[1]
+
+    def must_reach(self) -> FixedTarget:
+        """The view; where there is none, the sentence that says what to do."""
+        view, reason = self._reach()
+        if view is None:
+            raise OptarenaError(reason)
+        return view
+
+    def _reach(self) -> tuple[FixedTarget | None, str]:
+        if self._fixed_target is None:
+            try:
+                self._fixed_target = (self.results.fixed_target(), "")
+            except OptarenaError as error:
+                self._fixed_target = (None, str(error))
+        return self._fixed_target
+
+    @cached_property
+    def functions(self) -> pl.DataFrame:
+        """What instances and trials repeat, by name."""
+        return runtimes.functions(self.results)
 
     # ---- the rest ----------------------------------------------------------------------------------------------------
 

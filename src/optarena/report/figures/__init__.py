@@ -14,9 +14,10 @@ from typing import Any
 import polars as pl
 
 from optarena.errors import OptarenaError, nearest
-from optarena.report import data
+from optarena.report import data, runtimes
 from optarena.report.material import ALL, Material
 from optarena.store.results import Results
+from optarena.views.fixed_target import FixedTarget
 
 PANELS = 24
 LOG_FROM = 1000
@@ -110,8 +111,7 @@ def _panels(charts: list[Any], text: str) -> Any:
     import altair as alt
 
     columns = min(3, math.ceil(math.sqrt(len(charts))))
-    whole = alt.concat(*charts, columns=columns, spacing=28).resolve_scale(color="shared")
-    return whole.properties(title=alt.Title(text, fontWeight="normal", fontSize=12))
+    return _titled(alt.concat(*charts, columns=columns, spacing=28).resolve_scale(color="shared"), text)
 
 
 def _few(names: list[str], what: str) -> list[str]:
@@ -185,6 +185,87 @@ def _progress(material: Material, options: Options) -> Any:
     return progress(material.progress, _look(material, options))
 
 
+# ---- fixed target ----------------------------------------------------------------------------------------------------
+
+
+def _ecdf(material: Material, options: Options) -> Any:
+    import altair as alt
+
+    from optarena.report.figures.targets import ecdf, precision
+
+    view, look = material.must_reach(), _look(material, options)
+    left = ecdf(runtimes.ecdf(view, []), look, effort=runtimes.unit(view))
+    right = precision(runtimes.precision(view), look, word=runtimes.word(view))
+    return _titled(alt.hconcat(left, right, spacing=30), f"{_behind(view)}; right: thick at the end, thin before")
+
+
+def _ecdf_groups(material: Material, options: Options) -> Any:
+    from optarena.report.figures.targets import ecdf_groups
+
+    view = material.must_reach()
+    table = runtimes.ecdf_groups(view)
+    _fit(table)
+    return _titled(ecdf_groups(table, _look(material, options), effort=runtimes.unit(view)), _behind(view))
+
+
+def _ert(material: Material, options: Options) -> Any:
+    from optarena.report.figures.targets import ert
+
+    view = material.must_reach()
+    table = runtimes.ert(view, material.functions)
+    _fit(table, "function")
+    chart = ert(table, _look(material, options), effort=runtimes.unit(view), word=runtimes.word(view))
+    return _titled(chart, f"expected running time with its 95 % interval; pale: {runtimes.reference_name(view)}")
+
+
+def _ert_dimension(material: Material, options: Options) -> Any:
+    from optarena.report.figures.targets import ert_dimension
+
+    view = material.must_reach()
+    table = runtimes.ert_by_dimension(view)
+    if not table.height:
+        raise OptarenaError("no function was solved to the same target in two dimensions: there is nothing to draw")
+    _fit(table)
+    wide = table["D"].unique().sort().to_list()
+    chart = ert_dimension(table, _look(material, options), effort=runtimes.unit(view), dimensions=wide)
+    return _titled(chart, f"to the hardest target reached in most dimensions; pale: {runtimes.reference_name(view)}")
+
+
+def _profiles(material: Material, options: Options) -> Any:
+    from optarena.report.figures.targets import profiles
+
+    return profiles(runtimes.profiles(material.must_reach()), _look(material, options))
+
+
+def _loss(material: Material, options: Options) -> Any:
+    from optarena.report.figures.targets import loss
+
+    view = material.must_reach()
+    table = runtimes.loss(view, [])
+    if not table["median"].is_not_null().any():
+        raise OptarenaError("no optimizer reached a target: there is no loss to draw")
+    chart = loss(table, _look(material, options), reference=runtimes.loss_reference(view))
+    return _titled(chart, "median, half and 80 % of the targets; per cent: how many of the targets were reached")
+
+
+def _behind(view: FixedTarget) -> str:
+    return f"dots: budgets end; pale line: the ERTs of {runtimes.reference_name(view)}"
+
+
+def _titled(chart: Any, text: str) -> Any:
+    import altair as alt
+
+    return chart.properties(title=alt.Title(text, fontWeight="normal", fontSize=12))
+
+
+def _fit(table: pl.DataFrame, by: str = "panel") -> None:
+    count = table[by].n_unique()
+    if count > PANELS:
+        raise OptarenaError(
+            f"{count} panels do not fit on one figure: choose at most {PANELS} with --problem or --dimension"
+        )
+
+
 FIGURES: dict[str, Figure] = {
     one.name: one
     for one in (
@@ -193,6 +274,12 @@ FIGURES: dict[str, Figure] = {
             "final", "the normalised score at the end, a dot an optimizer with its 95 % interval", _final, ("metric",)
         ),
         Figure("heatmap", "the normalised score at the end on every problem", _heat_map, ("metric",)),
+        Figure("ecdf", "ECDFs of runtimes with restarts and of precision, before the reference", _ecdf),
+        Figure("ecdf-groups", "ECDFs of runtimes, a panel a group of functions and dimension", _ecdf_groups),
+        Figure("ert", "expected running times against the target, a panel a function", _ert),
+        Figure("ert-dimension", "expected running times against the dimension, a panel a function", _ert_dimension),
+        Figure("profiles", "performance and data profiles", _profiles),
+        Figure("loss", "how many times the reference's expected running time", _loss),
         Figure("convergence", "the best value so far, a panel a problem", _convergence, ("axis", "statistic")),
         Figure("parallel", "the parameters of the best point of every trial, a panel a problem", _parallel),
         Figure("time", "seconds an evaluation: suggesting, evaluating, observing", _time),
