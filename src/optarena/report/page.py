@@ -19,7 +19,7 @@ from optarena.errors import OptarenaError
 from optarena.report import words
 from optarena.report.bundle import vega_bundle
 from optarena.report.material import Material
-from optarena.report.sections import SECTIONS
+from optarena.report.sections import SECTIONS, Pair
 from optarena.report.tables import Drawing, Table, dataset, plain
 from optarena.store.results import Results
 
@@ -46,7 +46,11 @@ def figure_page(chart: Any) -> str:
 
 def payload(material: Material) -> dict[str, Any]:
     """All that the page shows, as plain data."""
-    names = {"optimizer": list(material.colours.names), "problem": material.problems["problem"].to_list()}
+    names = {
+        "optimizer": list(material.colours.names),
+        "problem": material.problems["problem"].to_list(),
+        "function": material.functions["name"].to_list(),
+    }
     sections, datasets = [], {}
     for section in SECTIONS:
         reason = section.absent(material)
@@ -57,7 +61,7 @@ def payload(material: Material) -> dict[str, Any]:
             content = section.content(material)
             part["words"] = [plain(text) for text in content.words]
             part["blocks"] = [
-                block.to_data() if isinstance(block, (Table, Drawing)) else block for block in content.blocks
+                block.to_data() if isinstance(block, (Table, Drawing, Pair)) else block for block in content.blocks
             ]
             for name, table in content.datasets.items():
                 datasets[name] = dataset(table, names)
@@ -77,6 +81,10 @@ def payload(material: Material) -> dict[str, Any]:
         "problems": [
             {"name": plain(row["problem"]), "dimension": row["dimension"]}
             for row in material.problems.iter_rows(named=True)
+        ],
+        "functions": [
+            {"name": plain(name), "problems": [plain(one) for one in problems]}
+            for name, problems in material.functions.select("name", "problems").iter_rows()
         ],
         "dimensions": material.dimensions,
         "config": _config(),

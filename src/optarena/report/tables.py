@@ -19,8 +19,8 @@ MOST_ROWS = 2000
 
 @dataclass(frozen=True)
 class Column:
-    """A column. `kind`: text, optimizer, problem, number, interval, seconds, seconds interval or time. `digits`: after
-    the point; None for as many as there are. `help`: a sentence that the head shows."""
+    """A column. `kind`: text, optimizer, problem, function, number, interval, seconds, seconds interval or time.
+    `digits`: after the point; None for as many as there are. `help`: a sentence that the head shows."""
 
     label: str
     kind: str = "text"

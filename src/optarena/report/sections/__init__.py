@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optarena.report.sections._section import Content, Section
+from optarena.report.sections._section import Content, Pair, Section
 from optarena.report.sections.problems import problems_section
 from optarena.report.sections.runs import failures_section, how_section, time_section
 from optarena.report.sections.scores import fixed_cost_section, overview_section
+from optarena.report.sections.targets import fixed_target_section
 
-__all__ = ["SECTIONS", "Content", "Section"]
+__all__ = ["SECTIONS", "Content", "Pair", "Section"]
 
 SECTIONS: Sequence[Section] = (
     Section(
@@ -32,6 +33,16 @@ SECTIONS: Sequence[Section] = (
         "The leaderboard's score is 100 × (1 − the mean of that over problems) at the end.",
         fixed_cost_section,
         lambda material: material.why_not,
+    ),
+    Section(
+        "fixed-target",
+        "Fixed target",
+        "How long to reach a target? A target is a precision of a function in a dimension; instances and trials repeat "
+        "it. The expected running time is (runtimes of the successes + all evaluations of each failure) / number of "
+        "successes. An ECDF is the fraction of targets reached by so many evaluations per dimension; with restarts a "
+        "failed run is followed by another, drawn at random, until one succeeds, and that is computed, not sampled.",
+        fixed_target_section,
+        lambda material: material.why_no_targets if material.results.studies.height else "-",
     ),
     Section(
         "problems",

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from optarena.report.material import Material
+from optarena.report.tables import Drawing
 
 
 @dataclass
@@ -18,6 +19,16 @@ class Content:
     words: list[str] = field(default_factory=list)
     blocks: list[Any] = field(default_factory=list)
     datasets: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two figures side by side, where there is room."""
+
+    figures: tuple[Drawing, Drawing]
+
+    def to_data(self) -> dict[str, Any]:
+        return {"kind": "pair", "blocks": [one.to_data() for one in self.figures]}
 
 
 @dataclass(frozen=True)

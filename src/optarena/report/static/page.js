@@ -2,6 +2,7 @@
 // Puts the report's data on the page. All that comes from a store is set as text, never as markup.
 const page = JSON.parse(document.getElementById("data").textContent);
 const MOST_PROBLEMS = 60; // rows of a matrix
+const MOST_PANELS = 24; // of small multiples
 const MOST_ROWS = 200; // of a table, before "show all"
 
 // ---- small helpers ----------------------------------------------------------------------------------------------
@@ -22,6 +23,7 @@ const byId = (id) => document.getElementById(id);
 const colourOf = new Map(page.optimizers.map((one) => [one.name, one]));
 const problemNames = page.problems.map((one) => one.name);
 const optimizerNames = page.optimizers.map((one) => one.name);
+const functionNames = page.functions.map((one) => one.name);
 const dimensionOf = new Map(page.problems.map((one) => [one.name, one.dimension]));
 
 function say(text) {
@@ -93,10 +95,14 @@ function chosenProblems() {
 }
 
 let problemsNow = chosenProblems();
+// a function is shown while one of its problems is
+const chosenFunctions = () => new Set(page.functions.filter((one) => one.problems.some((name) => problemsNow.has(name))).map((one) => one.name));
+let functionsNow = chosenFunctions();
 const scopeNow = () => (chosen.dimension === null ? "all" : String(chosen.dimension));
 
 function changed() {
   problemsNow = chosenProblems();
+  functionsNow = chosenFunctions();
   for (const listener of listeners) listener();
   const all = chosen.optimizers.size === page.present.length && problemsNow.size === problemNames.length;
   byId("shown").textContent = all ? "" : `${chosen.optimizers.size} of ${page.present.length} optimizers, ${problemsNow.size} of ${problemNames.length} problems`;
@@ -163,7 +169,7 @@ function columnsOf(name) {
     const set = page.datasets[name];
     const columns = {...set.columns};
     for (const key of set.coded) {
-      const names = key === "optimizer" ? optimizerNames : problemNames;
+      const names = {optimizer: optimizerNames, problem: problemNames, function: functionNames}[key];
       columns[key] = columns[key].map((place) => names[place]);
     }
     decoded.set(name, {size: set.size, columns});
@@ -181,6 +187,8 @@ function rowsOf(name, problem = null) {
     if (columns.optimizer && !chosen.optimizers.has(columns.optimizer[i])) continue;
     if (scope && columns.scope[i] !== scope) continue;
     if (columns.problem && (problem === null ? !problemsNow.has(columns.problem[i]) : columns.problem[i] !== problem)) continue;
+    if (columns.function && !functionsNow.has(columns.function[i])) continue;
+    if (columns.dimension && chosen.dimension !== null && columns.dimension[i] !== chosen.dimension) continue;
     const row = {};
     for (const key of keys) row[key] = columns[key][i];
     rows.push(row);
@@ -236,8 +244,11 @@ class Chart {
     const longest = Math.min(40, Math.max(...optimizerNames.map((one) => one.length)));
     whole.config.legend.columns = Math.max(1, Math.floor((this.drawn - 60) / (7 * longest + 40)));
     whole.description = alt;
-    whole.width = Math.min(this.drawn, this.widest ?? 900);
-    whole.autosize = {type: "fit-x", contains: "padding"};
+    if (whole.facet) spread(whole, this.drawn, new Set(rows.map((row) => row[whole.facet.field])).size);
+    else {
+      whole.width = Math.min(this.drawn, this.widest ?? 900);
+      whole.autosize = {type: "fit-x", contains: "padding"};
+    }
     if (whole.height && whole.height.step) whole.height = new Set(rows.map((row) => JSON.stringify(by.map((key) => row[key])))).size * whole.height.step;
     const place = make("div", {class: "drawing"});
     try {
@@ -251,6 +262,14 @@ class Chart {
       console.error(error);
     }
   }
+}
+
+// small multiples: as many panels side by side as there is room for
+function spread(spec, width, panels) {
+  const [axis, gap] = [66, 18 + 8];
+  const room = spec.spec.width;
+  spec.columns = Math.max(1, Math.min(panels, spec.columns + 1, Math.floor((width - axis) / (room + gap))));
+  spec.spec.width = Math.max(80, Math.min(1.6 * room, Math.floor((width - axis) / spec.columns) - gap));
 }
 
 const watcher = new IntersectionObserver((entries) => {
@@ -282,12 +301,12 @@ addEventListener("resize", () => {
 });
 addEventListener("beforeprint", drawAll);
 
-// a matrix with very many problems shows the first of them
-function capped(rows) {
-  const names = [...new Set(rows.map((row) => row.problem))];
-  if (names.length <= MOST_PROBLEMS) return {rows};
-  const kept = new Set(names.slice(0, MOST_PROBLEMS));
-  return {rows: rows.filter((row) => kept.has(row.problem)), cut: `The first ${MOST_PROBLEMS} of ${names.length} problems are drawn: filter to see others.`};
+// a matrix with very many problems, or very many panels, shows the first of them
+function capped(rows, key, most, what) {
+  const names = [...new Set(rows.map((row) => row[key]))];
+  if (names.length <= most) return {rows};
+  const kept = new Set(names.slice(0, most));
+  return {rows: rows.filter((row) => kept.has(row[key])), cut: `The first ${most} of ${names.length} ${what} are drawn: filter to see others.`};
 }
 
 function figureBlock(block, ask, extra = null) {
@@ -312,7 +331,10 @@ function figureOf(block) {
   const matrix = block.widest !== null && block.widest !== undefined;
   const ask = () => {
     const rows = rowsOf(block.dataset, block.problem ?? null);
-    return {spec: block.spec, name: block.dataset, alt: block.alt, by: block.by, ...(matrix ? capped(rows) : {rows})};
+    let shown = {rows};
+    if (matrix) shown = capped(rows, "problem", MOST_PROBLEMS, "problems");
+    else if (block.spec.facet) shown = capped(rows, block.spec.facet.field, MOST_PANELS, "panels");
+    return {spec: block.spec, name: block.dataset, alt: block.alt, by: block.by, ...shown};
   };
   const figure = figureBlock(block, ask);
   if (page.datasets[block.dataset].columns.scope) figure.append(make("p", {class: "whole"}, "Over all problems of the chosen dimension: the filter by problem does not change it."));
@@ -365,7 +387,7 @@ function compare(a, b) {
 function tableBlock(table, options = {}) {
   const right = table.columns.map((column) => ["number", "interval", "seconds", "seconds interval"].includes(column.kind));
   const place = (kind) => table.columns.findIndex((column) => column.kind === kind);
-  const [o, p] = [place("optimizer"), place("problem")];
+  const [o, p, f] = [place("optimizer"), place("problem"), place("function")];
   const bold = new Set(table.bold.map(([i, j]) => `${i} ${j}`));
   const state = {column: -1, down: false, all: false};
   const dropped = options.problem ? p : -1;
@@ -377,6 +399,7 @@ function tableBlock(table, options = {}) {
       if (o >= 0) rows = rows.filter((i) => table.rows[i][o] === null || !page.present.includes(table.rows[i][o]) || chosen.optimizers.has(table.rows[i][o]));
       if (p >= 0) rows = rows.filter((i) => (options.problem ? table.rows[i][p] === options.problem : table.rows[i][p] === null || problemsNow.has(table.rows[i][p]) || !dimensionOf.has(table.rows[i][p])));
     }
+    if (f >= 0 && !options.plain) rows = rows.filter((i) => functionsNow.has(table.rows[i][f]));
     if (state.column >= 0) {
       const c = state.column;
       rows.sort((a, b) => {
@@ -523,7 +546,8 @@ function codeOf(block) {
 
 // ---- the page ---------------------------------------------------------------------------------------------------
 
-const BLOCKS = {figure: figureOf, table: tableOf, problems: problemsOf, code: codeOf};
+const pairOf = (block) => make("div", {class: "pair"}, ...block.blocks.map(figureOf));
+const BLOCKS = {figure: figureOf, pair: pairOf, table: tableOf, problems: problemsOf, code: codeOf};
 
 function sectionOf(part) {
   const first = part.id === "overview";

@@ -275,7 +275,7 @@ def _with_reference(table: pl.DataFrame, reference: pl.DataFrame, x: Floats, per
     keys = ["suite", "function", "dimension"]
     each = []
     for (suite, function, dimension), part in reference.group_by(keys, maintain_order=True):
-        unit = max(int(dimension or 1), 1) if per_dimension else 1  # type: ignore[call-overload]
+        unit = max(int(dimension or 1), 1) if per_dimension else 1
         row = {}
         for name in ("best_of_store", "best_2009"):
             erts = part[name].to_numpy()
@@ -286,7 +286,7 @@ def _with_reference(table: pl.DataFrame, reference: pl.DataFrame, x: Floats, per
                 {"group": [group] * len(x), "dimension": [wide] * len(x), "effort": x, **row},
                 schema_overrides={"dimension": pl.Int64},
             )
-            for group in groups_of(suite, str(function))  # type: ignore[arg-type]
+            for group in groups_of(suite, str(function))
             for wide in dict.fromkeys((dimension, None))
         ]
     on = ["group", "dimension", "effort"]
