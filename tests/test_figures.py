@@ -14,9 +14,10 @@ import pytest
 import optarena as oa
 from optarena.cli import main
 from optarena.errors import OptarenaError
-from optarena.report import data
+from optarena.report import data, runtimes
 from optarena.report.colours import BASELINE, PALETTE, assign
 from optarena.report.figures import FIGURES, figure
+from optarena.report.output import save
 from optarena.report.points import best_points
 from stores import hostile, imported
 
@@ -187,6 +188,115 @@ def test_a_view_draws_itself(results):
     assert view.figure("heatmap").to_dict()["layer"]
     with pytest.raises(OptarenaError, match=r"no figure 'heatmp'\. Did you mean 'heatmap'\?"):
         view.figure("heatmp")
+
+
+# ---- fixed target ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def classics(tmp_path_factory):
+    experiment = oa.Experiment(
+        ["RandomSearch", "Scipy-NelderMead", "Scipy-Powell"], "bbob/f{1,2,6}/d{2,3}/i{1,2}", "30*D", trials=1
+    )
+    return experiment.run(tmp_path_factory.mktemp("classics") / "s", workers=0)
+
+
+def test_the_dot_of_a_budget_lies_on_the_curve_where_the_budget_ends(classics):
+    view = classics.fixed_target()
+    table = runtimes.ecdf(view, [2, 3])
+    assert set(table["scope"]) == {"all", "2", "3"}
+    for (_, _), part in table.group_by("optimizer", "scope"):
+        dot = part.filter(pl.col("at_budget").is_not_null())
+        assert dot.height == 1
+        assert dot["within"][0] == dot["beyond"][0] == dot["at_budget"][0]
+        assert part.filter(pl.col("effort") < dot["effort"][0])["beyond"].is_null().all()
+        assert part.filter(pl.col("effort") > dot["effort"][0])["within"].is_null().all()
+    drawn = table.filter(optimizer="Scipy-Powell", scope="2").with_columns(fraction=pl.coalesce("within", "beyond"))
+    whole = view.ecdf.filter(optimizer="Scipy-Powell", group="all", dimension=2)
+    both = whole.join(drawn, on="effort", suffix="_drawn")
+    assert both.height == whole.height
+    assert both["fraction"].to_list() == both["fraction_drawn"].to_list()
+
+
+def test_the_background_is_the_reference_that_is_known_for_every_target(classics, results):
+    table = runtimes.ecdf(classics.fixed_target(), [])
+    assert runtimes.reference_name(classics.fixed_target()) == "best 2009"
+    erts = classics.fixed_target().table("reference")
+    at = table.row(20, named=True)
+    assert at["reference"] == pytest.approx((erts["best_2009"] / erts["dimension"] <= at["effort"]).mean())
+    assert runtimes.reference_name(results.fixed_target()) == "best of store"
+
+
+def test_the_ecdf_of_precision_goes_on_from_the_easiest_target_to_the_hardest(classics):
+    table = runtimes.precision(classics.fixed_target())
+    assert table["precision"].min() == pytest.approx(1e-8)
+    assert table["precision"].max() == pytest.approx(1e2)
+    assert set(table["after"]) == {"D", "10 D", "end"}
+    studies = classics.studies.filter(optimizer="Scipy-Powell")
+    fine = ((studies["best"] - studies["optimum"]) <= 1e-2).mean()
+    end = table.filter(
+        pl.col("final"), pl.col("optimizer") == "Scipy-Powell", (pl.col("precision") - 1e-2).abs() < 1e-9
+    )
+    assert end["fraction"].to_list() == [pytest.approx(fine)]
+
+
+def test_groups_have_a_panel_for_each_dimension_in_the_order_of_the_suite(classics, results):
+    panels = runtimes.ecdf_groups(classics.fixed_target())["panel"].unique(maintain_order=True).to_list()
+    assert panels == ["separable, 2-D", "separable, 3-D", "moderate, 2-D", "moderate, 3-D", "all, 2-D", "all, 3-D"]
+    without = runtimes.ecdf_groups(results.fixed_target())["panel"].unique(maintain_order=True).to_list()
+    assert without[0].startswith("a/d2")
+
+
+def test_expected_running_times_are_those_of_the_view_per_dimension(classics):
+    view = classics.fixed_target()
+    names = runtimes.functions(classics)
+    assert names["name"].to_list()[0] == "bbob/f1/d2"
+    table = runtimes.ert(view, names, thin=True)
+    assert table["target"].unique().len() == 11
+    row = table.filter(function="bbob/f1/d3", optimizer="Scipy-Powell", target=1e-2).row(0, named=True)
+    mine = view.ert.filter(function="f1", dimension=3, optimizer="Scipy-Powell")
+    mine = mine.filter((pl.col("target") - 1e-2).abs() < 1e-9)
+    assert row["ert"] == pytest.approx(mine["ert"][0] / 3)
+    assert row["successes"] == f"{mine['n_success'][0]} of 2"
+    assert table.filter(pl.col("upper").is_null() != pl.col("lower").is_null()).is_empty()
+
+
+def test_expected_running_times_by_dimension_share_a_target_that_was_reached(classics):
+    table = runtimes.ert_by_dimension(classics.fixed_target())
+    assert table["panel"].unique(maintain_order=True)[0] == "bbob/f1 to 1e-08"
+    assert set(table["D"]) == {2, 3}
+    assert (table.group_by("panel", "D").agg(pl.col("ert").is_not_null().any())["ert"]).all()
+
+
+def test_losses_count_what_was_reached(classics):
+    view = classics.fixed_target()
+    row = runtimes.loss(view, []).filter(optimizer="RandomSearch").row(0, named=True)
+    mine = view.ert.filter(optimizer="RandomSearch")
+    assert row["reached"] == pytest.approx((mine["n_success"] > 0).mean())
+    assert row["n"] == mine.height
+    finite = mine.filter(pl.col("loss").is_finite())["loss"]
+    assert row["low"] <= row["q1"] <= row["median"] <= row["q3"] <= row["high"]
+    assert finite.min() <= row["low"]
+
+
+@pytest.mark.parametrize("name", ["ecdf", "ecdf-groups", "ert", "ert-dimension", "profiles", "loss"])
+def test_figures_of_fixed_targets_are_written(classics, name, tmp_path):
+    assert save(figure(name, classics), tmp_path / "f.svg").read_bytes().startswith(b"<svg")
+
+
+def test_a_fixed_target_view_draws_itself_as_it_was_scored(classics):
+    view = classics.fixed_target(targets=[1.0, 0.1])
+    assert len(view.figure().to_dict()["hconcat"]) == 2
+    rows = view.figure("ert").to_dict()["data"]["values"]
+    assert {row["target"] for row in rows} == {1.0, 0.1}
+
+
+def test_figures_of_fixed_targets_say_what_is_missing(results):
+    with pytest.raises(OptarenaError, match="same target in two dimensions"):
+        figure("ert-dimension", results)
+    many = [f"p{i}/d2" for i in range(25)]
+    with pytest.raises(OptarenaError, match="25 panels do not fit on one figure: choose at most 24"):
+        figure("ert", imported(results.path.parent / "many", problems=many, trials=1, evaluations=3))
 
 
 def test_the_list_names_every_figure(capsys):

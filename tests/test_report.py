@@ -94,7 +94,9 @@ def test_vega_is_given_names_as_data_and_never_as_expressions(tmp_path):
             for item in value:
                 yield from expressions(item)
 
-    specs = [block["spec"] for one in data["sections"] for block in one.get("blocks", ()) if "spec" in block]
+    blocks = [block for one in data["sections"] for block in one.get("blocks", ())]
+    blocks += [inner for block in blocks for inner in block.get("blocks", ())]
+    specs = [block["spec"] for block in blocks if "spec" in block]
     specs += section(data, "problems")["blocks"][0]["specs"].values()
     found = set(expressions(specs))
     assert "optimizer" in found
@@ -144,6 +146,27 @@ def test_the_words_name_the_first_and_do_not_claim_what_overlaps(tmp_path):
     assert second["optimizer"] in words[1]
     meet = first["mean_normed_ub"] >= second["mean_normed_lb"]
     assert ("overlap" in words[1]) == meet
+
+
+def test_the_table_of_running_times_is_that_of_the_view(tmp_path):
+    experiment = oa.Experiment(["RandomSearch", "Scipy-Powell"], "bbob/f{1,2}/d{2,3}/i{1,2}", "20*D", trials=1)
+    results = experiment.run(tmp_path / "s", workers=0)
+    data = payload(Material(results))
+    part = section(data, "fixed-target")
+    assert part["words"][0].startswith("Targets reached by the end of the runs")
+    shown = table(data, "ert-table-0")
+    assert [one["label"] for one in shown["columns"][2:-1]] == ["10", "1", "0.1", "0.01", "0.001", "1e-05", "1e-07"]
+    erts = results.fixed_target().ert
+    for row in shown["rows"]:
+        function, dimension = row[0].split("/")[1], int(row[0].split("/d")[1])
+        mine = erts.filter(function=function, dimension=dimension, optimizer=row[1])
+        for value, target in zip(row[2:-1], [10, 1, 0.1, 0.01, 0.001, 1e-5, 1e-7], strict=True):
+            known = mine.filter((pl.col("target") / target - 1).abs() < 1e-6)["ert"][0]
+            assert value == ("inf" if known == float("inf") else pytest.approx(known, rel=1e-4))
+    assert data["functions"][0] == {"name": "bbob/f1/d2", "problems": ["bbob/f1/d2/i1", "bbob/f1/d2/i2"]}
+    kinds = [block["kind"] for block in part["blocks"]]
+    assert kinds == ["table", "pair", "figure", "figure", "figure", "table", "figure", "figure"]
+    assert len(table(data, "runtimes")["rows"]) == 2 * 3
 
 
 def test_no_raw_evaluation_is_shipped_and_curves_are_thin(tmp_path):
@@ -219,6 +242,7 @@ def test_several_objectives_have_a_page(tmp_path):
     oa.from_frame(values, tmp_path / "store")
     data = data_of(page(oa.open(tmp_path / "store")))
     assert "several objectives" in section(data, "fixed-cost")["absent"]
+    assert "several objectives" in section(data, "fixed-target")["absent"]
     assert data["datasets"]["progress"]["size"] == 9
 
 

@@ -85,6 +85,7 @@ def test_every_figure_is_drawn_offline_without_a_complaint_or_a_request(opened, 
     one.drawn()
     names = {element.get_attribute("id") for element in one.page.locator("figure").all()}
     assert {"normalised-0", "final-0", "heatmap-0", "progress", "failures", "convergence-0", "parallel-0"} <= names
+    assert {"ecdf", "precision", "ecdf-groups", "ert", "profiles", "loss"} <= names
     assert one.page.locator("figure .chart svg").count() == len(names)
     assert one.complaints == []
     assert one.requests == [report.resolve().as_uri()]
@@ -130,6 +131,20 @@ def test_the_problem_and_dimension_filters_act_on_tables_and_charts(opened, repo
     one.page.wait_for_function("() => document.querySelector('#heatmap-0 .chart').textContent.includes('c/d5')")
     assert one.texts("details.problem:visible > summary .name") == ["c/d5"]
     assert one.texts("#leaderboard-0 tbody td") != before
+    assert one.complaints == []
+
+
+def test_filters_choose_panels_and_rows_of_running_times(opened, report):
+    one = opened(report)
+    one.drawn()
+    one.page.locator("#problem-filter").fill("b*")
+    one.page.wait_for_function("() => !document.querySelector('#ert .chart').textContent.includes('a/d2')")
+    assert "b/d2" in one.page.locator("#ert .chart").text_content()
+    assert set(one.texts("#ert-table-0 tbody td:first-child")) == {"b/d2"}
+    one.page.locator("#problem-filter").fill("")
+    one.page.get_by_label("Dimension").select_option("5")
+    one.page.wait_for_function("() => !document.querySelector('#ecdf-groups .chart').textContent.includes('2-D')")
+    assert set(one.texts("#ert-table-0 tbody td:first-child")) == {"c/d5"}
     assert one.complaints == []
 
 

@@ -71,8 +71,8 @@ def precision(table: pl.DataFrame | str, look: Look, *, word: str) -> Any:
     strong = alt.Scale(domain=[False, True], range=[0.4, 1])
     wide = alt.Scale(domain=[False, True], range=[1, 2.4])
     line = base.mark_line(aria=False).encode(
-        opacity=alt.Opacity("final:N", scale=strong, legend=None),
-        strokeWidth=alt.StrokeWidth("final:N", scale=wide, legend=None),
+        opacity=alt.Opacity("final:O", scale=strong, legend=None),
+        strokeWidth=alt.StrokeWidth("final:O", scale=wide, legend=None),
         **dash(look),
     )
     point = base.mark_point(opacity=0, size=90, aria=False).encode(

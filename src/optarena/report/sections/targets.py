@@ -34,10 +34,13 @@ def fixed_target_section(material: Material) -> Content:
 def _words(view: FixedTarget, board: pl.DataFrame) -> list[str]:
     rows = board.filter(pl.col("scope") == runtimes.ALL).rows(named=True)
     unit = runtimes.unit(view)
-    told = "; ".join(f"{row['optimizer']} {row['reached']:.0%} ({row['budget']:.3g} {unit})" for row in rows[:6])
+    told = "; ".join(
+        f"{row['optimizer']} {100 * row['reached']:.0f} % ({row['budget']:.3g} {unit})" for row in rows[:6]
+    )
     known = view.frame["optimum"] == "known"
     by = "Precision is the distance to the known optimum." if known else f"Precision: {view.frame['optimum']}."
-    return [f"Targets reached within the budget, which is its median: {told}{'; …' if len(rows) > 6 else '.'}", by]
+    end = "; …" if len(rows) > 6 else "."
+    return [f"Targets reached by the end of the runs (in brackets: the median of where they ended): {told}{end}", by]
 
 
 def _board(view: FixedTarget, board: pl.DataFrame) -> Table:
@@ -212,7 +215,7 @@ def _comparisons(material: Material, view: FixedTarget, out: Content) -> None:
                 "loss",
                 "Loss of expected running time",
                 f"How many times the expected running time of {reference}: median, half (thick) and 80 % (thin) of the "
-                "targets that it reached; beside it, how many that is of those that the reference reached.",
+                "targets that one of its runs reached; beside it, how many of the reference's targets these are.",
                 "Dot plot of the loss of expected running time; the first table of this section has the medians.",
                 spec_of(loss("loss", look, reference=reference)),
                 "loss",

@@ -364,7 +364,7 @@ function cellText(value, column) {
   const one = (x) => (column.kind.startsWith("seconds") ? seconds(x) : short(x, column.digits));
   if (Array.isArray(value)) return value.every((end) => end === null) ? "–" : `[${value.map(one).join(", ")}]`;
   if (column.kind === "seconds") return seconds(value);
-  if (typeof value === "number") return short(value, column.digits);
+  if (typeof value === "number" || column.kind === "number") return short(value, column.digits);
   return String(value);
 }
 
