@@ -85,7 +85,7 @@ def ecdf_groups(view: FixedTarget, points: int | None = None) -> pl.DataFrame:
         named = natural(single)
     order = pl.Enum([*named, *({ALL} - set(named))])
     kept = table.filter(
-        pl.col("group").is_in(order.categories), pl.col("dimension").is_not_null() if wide else pl.lit(True)
+        pl.col("group").is_in(order.categories.to_list()), pl.col("dimension").is_not_null() if wide else pl.lit(True)
     ).sort(pl.col("group").cast(order), "dimension", maintain_order=True)
     panel = pl.when(pl.col("dimension").is_null()).then("group").otherwise(pl.format("{}, {}-D", "group", "dimension"))
     kept = kept.with_columns(panel=panel, place=pl.struct("group", "dimension").rle_id())
