@@ -288,7 +288,7 @@ def test_figures_of_fixed_targets_are_written(classics, name, tmp_path):
 def test_a_fixed_target_view_draws_itself_as_it_was_scored(classics):
     view = classics.fixed_target(targets=[1.0, 0.1])
     assert len(view.figure().to_dict()["hconcat"]) == 2
-    rows = view.figure("ert").to_dict()["data"]["values"]
+    (rows,) = view.figure("ert").to_dict()["datasets"].values()
     assert {row["target"] for row in rows} == {1.0, 0.1}
 
 

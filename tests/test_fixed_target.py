@@ -258,6 +258,18 @@ def test_scaling_values_and_targets_changes_nothing(store, tmp_path):
         assert (scaled.ert[column] == plain.ert[column]).all()
 
 
+def test_the_background_of_an_ecdf_counts_the_targets_that_the_ert_of_the_reference_reaches(store):
+    view = store.fixed_target(bootstrap=0)
+    part = view.ecdf.filter(group="f1", dimension=2).sort("optimizer", "effort")
+    erts = view.table("reference").filter(function="f1", dimension=2)
+    for row in part.iter_rows(named=True):
+        for name in ("best_of_store", "best_2009"):
+            assert row[name] == pytest.approx((erts[name] / 2 <= row["effort"] * (1 + 1e-9)).mean())
+    other = store.fixed_target(targets=[0.3], bootstrap=0)  # not on the grid of best 2009
+    assert other.ecdf["best_2009"].is_null().all()
+    assert other.ecdf["best_of_store"].is_not_null().all()
+
+
 def test_ecdfs_rise_from_0_to_1_with_restarts_and_to_the_success_rate_without(store):
     view = store.fixed_target(bootstrap=0)
     for _, part in view.ecdf.group_by("optimizer", "group", "dimension"):

@@ -127,7 +127,7 @@ def test_the_problem_and_dimension_filters_act_on_tables_and_charts(opened, repo
     assert one.page.locator("#leaderboard-0 .whole").is_visible()  # it says that it is over all problems
     assert one.texts("#leaderboard-0 tbody td") == before
     one.page.locator("#problem-filter").fill("")
-    one.page.get_by_label("Dimension").select_option("5")
+    one.page.locator("#dimension-filter").select_option("5")
     one.page.wait_for_function("() => document.querySelector('#heatmap-0 .chart').textContent.includes('c/d5')")
     assert one.texts("details.problem:visible > summary .name") == ["c/d5"]
     assert one.texts("#leaderboard-0 tbody td") != before
@@ -138,11 +138,13 @@ def test_filters_choose_panels_and_rows_of_running_times(opened, report):
     one = opened(report)
     one.drawn()
     one.page.locator("#problem-filter").fill("b*")
+    one.page.locator("#ert").scroll_into_view_if_needed()  # what is far away is drawn when it comes near
     one.page.wait_for_function("() => !document.querySelector('#ert .chart').textContent.includes('a/d2')")
     assert "b/d2" in one.page.locator("#ert .chart").text_content()
     assert set(one.texts("#ert-table-0 tbody td:first-child")) == {"b/d2"}
     one.page.locator("#problem-filter").fill("")
-    one.page.get_by_label("Dimension").select_option("5")
+    one.page.locator("#dimension-filter").select_option("5")
+    one.page.locator("#ecdf-groups").scroll_into_view_if_needed()
     one.page.wait_for_function("() => !document.querySelector('#ecdf-groups .chart').textContent.includes('2-D')")
     assert set(one.texts("#ert-table-0 tbody td:first-child")) == {"c/d5"}
     assert one.complaints == []
