@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from optarena.optimizer import Capabilities, Optimizer
+from optarena.optimizers import _codec
+from optarena.optimizers._pending import Pending
 from optarena.settings import flag, whole
 from optarena.space import Array, Parameter, Space
 
@@ -32,7 +34,7 @@ def _quiet() -> Iterator[None]:
             optuna.logging.set_verbosity(level)
 
 
-class _Codec:
+class _Codec(_codec.Codec):
     """Our parameters as Optuna's distributions, and points in matrix form as its params and back.
 
     Linear and log ranges are native. Logit and bilog, which Optuna has not, are a float in our unit cube, where they
@@ -41,46 +43,33 @@ class _Codec:
     """
 
     def __init__(self, space: Space, *, categories: bool) -> None:
-        self.space = space
-        self.distributions = {p.name: self._distribution(p, categories) for p in space.parameters}
-        self.unit = [i for i, p in enumerate(space.parameters) if p.values is None and p.warp not in ("linear", "log")]
-        self.tables = {i: p.values for i, p in enumerate(space.parameters) if p.values and p.type in ("real", "int")}
-        self.whole = [p.type != "real" or p.values is not None for p in space.parameters]
-        for column in self.unit:
-            self.whole[column] = False
+        super().__init__(space, (_codec.REAL, _codec.REAL_LOG, _codec.INT, _codec.INT_LOG))
+        self.names = [p.name for p in self.parameters]
+        pairs = zip(self.parameters, self.kinds, strict=True)
+        self.distributions = {p.name: _distribution(p, kind, categories) for p, kind in pairs}
 
-    def _distribution(self, p: Parameter, categories: bool) -> Any:
-        from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+    def from_params(self, params: list[Mapping[str, Any]]) -> Array:
+        return self.decode([[point[name] for name in self.names] for point in params])
 
-        if p.values is not None:
-            count = len(p.values)
-            if p.type in ("cat", "bool") and categories:
-                return CategoricalDistribution(range(count))
-            return IntDistribution(0, count - 1)
-        if p.warp not in ("linear", "log"):
-            return FloatDistribution(0.0, 1.0)
-        if p.type == "int":
-            return IntDistribution(int(p.low), int(p.high), log=p.warp == "log")
-        return FloatDistribution(p.low, p.high, log=p.warp == "log")
+    def to_params(self, row: Array) -> dict[str, Any]:
+        return dict(zip(self.names, self.encode(row), strict=True))
 
-    def decode(self, params: list[Mapping[str, Any]]) -> Array:
-        matrix = np.array([[point[name] for name in self.space.names] for point in params], dtype=float)
-        if self.unit:
-            unit = np.zeros_like(matrix)
-            unit[:, self.unit] = matrix[:, self.unit]
-            matrix[:, self.unit] = self.space.from_unit(unit)[:, self.unit]
-        for column, table in self.tables.items():
-            matrix[:, column] = np.array(table, dtype=float)[matrix[:, column].astype(np.intp)]
-        return matrix
 
-    def encode(self, row: Array) -> dict[str, Any]:
-        values = np.clip(row, self.space.low, self.space.high)
-        if self.unit:
-            values[self.unit] = self.space.to_unit(values[None])[0, self.unit]
-        for column, table in self.tables.items():
-            values[column] = table.index(values[column])
-        line = zip(self.space.names, values.tolist(), self.whole, strict=True)
-        return {name: int(value) if whole else value for name, value, whole in line}
+def _distribution(p: Parameter, kind: str, categories: bool) -> Any:
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if p.values is not None:
+        count = len(p.values)
+        return (
+            CategoricalDistribution(range(count))
+            if kind == _codec.CATEGORY and categories
+            else IntDistribution(0, count - 1)
+        )
+    if kind == _codec.UNIT:
+        return FloatDistribution(0.0, 1.0)
+    if p.type == "int":
+        return IntDistribution(int(p.low), int(p.high), log=p.warp == "log")
+    return FloatDistribution(p.low, p.high, log=p.warp == "log")
 
 
 class OptunaOptimizer(Optimizer):
@@ -98,7 +87,7 @@ class OptunaOptimizer(Optimizer):
         import optuna
 
         self._codec = _Codec(space, categories=self.categories)
-        self._pending: dict[bytes, list[Any]] = {}
+        self._pending: Pending[Any] = Pending()
         with _quiet():
             given = {key: value for key, value in self.chosen.items() if value is not None}
             sampler = self._sampler(seed=int(self.rng.integers(2**32)), **given)
@@ -117,9 +106,8 @@ class OptunaOptimizer(Optimizer):
     def suggest(self, n: int) -> Array:
         with _quiet():
             trials = [self._study.ask(self._codec.distributions) for _ in range(n)]
-        X = self._codec.decode([trial.params for trial in trials])
-        for row, trial in zip(X, trials, strict=True):
-            self._pending.setdefault(row.tobytes(), []).append(trial)
+        X = self._codec.from_params([trial.params for trial in trials])
+        self._pending.put(X, trials)
         return X
 
     def observe(self, X: Array, y: Array, violations: Array | None = None) -> None:  # noqa: ARG002
@@ -130,11 +118,9 @@ class OptunaOptimizer(Optimizer):
             for row, values in zip(matrix, np.asarray(y, dtype=float).tolist(), strict=True):
                 failed = any(map(math.isnan, values))
                 state, told = (TrialState.FAIL, None) if failed else (TrialState.COMPLETE, values)
-                key = row.tobytes()
-                if trials := self._pending.get(key):
-                    self._study.tell(trials.pop(0), told, state)
-                    if not trials:
-                        del self._pending[key]
+                trial = self._pending.take(row)
+                if trial is not None:
+                    self._study.tell(trial, told, state)
                 else:
                     self._add(row, told, state)
 
@@ -142,7 +128,7 @@ class OptunaOptimizer(Optimizer):
         """A point that was never suggested."""
         from optuna.trial import create_trial
 
-        params, distributions = self._codec.encode(row), self._codec.distributions
+        params, distributions = self._codec.to_params(row), self._codec.distributions
         self._study.add_trial(create_trial(params=params, distributions=distributions, values=values, state=state))
 
 
