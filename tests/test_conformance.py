@@ -14,12 +14,20 @@ from optarena.optimizer import entries, get_optimizer
 from optarena.problem import build
 from optarena.testing import assert_optimizer, assert_problem, check_optimizer, check_problem
 
+# where a fit takes its time: fewer points that the model chooses, among fewer candidates
+SMALL = {"n_points": 50, "n_restarts_optimizer": 1}
+SETTINGS = {
+    "Scikit-GP-Hedge": SMALL | {"n_initial_points": 18},
+    "Scikit-GP-LCB": SMALL | {"n_initial_points": 15},
+    "Scikit-GBRT-Hedge": SMALL | {"n_initial_points": 15},
+}
+
 
 @pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
 def test_every_registered_optimizer_conforms(entry):
     if not entry.installed:
         pytest.skip(f"needs the extra {entry.extra}")
-    assert_optimizer(entry.name)
+    assert_optimizer(entry.name, **SETTINGS.get(entry.name, {}))
 
 
 def test_the_documentation_names_every_optimizer_and_every_setting_with_its_family():

@@ -87,6 +87,29 @@ class Optimizer:
         """Called once at the end of a study, however it ended."""
 
 
+class Library(msgspec.Struct, frozen=True):
+    """What is known of a library, so that a reader can judge whether to rely on it."""
+
+    licence: str
+    last_release: int | None = None
+    """The year, where a library had no release for two years and is taken for unmaintained."""
+
+
+LIBRARIES = {
+    "optarena": Library("BSD-3-Clause"),
+    "cma": Library("BSD-3-Clause"),
+    "hyperopt": Library("BSD-3-Clause"),
+    "nevergrad": Library("MIT"),
+    "nlopt": Library("MIT"),
+    "opentuner": Library("MIT", last_release=2022),
+    "optuna": Library("MIT"),
+    "pymoo": Library("Apache-2.0"),
+    "pySOT": Library("BSD-3-Clause", last_release=2020),
+    "scikit-optimize": Library("BSD-3-Clause", last_release=2024),
+    "scipy": Library("BSD-3-Clause"),
+}
+
+
 class Entry(msgspec.Struct, frozen=True):
     """A registered optimizer, known without importing it."""
 
@@ -101,6 +124,30 @@ class Entry(msgspec.Struct, frozen=True):
     def installed(self) -> bool:
         needs = (self.needs,) if isinstance(self.needs, str) else self.needs or ()
         return all(importlib.util.find_spec(module) is not None for module in needs)
+
+    @property
+    def licence(self) -> str:
+        """The library's licence; of a plug-in, what its package says."""
+        if self.library in LIBRARIES:
+            return LIBRARIES[self.library].licence
+        try:
+            facts = importlib.metadata.metadata(self.library)
+        except importlib.metadata.PackageNotFoundError:
+            return "?"
+        said = [facts[key].strip() for key in ("License-Expression", "License") if key in facts]
+        return next((text.splitlines()[0] for text in said if text), "?")
+
+    @property
+    def maintained(self) -> str:
+        """Yes, or no and since when; of a plug-in nothing is known."""
+        library = LIBRARIES.get(self.library)
+        if library is None:
+            return "?"
+        return "yes" if library.last_release is None else f"no (last release {library.last_release})"
+
+    def load(self) -> Any:
+        """The object behind the target; the adapters of ours load without their library."""
+        return importlib.metadata.EntryPoint(self.name, self.target, "optarena.optimizers").load()
 
 
 def _family(
@@ -157,6 +204,39 @@ BUILT_IN = {
                 "NLopt-SBPLX": "SBPLX",
             },
             extra="nlopt",
+        ),
+        *_family("hyperopt", "hyperopt_optimizers", {"HyperOpt": "HyperOpt"}, extra="hyperopt"),
+        *_family(
+            "nevergrad",
+            "nevergrad_optimizers",
+            {
+                "Nevergrad-OnePlusOne": "NevergradOnePlusOne",
+                "Nevergrad-NgIohTuned": "NevergradNgIohTuned",
+                "Nevergrad-DE": "NevergradDE",
+                "Nevergrad-PSO": "NevergradPSO",
+            },
+            extra="nevergrad",
+        ),
+        *_family(
+            "scikit-optimize",
+            "skopt_optimizers",
+            {
+                "Scikit-GBRT-Hedge": "ScikitGBRTHedge",
+                "Scikit-GP-Hedge": "ScikitGPHedge",
+                "Scikit-GP-LCB": "ScikitGPLCB",
+            },
+            extra="skopt",
+        ),
+        *_family("pySOT", "pysot_optimizers", {"PySOT": "PySOT"}, "pysot", ("pySOT", "poap", "six")),
+        *_family(
+            "opentuner",
+            "opentuner_optimizers",
+            {
+                "OpenTuner-BanditA": "OpenTunerBanditA",
+                "OpenTuner-GA": "OpenTunerGA",
+                "OpenTuner-GA-DE": "OpenTunerGADE",
+            },
+            extra="opentuner",
         ),
     )
 }
@@ -215,7 +295,7 @@ def get_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
         if not entry.installed:
             raise OptarenaError(f"{name} needs the extra {entry.extra!r}: pip install 'optarena[{entry.extra}]'")
         try:
-            found = importlib.metadata.EntryPoint(name, entry.target, "optarena.optimizers").load()
+            found = entry.load()
         except Exception as error:
             raise OptarenaError(f"{where} of {entry.library} does not load: {describe(error)}") from error
     if not (isinstance(found, type) and issubclass(found, Optimizer)):

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from optarena.cli._text import clean, table
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, describe
 from optarena.formats import FORMATS
-from optarena.optimizer import entries, get_optimizer
+from optarena.optimizer import Entry, entries
 from optarena.problem import get_suite, select, suite_names
 
 
@@ -33,12 +33,8 @@ def command(
         cells = [[f.name, "yes" if f.reads else "", "yes" if f.writes else "", f.what] for f in FORMATS.values()]
         print(table(["format", "import", "export", "what"], cells))
     elif kind is Kind.optimizers:
-        print(
-            table(
-                ["optimizer", "library", "capabilities"],
-                [[e.name, e.library, _capabilities(e.name)] for e in entries()],
-            )
-        )
+        headers = ["optimizer", "library", "installed", "capabilities", "licence", "maintained"]
+        print(table(headers, [_optimizer(entry) for entry in entries()]))
     elif pattern is not None:
         notices: list[str] = []
         for id in select(pattern, notices=notices):
@@ -54,16 +50,22 @@ def command(
         print("optarena list problems PATTERN lists ids, as 'functions/*/d2'")
 
 
-def _capabilities(name: str) -> str:
+def _optimizer(entry: Entry) -> list[str]:
+    installed = "yes" if entry.installed else f"pip install 'optarena[{entry.extra}]'"
+    return [entry.name, entry.library, installed, _capabilities(entry), entry.licence, entry.maintained]
+
+
+def _capabilities(entry: Entry) -> str:
     try:
-        can = get_optimizer(name).capabilities
-    except OptarenaError as error:
-        return str(error)
+        can = entry.load().capabilities
+    except Exception as error:  # a plug-in may fail in any way
+        return f"does not load: {describe(error)}"
     words = {
         "batch": can.batch,
         "unsuggested points": can.unsuggested,
         "mixed spaces": can.mixed,
         "several objectives": can.several_objectives,
         "constraints": can.constraints,
+        "uses the budget": can.uses_budget,
     }
     return ", ".join(word for word, yes in words.items() if yes)

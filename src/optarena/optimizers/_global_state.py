@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import random
+import warnings
 from types import TracebackType
 from typing import Any
 
@@ -40,3 +42,9 @@ class GlobalState:
             random.setstate(outside)
         self._numpy = np.random.get_bit_generator()  # type: ignore[attr-defined]
         np.random.set_bit_generator(bits)  # type: ignore[attr-defined]
+
+
+def import_apart(name: str) -> Any:
+    """A module, imported without a word and without a draw from the user's states: some draw when they are imported."""
+    with GlobalState(np.random.default_rng(0)), warnings.catch_warnings(action="ignore"):
+        return importlib.import_module(name)
