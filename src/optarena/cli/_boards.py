@@ -9,13 +9,14 @@ import polars as pl
 from optarena.cli._text import clean, counted, table
 from optarena.report.papers import ranked, shown_targets, title
 from optarena.views._view import View
+from optarena.views.anytime import Anytime
 from optarena.views.fixed_cost import FixedCost
 from optarena.views.fixed_target import FixedTarget
 
 SHOWN = 5
 
 
-FIRST = {"fixed-cost": "summary", "fixed-target": "ert"}
+FIRST = {"fixed-cost": "summary", "fixed-target": "ert", "anytime": "summary"}
 """The table of each view that `--format csv` prints by default."""
 
 
@@ -24,6 +25,8 @@ def text(scored: View) -> str:
     if isinstance(scored, FixedCost):
         parts = [f"{clean(title(scored, name))}\n{board(scored, name)}\n" for name in scored.metrics]
         return "\n".join([*parts, footnotes(scored)])
+    if isinstance(scored, Anytime):
+        return "\n".join([solving(scored), "", footnotes(scored)])
     assert isinstance(scored, FixedTarget)
     return "\n".join([runtimes(scored), "", footnotes(scored)])
 
@@ -62,8 +65,10 @@ def footnotes(scored: View) -> str:
     if "random_evaluations" in frame:
         count = frame["random_evaluations"]
         source = f"{count:,} random evaluations" if count else frame["source"]
-    else:
+    elif "optimum" in frame:
         source = f"{frame['runs']:,} runs, optimum {frame['optimum']}"
+    else:
+        source = f"{frame['runs']:,} runs, {frame['horizon']}"
     state = ", provisional: a run goes on" if frame["provisional"] else ""
     lines.append(f"frame {frame['hash'][:12]} ({source}, {frame['intervals']}{state}), mode {scored.mode}")
     return "\n".join(lines)
@@ -100,3 +105,56 @@ def _hit(row: dict[str, Any] | None) -> str:
     if not row["n_success"]:
         return f"– (0/{row['n_runs']})"
     return f"{row['ert']:.4g} ({row['n_success']}/{row['n_runs']})"
+
+
+# ---- anytime ---------------------------------------------------------------------------------------------------------
+
+MOST_INSTANCES = 30
+
+
+def solving(scored: Anytime) -> str:
+    """The summary of each configuration, then its area score on each instance."""
+    unit = scored.frame["axis"]
+    rows = [
+        [
+            row["configuration"],
+            _fixed(row["area_score"], 3),
+            f"[{_fixed(row['area_score_lb'], 3)}, {_fixed(row['area_score_ub'], 3)}]",
+            _fixed(row["objective_score"], 3),
+            f"[{_fixed(row['objective_score_lb'], 3)}, {_fixed(row['objective_score_ub'], 3)}]",
+            _fixed(row["primal_gap"], 4),
+            f"{row['solved']:g} of {row['instances']}",
+            f"{row['proved']:g}",
+            _figures(row["par10"]),
+            _fixed(row["borda"], 2),
+        ]
+        for row in scored.summary.iter_rows(named=True)
+    ]
+    headers = [
+        *("configuration", "area", "95 % interval", "objective", "95 % interval", "gap", "solved", "proved"),
+        *("PAR10", "Borda"),
+    ]
+    lines = [
+        f"anytime by {unit}, {scored.frame['horizon']}: means over instances (0 best, 1 worst of all)",
+        table(headers, rows, right=headers[1:]),
+    ]
+    names = scored.summary["configuration"].to_list()
+    instances = scored.instance["problem"].unique(maintain_order=True).to_list()
+    by_cell = {(row["problem"], row["configuration"]): row for row in scored.instance.iter_rows(named=True)}
+    cells = [
+        [problem, *(_area(by_cell.get((problem, name))) for name in names)] for problem in instances[:MOST_INSTANCES]
+    ]
+    lines += ["", "area score by instance", table(["instance", *names], cells, right=names)]
+    if len(instances) > MOST_INSTANCES:
+        lines.append(f"… and {len(instances) - MOST_INSTANCES} more (--format json has all)")
+    return "\n".join(lines)
+
+
+def _area(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    return "unsolved" if row["unsolved"] == row["trials"] else _fixed(row["area_score"], 3)
+
+
+def _figures(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"

@@ -22,11 +22,25 @@ from optarena.views._view import View
 class ViewName(StrEnum):
     fixed_cost = "fixed-cost"
     fixed_target = "fixed-target"
+    anytime = "anytime"
+
+
+OPTIONS = {
+    ViewName.fixed_cost: ("mode", "metric", "axis", "over", "bootstrap", "frame"),
+    ViewName.fixed_target: ("mode", "targets", "budget", "axis", "bootstrap", "frame"),
+    ViewName.anytime: ("axis", "horizon", "gap", "frame"),
+}
+"""What may be asked of each view; it is the method of `Results` of that name."""
 
 
 class Over(StrEnum):
     problems = "problems"
     trials = "trials"
+
+
+class Horizon(StrEnum):
+    budget = "budget"
+    box = "box"
 
 
 class Format(StrEnum):
@@ -40,9 +54,9 @@ def command(
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
     view: Annotated[ViewName, typer.Option("--view", help="The way to score.")] = ViewName.fixed_cost,
     mode: Annotated[
-        str,
+        str | None,
         typer.Option("--mode", help="exact, or a peer's very numbers: bayesmark (fixed-cost), coco (fixed-target)."),
-    ] = "exact",
+    ] = None,
     metric: Annotated[
         str | None, typer.Option("--metric", help="fixed-cost: a hidden metric, or value for the objective; else all.")
     ] = None,
@@ -55,6 +69,13 @@ def command(
     ] = None,
     axis: Annotated[
         str | None, typer.Option("--axis", help="batches, evaluations, seconds, or another effort of the store.")
+    ] = None,
+    horizon: Annotated[
+        Horizon | None,
+        typer.Option("--horizon", help="anytime: from 0 to the budget, or from the first to the last solution of all."),
+    ] = None,
+    gap: Annotated[
+        float | None, typer.Option("--gap", help="anytime: up to which primal gap an instance is solved; 0 by default.")
     ] = None,
     over: Annotated[
         Over | None,
@@ -77,15 +98,18 @@ def command(
 ) -> None:
     """A frame names what the scores were measured against; what could not be scored is named too."""
     given = {
+        "mode": mode,
         "metric": metric,
         "targets": targets,
         "budget": budget,
         "axis": axis,
+        "horizon": None if horizon is None else horizon.value,
+        "gap": gap,
         "over": None if over is None else over.value,
         "bootstrap": bootstrap,
         "frame": frame,
     }
-    scored = _score(chosen(store, optimizer, problem, dimension), view, mode, given)
+    scored = _score(chosen(store, optimizer, problem, dimension), view, given)
     if save_frame is not None:
         pinned = scored.pinned if isinstance(scored.pinned, dict) else scored.pinned.to_data()
         write_whole(save_frame, msgspec.json.encode(strict(pinned)))
@@ -99,16 +123,11 @@ def command(
         print(_boards.text(scored))
 
 
-def _score(results: Results, view: ViewName, mode: str, given: dict[str, Any]) -> Any:
+def _score(results: Results, view: ViewName, given: dict[str, Any]) -> Any:
     """The view with the options that were given; one that it has not is named."""
-    views = {ViewName.fixed_cost: Results.fixed_cost, ViewName.fixed_target: Results.fixed_target}
-    known = {
-        ViewName.fixed_cost: ("metric", "axis", "over", "bootstrap", "frame"),
-        ViewName.fixed_target: ("targets", "budget", "axis", "bootstrap", "frame"),
-    }[view]
     options = {name: value for name, value in given.items() if value is not None}
     for name in options:
-        if name not in known:
+        if name not in OPTIONS[view]:
             raise OptarenaError(f"--{name} is not an option of the {view.value} view")
-    scored: View = views[view](results, mode=mode, **options)
+    scored: View = getattr(results, view.name)(**options)
     return scored

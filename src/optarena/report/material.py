@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
@@ -11,6 +12,7 @@ from optarena.report import data, points, runtimes
 from optarena.report.colours import Colours, assign
 from optarena.store.results import Results
 from optarena.traces import Floats
+from optarena.views._view import View
 from optarena.views.fixed_cost import FixedCost
 from optarena.views.fixed_target import FixedTarget
 
@@ -20,43 +22,54 @@ ALL = "all"
 class Material:
     """Everything is computed when first asked for, and once."""
 
-    def __init__(
-        self, results: Results, fixed_cost: FixedCost | None = None, fixed_target: FixedTarget | None = None
-    ) -> None:
+    def __init__(self, results: Results, **views: View) -> None:
+        """views: those that were scored already, by the name of their method of `Results`."""
         self.results = results
         self.colours: Colours = assign(results.all_optimizers)
         self._tables: dict[str, pl.DataFrame] = {}
-        self._fixed_cost: tuple[FixedCost | None, str] | None = None if fixed_cost is None else (fixed_cost, "")
-        self._fixed_target: tuple[FixedTarget | None, str] | None = None
-        if fixed_target is not None:
-            self._fixed_target = (fixed_target, "")
+        self._views: dict[str, tuple[View | None, str]] = {name: (view, "") for name, view in views.items()}
+
+    # ---- views -------------------------------------------------------------------------------------------------------
+
+    def why_no(self, name: str) -> str:
+        """Why the store does not allow a view; nothing where it does."""
+        return self._view(name)[1]
+
+    def must(self, name: str) -> Any:
+        """A view; where the store does not allow it, the sentence that says what to do."""
+        view, reason = self._view(name)
+        if view is None:
+            raise OptarenaError(reason)
+        return view
+
+    def _view(self, name: str) -> tuple[View | None, str]:
+        if name not in self._views:
+            options = {}
+            if name == "fixed_cost":  # of a single problem only new trials can be spoken of
+                single = self.results.studies.filter(pl.col("sense").is_not_null())["problem"].n_unique() < 2
+                options = {"over": "trials" if single else "problems"}
+            try:
+                self._views[name] = (getattr(self.results, name)(**options), "")
+            except OptarenaError as error:
+                self._views[name] = (None, str(error))
+        return self._views[name]
 
     # ---- the fixed-cost view -----------------------------------------------------------------------------------------
 
     @property
     def fixed_cost(self) -> FixedCost | None:
         """The view, or None where the store does not allow it; `why_not` then says why."""
-        return self._score()[0]
+        view: Any = self._view("fixed_cost")[0]
+        return view
 
     @property
     def why_not(self) -> str:
-        return self._score()[1]
+        return self.why_no("fixed_cost")
 
     def must_score(self) -> FixedCost:
         """The view; where there is none, the sentence that says what to do."""
-        view, reason = self._score()
-        if view is None:
-            raise OptarenaError(reason)
+        view: FixedCost = self.must("fixed_cost")
         return view
-
-    def _score(self) -> tuple[FixedCost | None, str]:
-        if self._fixed_cost is None:
-            single = self.results.studies.filter(pl.col("sense").is_not_null())["problem"].n_unique() < 2
-            try:  # of a single problem only new trials can be spoken of
-                self._fixed_cost = (self.results.fixed_cost(over="trials" if single else "problems"), "")
-            except OptarenaError as error:
-                self._fixed_cost = (None, str(error))
-        return self._fixed_cost
 
     @cached_property
     def scopes(self) -> dict[str, FixedCost]:
@@ -122,28 +135,13 @@ class Material:
     # ---- the fixed-target view ---------------------------------------------------------------------------------------
 
     @property
-    def fixed_target(self) -> FixedTarget | None:
-        """The view, or None where the store does not allow it; `why_no_targets` then says why."""
-        return self._reach()[0]
-
-    @property
     def why_no_targets(self) -> str:
-        return self._reach()[1]
+        return self.why_no("fixed_target")
 
     def must_reach(self) -> FixedTarget:
         """The view; where there is none, the sentence that says what to do."""
-        view, reason = self._reach()
-        if view is None:
-            raise OptarenaError(reason)
+        view: FixedTarget = self.must("fixed_target")
         return view
-
-    def _reach(self) -> tuple[FixedTarget | None, str]:
-        if self._fixed_target is None:
-            try:
-                self._fixed_target = (self.results.fixed_target(), "")
-            except OptarenaError as error:
-                self._fixed_target = (None, str(error))
-        return self._fixed_target
 
     @cached_property
     def functions(self) -> pl.DataFrame:

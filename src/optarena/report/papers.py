@@ -9,6 +9,7 @@ import polars as pl
 from optarena.report.latex import latex_table
 from optarena.report.material import units
 from optarena.views._view import View
+from optarena.views.anytime import Anytime
 from optarena.views.fixed_cost import FixedCost
 from optarena.views.fixed_target import FixedTarget
 
@@ -19,6 +20,8 @@ def latex(scored: View) -> str:
     """A view for a paper."""
     if isinstance(scored, FixedCost):
         return "\n".join(_latex_board(scored, name) for name in scored.metrics)
+    if isinstance(scored, Anytime):
+        return _latex_anytime(scored)
     assert isinstance(scored, FixedTarget)
     return _latex_runtimes(scored)
 
@@ -87,3 +90,30 @@ def _latex_runtimes(scored: FixedTarget) -> str:
     heads = [f"{cell[0]:.3g}" if len(cell) == 1 else f"target {i + 1}" for i, cell in enumerate(targets)]
     note = [f"expected {scored.frame['axis']} to a precision", f"frame {scored.frame['hash']}, mode {scored.mode}"]
     return latex_table(["function", "D", "optimizer", *heads], cells, bold=bold, comment=note)
+
+
+def _latex_anytime(scored: Anytime) -> str:
+    rows = scored.summary.rows(named=True)
+    cells: list[list[Any]] = [
+        [
+            row["configuration"],
+            row["area_score"],
+            (row["area_score_lb"], row["area_score_ub"]),
+            row["objective_score"],
+            (row["objective_score_lb"], row["objective_score_ub"]),
+            row["primal_gap"],
+            row["solved"],
+            row["par10"],
+        ]
+        for row in rows
+    ]
+    headers = ["configuration", "area", "95% interval", "objective", "95% interval", "gap", "solved", "PAR10"]
+    lowest = {j: min((row[j] for row in cells if row[j] is not None), default=None) for j in (1, 3, 5, 7)}
+    bold = {
+        (i, j) for i, row in enumerate(cells) for j, least in lowest.items() if least is not None and row[j] == least
+    }
+    note = [
+        f"anytime by {scored.frame['axis']}, {scored.frame['horizon']}, means over instances",
+        f"frame {scored.frame['hash']}, mode {scored.mode}",
+    ]
+    return latex_table(headers, cells, bold=bold, comment=note)

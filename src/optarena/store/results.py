@@ -24,6 +24,7 @@ from optarena.store.records import IMPORTED
 from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
 
 if TYPE_CHECKING:
+    from optarena.views.anytime import Anytime
     from optarena.views.fixed_cost import FixedCost
     from optarena.views.fixed_target import FixedTarget
 
@@ -452,6 +453,12 @@ class Results:
         from optarena.views.fixed_target import fixed_target
 
         return fixed_target(self, **options)
+
+    def anytime(self, **options: Any) -> Anytime:
+        """The whole curve of each run: see `optarena.views.anytime.anytime`."""
+        from optarena.views.anytime import anytime
+
+        return anytime(self, **options)
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that shows everything, works offline and can be mailed; returns where it is."""

@@ -15,6 +15,7 @@ from optarena.errors import OptarenaError
 from optarena.store.reading import ROW_STATUSES
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
+from optarena.views._studies import by_instance, indices
 from optarena.views.fixed_cost.baseline import Pool
 
 ENDED = ("done", "stopped early", "failed", "timed out")
@@ -198,7 +199,7 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
     excluded = [
         _excluded(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").iter_rows(named=True)
     ]
-    frame = _by_instance(frame.filter(frame["status"] != "missing"))
+    frame = by_instance(frame.filter(frame["status"] != "missing"))
     traces = results.traces()
     size = np.maximum(frame["batch"].fill_null(1).to_numpy(), 1).astype(np.int64)
     given = results.extra("batch")
@@ -269,8 +270,8 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
         axis=chosen,
         problems=problems,
         optimizers=optimizers,
-        problem=_indices(part["problem"], problems),
-        optimizer=_indices(part["optimizer"], optimizers),
+        problem=indices(part["problem"], problems),
+        optimizer=indices(part["optimizer"], optimizers),
         trial=part["trial"].to_numpy(),
         sign=sign,
         kept=kept,
@@ -335,19 +336,6 @@ def _differences(results: Results, frame: pl.DataFrame) -> Bools:
 
 def _excluded(row: dict[str, Any], reason: str) -> dict[str, Any]:
     return {"optimizer": row["optimizer"], "problem": row["problem"], "trial": row["trial"], "reason": reason}
-
-
-def _indices(names: pl.Series, known: list[str]) -> Ints:
-    return names.replace_strict(known, np.arange(len(known)), return_dtype=pl.Int64).to_numpy().astype(np.int64)
-
-
-def _by_instance(frame: pl.DataFrame) -> pl.DataFrame:
-    """Instances that an import gave one problem id are problems of their own: each has its own optimum."""
-    several = frame.group_by("problem").agg(count=pl.col("instance").n_unique()).filter(pl.col("count") > 1)["problem"]
-    named = pl.format("{} instance {}", "problem", pl.col("instance").cast(pl.String).fill_null("?"))
-    return frame.with_columns(
-        problem=pl.when(pl.col("problem").is_in(several.to_list())).then(named).otherwise("problem")
-    )
 
 
 def _in_order(names: list[str]) -> list[str]:

@@ -1,0 +1,193 @@
+"""From a store to the envelope of every run, where its horizon ends, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from optarena.errors import OptarenaError
+from optarena.store.results import Results
+from optarena.traces import Bools, Floats, Ints, first_argmin
+from optarena.views._studies import by_instance, indices
+from optarena.views.anytime.scores import improving
+
+PROVED = ("optimal", "optimal solution")
+"""What a run says when it proved that nothing is better than its last value."""
+
+
+@dataclass
+class Runs:
+    """All runs that can be scored; values are minimised. The events are those of the envelopes, run after run."""
+
+    results: Results
+    axis: str
+    configurations: list[str]
+    instances: list[str]
+    configuration: Ints
+    """(runs,): index into `configurations`; `instance` likewise."""
+    instance: Ints
+    trial: Ints
+    status: list[str]
+    """(runs,): how each ended: optimal, done, timed out, failed, …"""
+    sign: Floats
+    """(instances,): -1 where it is maximised."""
+    best_known: Floats
+    """(instances,): the optimum or the best known value, minimised; NaN where there is none."""
+    budget: Floats
+    """(instances,): the largest declared on this axis; where there is none, the furthest that any run went."""
+    end: Floats
+    """(runs,): where the run ended on the axis."""
+    proved: Bools
+    offsets: Ints
+    times: Floats
+    values: Floats
+    excluded: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def run(self) -> Ints:
+        """(events,): the run of each event."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    def until(self, horizon: Floats) -> Runs:
+        """The same, without the events after each instance's horizon."""
+        run = self.run
+        kept = self.times <= horizon[self.instance[run]]
+        late = int((~kept).sum())
+        if not late:
+            return self
+        counts = np.bincount(run[kept], minlength=len(self))
+        cut = len(np.unique(run[~kept]))
+        note = f"{late:,} solutions of {cut:,} runs came after the budget: they do not count"
+        return replace(
+            self,
+            offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            times=self.times[kept],
+            values=self.values[kept],
+            proved=self.proved & (self.end <= horizon[self.instance]),
+            notes=[*self.notes, note],
+        )
+
+
+def runs_of(results: Results, axis: str, tolerance: float) -> Runs:
+    """Every study with one objective that has this effort."""
+    frame = results.studies
+    excluded = [_named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
+    frame = frame.filter(frame["status"] != "missing")
+    traces = results.traces()
+    effort = results.efforts(axis)
+    study = np.repeat(np.arange(len(traces)), traces.lengths)
+    several = frame["sense"].is_null().to_numpy()
+    y = traces.values[:, 0]
+    y = np.where(traces.feasible & np.isfinite(y), y, np.nan)
+    lacking = np.bincount(study[np.isnan(effort) & ~np.isnan(y)], minlength=len(traces)) > 0
+    for i in np.flatnonzero(several | lacking).tolist():
+        why = "it has several objectives: see the pareto view" if several[i] else f"it has no {axis}"
+        excluded.append(_named(frame.row(i, named=True), why))
+    kept = np.flatnonzero(~several & ~lacking)
+    if not len(kept):
+        reasons = "; ".join(dict.fromkeys(item["reason"] for item in excluded)) or "it is empty"
+        raise OptarenaError(
+            f"nothing in store {results.path} can be scored by {axis}: {reasons} (axes: {', '.join(results.axes)})"
+        )
+    rows = np.flatnonzero(~np.isnan(y) & ~(several | lacking)[study])
+    number = np.full(len(traces), -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    # by time within each run: imported events may stand in any order
+    rows = rows[np.lexsort((effort[rows], number[study[rows]]))]
+    offsets = np.searchsorted(number[study[rows]], np.arange(len(kept) + 1)).astype(np.int64)
+    events, best = improving(effort[rows], y[rows], offsets, tolerance)
+    part = by_instance(frame[kept.tolist()])
+    instances, configurations = sorted(set(part["problem"])), list(dict.fromkeys(part["optimizer"]))
+    instance, configuration = indices(part["problem"], instances), indices(part["optimizer"], configurations)
+    end = _ends(results, axis, part, kept, effort, study)
+    notes: list[str] = []
+    sign = np.ones(len(instances))
+    sign[instance[(part["sense"] == "max").to_numpy()]] = -1.0
+    told = part["optimum"].fill_null(part["best_known"]).to_numpy().astype(float) * sign[instance]
+    known = np.full(len(instances), np.nan)
+    known[instance[~np.isnan(told)]] = told[~np.isnan(told)]
+    return Runs(
+        results=results,
+        axis=axis,
+        configurations=configurations,
+        instances=instances,
+        configuration=configuration,
+        instance=instance,
+        trial=part["trial"].to_numpy(),
+        status=[row["reason"] if row["reason"] in PROVED else row["status"] for row in part.to_dicts()],
+        sign=sign,
+        best_known=known,
+        budget=_budgets(axis, part, instance, end, instances, notes),
+        end=end,
+        proved=_proved(results, part, kept, y, traces.offsets),
+        offsets=np.searchsorted(number[study[rows[events]]], np.arange(len(kept) + 1)).astype(np.int64),
+        times=effort[rows[events]],
+        values=best,
+        excluded=excluded,
+        notes=notes,
+    )
+
+
+def _budgets(axis: str, part: pl.DataFrame, instance: Ints, end: Floats, names: list[str], notes: list[str]) -> Floats:
+    """(instances,): the largest budget declared on the axis, or the furthest that any run went."""
+    column = {"seconds": "budget_seconds", "evaluations": "budget"}.get(axis)
+    declared = np.full(part.height, np.nan) if column is None else part[column].to_numpy().astype(float)
+    largest = np.full(len(names), -np.inf)
+    np.maximum.at(largest, instance[~np.isnan(declared)], declared[~np.isnan(declared)])
+    least = np.full(len(names), np.inf)
+    np.minimum.at(least, instance[~np.isnan(declared)], declared[~np.isnan(declared)])
+    differ = int((least < largest).sum())
+    if differ:
+        notes.append(f"the budgets of runs differ on {differ} instances: the largest is the horizon")
+    furthest = np.zeros(len(names))
+    np.maximum.at(furthest, instance, end)
+    without = np.isinf(largest)
+    if without.any():
+        notes.append(
+            f"no budget in {axis} is declared on {int(without.sum())} instances: the furthest that any run went is "
+            "the horizon"
+        )
+    return np.where(without, furthest, largest)
+
+
+def _ends(results: Results, axis: str, part: pl.DataFrame, kept: Ints, effort: Floats, study: Ints) -> Floats:
+    """(runs,): the last effort of any row, or what the run's end says."""
+    last = np.zeros(len(results.traces()))
+    there = ~np.isnan(effort)
+    np.maximum.at(last, study[there], effort[there])
+    if axis == "evaluations":
+        return np.maximum(last[kept], part["evaluations"].to_numpy().astype(float))
+    if axis == "batches":
+        return last[kept]
+    at_end = results.extra_at_end(axis if axis in ("decisions", "seconds") else f"effort.{axis}")[kept]
+    return np.fmax(last[kept], at_end)
+
+
+def _proved(results: Results, part: pl.DataFrame, kept: Ints, y: Floats, offsets: Ints) -> Bools:
+    """(runs,): whether the run says so, or its bound met its best value."""
+    said = part["reason"].is_in(PROVED).fill_null(False).to_numpy()
+    least = first_argmin(np.where(np.isnan(y), np.inf, y), offsets)[kept]
+    best = np.where(least >= 0, y[least], np.nan)
+    sign = np.where((part["sense"] == "max").to_numpy(), -1.0, 1.0)
+    bounds = results.extra("bound")
+    study = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    position = np.full(len(offsets) - 1, -1, dtype=np.int64)
+    position[kept] = np.arange(len(kept))
+    rows = np.flatnonzero((position[study] >= 0) & ~np.isnan(bounds))
+    tight = np.full(len(kept), -np.inf)
+    np.maximum.at(tight, position[study[rows]], bounds[rows] * sign[position[study[rows]]])
+    tight = np.fmax(tight, results.extra_at_end("bound")[kept] * sign)
+    with np.errstate(invalid="ignore"):
+        met = tight >= best - 1e-9 * np.maximum(1.0, np.abs(best))  # bounds are rounded by solvers
+    return (said & (least >= 0)) | met
+
+
+def _named(row: dict[str, Any], reason: str) -> dict[str, Any]:
+    return {"optimizer": row["optimizer"], "problem": row["problem"], "trial": row["trial"], "reason": reason}

@@ -1,0 +1,134 @@
+"""All runs scored at once, between the bounds of their instances (SCORES 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optarena.traces import Bools, Floats, Ints
+from optarena.views.anytime.runs import Runs
+from optarena.views.anytime.scores import primal_gaps
+
+
+@dataclass
+class Bounds:
+    """What the scores of each instance are measured between; all are (instances,) and minimised."""
+
+    best: Floats
+    """The best value of all, NaN where nobody solved the instance."""
+    worst: Floats
+    """The worst first value of all."""
+    start: Floats
+    end: Floats
+    anchor: Floats
+    """The better of the best known value and the best of the store: primal gaps are measured from it."""
+
+
+@dataclass
+class Scored:
+    """Runs with their scores; all arrays are (runs,)."""
+
+    runs: Runs
+    bounds: Bounds
+    solutions: Ints
+    first_time: Floats
+    """inf without a solution; `first_value`, `last_time`, `last_value` likewise."""
+    first_value: Floats
+    last_time: Floats
+    last_value: Floats
+    over_best: Floats
+    """The integral of value - best from the first solution to the end."""
+    objective: Floats
+    area: Floats
+    """NaN where the horizon has no width."""
+    gap: Floats
+    integral: Floats
+    solved: Bools
+    solved_at: Floats
+    """When its gap was small enough, or when its proof came; inf if neither."""
+
+
+def bounds_of(runs: Runs, horizon: str, without: int | None = None) -> Bounds:
+    """Best, worst and horizon of each instance; `without` leaves a configuration out."""
+    n = len(runs.instances)
+    some = np.diff(runs.offsets) > 0
+    if without is not None:
+        some &= runs.configuration != without
+    at = runs.instance[some]
+    first, last = runs.offsets[:-1][some], runs.offsets[1:][some] - 1
+    best, worst = np.full(n, np.inf), np.full(n, -np.inf)
+    np.minimum.at(best, at, runs.values[last])
+    np.maximum.at(worst, at, runs.values[first])
+    nobody = np.isinf(best)
+    start, end = np.zeros(n), runs.budget.copy()
+    if horizon == "box":
+        start, end = np.full(n, np.inf), np.full(n, -np.inf)
+        np.minimum.at(start, at, runs.times[first])
+        np.maximum.at(end, at, runs.times[last])
+    best, worst = np.where(nobody, np.nan, best), np.where(nobody, np.nan, worst)
+    start, end = np.where(nobody & np.isinf(start), np.nan, start), np.where(nobody & np.isinf(end), np.nan, end)
+    return Bounds(best, worst, start, end, np.fmin(best, runs.best_known))
+
+
+def score(runs: Runs, bounds: Bounds, gap: float) -> Scored:
+    """Every run's scores at once."""
+    n, i = len(runs), runs.instance
+    some = np.diff(runs.offsets) > 0
+    first, last = runs.offsets[:-1][some], runs.offsets[1:][some] - 1
+
+    def of(values: Floats, rows: Any, missing: float) -> Floats:
+        out = np.full(n, missing)
+        out[some] = values[rows]
+        return out
+
+    first_time, last_time = of(runs.times, first, np.inf), of(runs.times, last, np.inf)
+    first_value, last_value = of(runs.values, first, np.nan), of(runs.values, last, np.nan)
+    run = runs.run
+    owner = i[run]
+    times = np.clip(runs.times, bounds.start[owner], bounds.end[owner])
+    ends = np.append(times[1:], np.nan)[: len(times)]
+    ends[last] = bounds.end[i[some]]
+    widths = ends - times
+    with np.errstate(invalid="ignore", divide="ignore"):
+        over: Floats = np.bincount(run, weights=(runs.values - bounds.best[owner]) * widths, minlength=n).astype(float)
+        gaps = primal_gaps(runs.values, bounds.anchor[owner])
+        wait = np.where(some, np.clip(first_time, bounds.start[i], bounds.end[i]), bounds.end[i]) - bounds.start[i]
+        integral = wait + np.bincount(run, weights=gaps * widths, minlength=n)
+        objective, area = relative(some, last_value, wait, over, bounds, i)
+    final = of(gaps, last, 1.0)
+    nobody = np.isnan(bounds.best[i])
+    near = np.flatnonzero(gaps <= gap)
+    hit = np.full(n, np.inf)
+    np.minimum.at(hit, run[near], runs.times[near])
+    solved = (final <= gap) | (runs.proved & some)
+    solved_at = np.where(np.isfinite(hit), hit, np.where(solved, np.fmax(runs.end, last_time), np.inf))
+    return Scored(
+        runs,
+        bounds,
+        np.diff(runs.offsets),
+        first_time,
+        first_value,
+        last_time,
+        last_value,
+        over,
+        objective,
+        area,
+        np.where(nobody, np.nan, final),
+        np.where(nobody, np.nan, integral),
+        solved & some,
+        solved_at,
+    )
+
+
+def relative(some: Bools, last: Floats, wait: Floats, over: Floats, bounds: Bounds, i: Any) -> tuple[Floats, Floats]:
+    """Objective and area score of each run. over: the integral of value - best from its first solution."""
+    height, width = (bounds.worst - bounds.best)[i], (bounds.end - bounds.start)[i]
+    flat = height == 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        objective = np.where(some, np.where(flat, 0.0, (last - bounds.best[i]) / height), 1.0)
+        area = np.where(flat, wait / width, wait / width + over / height / width)
+        area = np.where(some, area, 1.0)
+    nobody = np.isnan(height)
+    return np.where(nobody, np.nan, objective), np.where(nobody | ~(width > 0), np.nan, area)

@@ -1,0 +1,209 @@
+"""The tables of the anytime view, and how much its scores depend on who takes part."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from optarena.traces import Floats
+from optarena.views.anytime.scores import borda_points
+from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, relative
+from optarena.views.fixed_cost.statistics import mean
+
+SHIFT = 10.0
+
+
+def make(scored: Scored) -> dict[str, pl.DataFrame]:
+    """`instance`, `summary`, `runs`, `bounds`."""
+    each = _runs(scored)
+    instance = _instances(scored, each)
+    return {"instance": instance, "summary": _summary(scored, instance), "runs": each, "bounds": _bounds(scored)}
+
+
+def _runs(scored: Scored) -> pl.DataFrame:
+    """A row a run."""
+    runs, i = scored.runs, scored.runs.instance
+    some = scored.solutions > 0
+    status = [
+        "optimal" if proved and solved else status if solved or status not in ("done", "optimal") else "no solution"
+        for status, proved, solved in zip(runs.status, runs.proved, some, strict=True)
+    ]
+    budget = runs.budget[i]
+    return pl.DataFrame(
+        {
+            "configuration": pl.Series(runs.configurations, dtype=pl.String).gather(runs.configuration),
+            "problem": pl.Series(runs.instances, dtype=pl.String).gather(i),
+            "trial": runs.trial,
+            "status": status,
+            "solutions": scored.solutions,
+            "unsolved": ~some,
+            "solved": scored.solved,
+            "proved": runs.proved & some,
+            "best": _number(scored.last_value * runs.sign[i]),
+            "first": _number(scored.first_value * runs.sign[i]),
+            "first_effort": _number(scored.first_time),
+            "best_effort": _number(scored.last_time),
+            "solved_effort": _number(scored.solved_at),
+            "objective_score": _number(scored.objective),
+            "area_score": _number(scored.area),
+            "primal_gap": _number(scored.gap),
+            "primal_integral": _number(scored.integral),
+            "par2": np.where(scored.solved, scored.solved_at, 2 * budget),
+            "par10": np.where(scored.solved, scored.solved_at, 10 * budget),
+            "borda": _number(_borda(scored)),
+            "_log": np.log(np.where(scored.solved, scored.solved_at, budget) + SHIFT),
+        }
+    )
+
+
+def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
+    """A row a configuration and instance: means over its trials."""
+    means = ("objective_score", "area_score", "primal_gap", "primal_integral", "par2", "par10", "borda", "_log")
+    return (
+        each.group_by("configuration", "problem", maintain_order=True)
+        .agg(
+            pl.len().alias("trials"),
+            pl.col("status").unique(maintain_order=True).str.join(", "),
+            pl.col("unsolved", "solved", "proved").sum(),
+            pl.col("best").get(pl.col("objective_score").arg_min()),
+            *(pl.col(name).mean() for name in means),
+        )
+        .sort("problem", pl.col("configuration").cast(pl.Enum(scored.runs.configurations)))
+        .select(
+            "configuration", "problem", "objective_score", "area_score", "primal_gap", "primal_integral", "status",
+            "best", "trials", "solved", "proved", "unsolved", "par2", "par10", "borda", "_log",
+        )
+    )  # fmt: skip
+
+
+def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
+    """A row a configuration: means over instances with their intervals, best area first."""
+    names, counted = scored.runs.configurations, ("solved", "proved", "unsolved")
+    averaged = ("objective_score", "area_score", "primal_gap", "primal_integral")
+    rows = []
+    for name in names:
+        part = instance.filter(pl.col("configuration") == name)
+        row: dict[str, object] = {"configuration": name, "instances": part.height}
+        for column in averaged:
+            figure = mean(part[column].fill_null(np.nan).to_numpy().astype(float)[None, :])
+            value, lower, upper = (float(x[0]) for x in figure[:3])
+            row |= {column: value, f"{column}_lb": lower, f"{column}_ub": upper}
+        row |= {column: float((part[column] / part["trials"]).sum()) for column in counted}
+        row |= {column: part[column].mean() for column in ("par2", "par10")}
+        row["shifted_geometric_mean"] = float(np.exp(part["_log"].mean()) - SHIFT)  # type: ignore[arg-type]
+        row["borda"] = part["borda"].sum()
+        row["n"] = int(part["objective_score"].is_not_null().sum())
+        rows.append(row)
+    table = pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
+    instance.drop_in_place("_log")
+    return table.sort("area_score", "objective_score", "configuration", nulls_last=True)
+
+
+def _borda(scored: Scored) -> Floats:
+    """(runs,): points against all other configurations on the same instance, averaged over pairs of trials."""
+    runs = scored.runs
+    cell = runs.instance * len(runs.configurations) + runs.configuration
+    order = np.lexsort((runs.trial, cell))
+    place = np.zeros(len(runs), dtype=np.int64)
+    counts = np.bincount(cell, minlength=len(runs.instances) * len(runs.configurations))
+    place[order] = np.arange(len(runs)) - np.repeat(np.cumsum(counts) - counts, counts)
+    shape = (len(runs.instances), len(runs.configurations), int(counts.max()))
+    at = (runs.instance, runs.configuration, place)
+    times, values = np.full(shape, np.nan), np.full(shape, np.nan)
+    proved = np.zeros(shape, dtype=bool)
+    times[at] = scored.last_time  # inf where nothing was found
+    values[at] = np.where(scored.solutions > 0, scored.last_value, 0.0)
+    proved[at] = runs.proved
+    points = borda_points(times, values, proved)
+    return np.where(np.isnan(scored.bounds.best[runs.instance]), np.nan, points[runs.instance, runs.configuration])
+
+
+def _bounds(scored: Scored) -> pl.DataFrame:
+    """A row an instance: between what its scores lie, and who set the worst value."""
+    runs, bounds = scored.runs, scored.bounds
+    first = np.where(scored.solutions > 0, scored.first_value, -np.inf)
+    owners = [""] * len(runs.instances)
+    for i in np.argsort(runs.configuration, kind="stable")[::-1].tolist():  # the first of equals is kept
+        if first[i] == bounds.worst[runs.instance[i]]:
+            owners[runs.instance[i]] = runs.configurations[runs.configuration[i]]
+    return pl.DataFrame(
+        {
+            "problem": runs.instances,
+            "sense": ["max" if sign < 0 else "min" for sign in runs.sign],
+            "best": _number(bounds.best * runs.sign),
+            "worst": _number(bounds.worst * runs.sign),
+            "worst_of": owners,
+            "best_known": _number(runs.best_known * runs.sign),
+            "anchor": _number(bounds.anchor * runs.sign),
+            "start": _number(bounds.start),
+            "end": _number(bounds.end),
+        }
+    )
+
+
+def gaps(scored: Scored) -> list[str]:
+    """Whose averages are over fewer instances than others'."""
+    runs = scored.runs
+    pairs = np.unique(np.column_stack((runs.configuration, runs.instance)), axis=0)
+    counts = np.bincount(pairs[:, 0], minlength=len(runs.configurations))
+    return [
+        f"{runs.configurations[c]} ran on {counts[c]} of {len(runs.instances)} instances"
+        for c in np.flatnonzero(counts < len(runs.instances)).tolist()
+    ]
+
+
+def sensitive(scored: Scored, horizon: str) -> list[str]:
+    """Which configurations change the order of two others by taking part: best and worst depend on all (SCORES 4)."""
+    runs = scored.runs
+    names = runs.configurations
+    if len(names) < 3:
+        return []
+    notes = []
+    for c, name in enumerate(names):
+        bounds = bounds_of(runs, horizon, without=c)
+        objective, area = _without(scored, bounds)
+        for word, full, part in (("objective", scored.objective, objective), ("area", scored.area, area)):
+            before, after = _means(scored, full), _means(scored, part)
+            others = [o for o in range(len(names)) if o != c]
+            swapped = [
+                (a, b)
+                for k, a in enumerate(others)
+                for b in others[k + 1 :]
+                if (before[a] - before[b]) * (after[a] - after[b]) < 0
+            ]
+            if swapped:
+                pairs = ", ".join(f"{names[a]} and {names[b]}" for a, b in swapped[:3])
+                more = f" and {len(swapped) - 3} more pairs" if len(swapped) > 3 else ""
+                notes.append(f"without {name} the order of {pairs}{more} by {word} score is the other way round")
+    return notes
+
+
+def _without(scored: Scored, bounds: Bounds) -> tuple[Floats, Floats]:
+    """Objective and area score of all runs between other bounds, from what is known of each: no event is read again."""
+    i, some = scored.runs.instance, scored.solutions > 0
+    with np.errstate(invalid="ignore"):
+        begin = np.clip(scored.first_time, bounds.start[i], bounds.end[i])
+        wait = np.where(some, begin, bounds.end[i]) - bounds.start[i]
+        # the integral of value - best over the new horizon, above the new best
+        rest = scored.bounds.end[i] - bounds.end[i]
+        over = scored.over_best - (scored.last_value - scored.bounds.best[i]) * rest
+        over -= (bounds.best - scored.bounds.best)[i] * (bounds.end[i] - begin)
+    return relative(some, scored.last_value, wait, np.where(some, over, 0.0), bounds, i)
+
+
+def _means(scored: Scored, values: Floats) -> Floats:
+    """(configurations,): the mean over instances of the mean over trials."""
+    runs = scored.runs
+    cells = len(runs.instances) * len(runs.configurations)
+    cell = runs.configuration * len(runs.instances) + runs.instance
+    there = ~np.isnan(values)
+    count = np.bincount(cell[there], minlength=cells)
+    total = np.bincount(cell[there], weights=values[there], minlength=cells)
+    each = np.where(count > 0, total / np.maximum(count, 1), 0.0).reshape(len(runs.configurations), -1)
+    n = (count > 0).reshape(len(runs.configurations), -1).sum(axis=1)
+    return np.where(n > 0, each.sum(axis=1) / np.maximum(n, 1), np.nan)
+
+
+def _number(values: Floats) -> pl.Series:
+    """Absent where undefined or not there."""
+    return pl.Series(np.where(np.isfinite(values), values, np.nan)).fill_nan(None)

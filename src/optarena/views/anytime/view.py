@@ -1,0 +1,156 @@
+"""The view: a store in, the tables `instance`, `summary`, `runs` and `bounds` out."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from optarena._json import strict
+from optarena.errors import OptarenaError, nearest
+from optarena.store.results import Results
+from optarena.views._view import View
+from optarena.views.anytime import tables
+from optarena.views.anytime.runs import Runs, runs_of
+from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, score
+
+HORIZONS = ("budget", "box")
+
+
+@dataclass
+class Anytime(View):
+    """Anytime scores: tables `.instance`, `.summary`, `runs`, `bounds`; `.pinned`, a frame to save."""
+
+    pinned: dict[str, Any] = field(default_factory=dict)
+    scored: Scored | None = field(default=None, repr=False, compare=False)
+    """The envelopes and their scores, for figures."""
+    name = "anytime"
+
+    @property
+    def instance(self) -> pl.DataFrame:
+        """A row a configuration and instance, averaged over trials."""
+        return self.tables["instance"]
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """A row a configuration, over all instances, best area score first."""
+        return self.tables["summary"]
+
+
+def anytime(
+    results: Results,
+    *,
+    axis: str = "seconds",
+    horizon: str = "budget",
+    gap: float = 0.0,
+    tolerance: float = 0.0,
+    frame: str | Path | dict[str, Any] | None = None,
+) -> Anytime:
+    """Score a store by the whole curve of each run (SCORES 4).
+
+    axis: any of `results.axes`. horizon: `budget`, from 0 to the declared budget, or `box`, from the least to the
+    greatest time of anyone's solutions. gap: up to which primal gap an instance counts as solved. tolerance: by how
+    much a solution must be better than the one before it to count. frame: bounds of another view, from a file.
+    """
+    if horizon not in HORIZONS:
+        raise OptarenaError(
+            f"horizon must be one of {', '.join(HORIZONS)}; got {horizon!r}.{nearest(horizon, HORIZONS)}"
+        )
+    if not 0 <= gap < 1:
+        raise OptarenaError(f"a gap is at least 0 and less than 1; got {gap}")
+    runs = runs_of(results, axis, tolerance)
+    pinned = read_frame(frame) if isinstance(frame, (str, Path)) else frame
+    if pinned is not None:
+        if (pinned["axis"], pinned["horizon"]) != (axis, horizon):
+            raise OptarenaError(
+                f"the frame is by {pinned['axis']} with horizon {pinned['horizon']}, "
+                f"the scores were asked by {axis} with horizon {horizon}"
+            )
+        bounds = _from_frame(pinned, runs)
+        runs = runs.until(np.where(np.isnan(bounds.end), np.inf, bounds.end))
+    else:
+        if horizon == "budget":
+            runs = runs.until(runs.budget)
+        bounds = bounds_of(runs, horizon)
+    scored = score(runs, bounds, gap)
+    used = pinned or {
+        "view": "anytime",
+        "axis": axis,
+        "horizon": horizon,
+        "gap": gap,
+        "tolerance": tolerance,
+        "bounds": {
+            name: [_number(x[i]) for x in (bounds.best, bounds.worst, bounds.start, bounds.end, bounds.anchor)]
+            for i, name in enumerate(runs.instances)
+        },
+        "optimizers": sorted(runs.configurations),
+    }
+    _exclude_unsolved(runs, bounds, pinned is not None)
+    made = tables.make(scored)
+    runs.notes.extend(tables.gaps(scored))
+    if pinned is None:
+        runs.notes.extend(tables.sensitive(scored, horizon))
+    text = msgspec.json.encode(strict(used), order="deterministic")
+    known = int((~np.isnan(runs.best_known)).sum())
+    return Anytime(
+        mode="exact",
+        tables=made,
+        frame={
+            "hash": hashlib.sha256(text).hexdigest(),
+            "axis": axis,
+            "horizon": "from 0 to the budget" if horizon == "budget" else "from the first to the last solution of all",
+            "gap": used["gap"],
+            "tolerance": used["tolerance"],
+            "best_known": f"of {known} of {len(runs.instances)} instances; the best of the store where better",
+            "optimizers": used["optimizers"],
+            "problems": len(runs.instances),
+            "runs": len(runs),
+            "intervals": "95 % over instances",
+            "provisional": bool((results.studies["status"] == "running").any()),
+        },
+        excluded=runs.excluded,
+        notes=list(dict.fromkeys(runs.notes)),
+        results=results,
+        pinned=used,
+        scored=scored,
+    )
+
+
+def read_frame(path: str | Path) -> dict[str, Any]:
+    """A frame that `--save-frame` wrote."""
+    try:
+        data = msgspec.json.decode(Path(path).read_bytes())
+        if data["view"] != "anytime":
+            raise KeyError("view")
+        for numbers in data["bounds"].values():
+            _, _, _, _, _ = (float("nan") if x is None else float(x) for x in numbers)
+        str(data["axis"] + data["horizon"]), float(data["gap"]), float(data["tolerance"]), list(data["optimizers"])
+    except OSError as error:
+        raise OptarenaError(f"cannot read the frame {path}: {error.strerror or error}") from None
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError):
+        raise OptarenaError(
+            f"{path} is not a frame of the anytime view (score --view anytime --save-frame writes one)"
+        ) from None
+    return dict(data)
+
+
+def _from_frame(pinned: dict[str, Any], runs: Runs) -> Bounds:
+    nothing = [None] * 5
+    rows = [pinned["bounds"].get(name, nothing) for name in runs.instances]
+    columns = np.array([[np.nan if x is None else float(x) for x in row] for row in rows]).reshape(-1, 5).T
+    return Bounds(*columns)
+
+
+def _exclude_unsolved(runs: Runs, bounds: Bounds, pinned: bool) -> None:
+    why = "the frame does not have it, or nobody had solved it" if pinned else "no configuration found a solution"
+    for i in np.flatnonzero(np.isnan(bounds.best)).tolist():
+        runs.excluded.append({"optimizer": None, "problem": runs.instances[i], "trial": None, "reason": why})
+
+
+def _number(x: float) -> float | None:
+    return None if np.isnan(x) else float(x)
