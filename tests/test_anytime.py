@@ -348,3 +348,30 @@ def test_what_is_wrong_is_said(golden: Path, tmp_path: Path, capsys) -> None:
 def test_every_format_prints(golden: Path, shape: str, capsys) -> None:
     assert main(["score", str(golden), "--view", "anytime", "--format", shape]) == 0
     assert "A" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["curves", "area", "gap", "cactus"])
+def test_every_figure_is_drawn_from_the_view(golden: Path, name: str) -> None:
+    spec = oa.open(golden).anytime().figure(name).to_dict()
+    assert "layer" in json.dumps(spec)
+
+
+def test_curves_begin_at_the_worst_value_and_go_on_to_the_end(golden: Path) -> None:
+    from optarena.report.curves import cactus, curves, gaps
+
+    view = oa.open(golden).anytime()
+    mine = curves(view).filter((pl.col("problem") == "M2") & (pl.col("optimizer") == "B"))
+    assert mine["effort"].to_list() == [0, 2, 4, 10]
+    assert mine["value"].to_list() == [8, 12, 15, 15], "maximised, in its own units"
+    assert mine["found"].to_list() == [None, 12, 15, None]
+    last = gaps(view).group_by("optimizer", maintain_order=True).last()
+    final = dict(view.summary.select("configuration", "primal_gap").iter_rows())
+    for row in last.iter_rows(named=True):
+        assert row["gap"] == pytest.approx(final[row["optimizer"]])
+    solved = cactus(view).group_by("optimizer", maintain_order=True).last()
+    assert dict(solved.select("optimizer", "count").iter_rows()) == {"A": 4, "B": 1, "C": 2, "D": 0}
+
+
+def test_a_report_of_runs_with_a_budget_of_time_has_the_section(golden: Path, tmp_path: Path) -> None:
+    page = oa.open(golden).report(tmp_path / "report.html").read_text()
+    assert "Area score by instance" in page

@@ -14,9 +14,10 @@ from typing import Any
 import polars as pl
 
 from optarena.errors import OptarenaError, nearest
-from optarena.report import data, runtimes
+from optarena.report import curves, data, runtimes
 from optarena.report.material import ALL, Material
 from optarena.store.results import Results
+from optarena.views.anytime import Anytime
 from optarena.views.fixed_target import FixedTarget
 
 PANELS = 24
@@ -248,6 +249,51 @@ def _loss(material: Material, options: Options) -> Any:
     return _titled(chart, "median, half and 80 % of the targets; per cent: how many of the targets were reached")
 
 
+# ---- anytime ---------------------------------------------------------------------------------------------------------
+
+
+def _curves(material: Material, options: Options) -> Any:
+    from optarena.report.figures.solving import curve
+
+    view = _anytime(material, options)
+    table, look = curves.curves(view), _look(material, options)
+    names = _few(table["problem"].unique(maintain_order=True).to_list(), "a solution")
+    charts = [
+        curve(table.filter(pl.col("problem") == name), look, effort=view.frame["axis"], title=name) for name in names
+    ]
+    return _panels(charts, "best value so far of a typical trial; shaded: the area that is scored, in its dashed box")
+
+
+def _area(material: Material, options: Options) -> Any:
+    from optarena.report.figures.solving import area_map
+
+    return area_map(curves.cells(_anytime(material, options)), _look(material, options))
+
+
+def _gap(material: Material, options: Options) -> Any:
+    from optarena.report.figures.solving import gap
+
+    view = _anytime(material, options)
+    table = curves.gaps(view)
+    if not table.height:
+        raise OptarenaError("no instance has a horizon of some width: there is no gap over effort to draw")
+    return gap(table, _look(material, options), effort=curves.effort_of_gaps(view))
+
+
+def _cactus(material: Material, options: Options) -> Any:
+    from optarena.report.figures.solving import cactus
+
+    view = _anytime(material, options)
+    return cactus(curves.cactus(view), _look(material, options), effort=view.frame["axis"])
+
+
+def _anytime(material: Material, options: Options) -> Anytime:
+    if options.axis is not None:
+        return material.results.anytime(axis=options.axis)
+    view: Anytime = material.must("anytime")
+    return view
+
+
 def _behind(view: FixedTarget) -> str:
     return f"dots: budgets end; pale line: the ERTs of {runtimes.reference_name(view)}"
 
@@ -280,6 +326,12 @@ FIGURES: dict[str, Figure] = {
         Figure("ert-dimension", "expected running times against the dimension, a panel a function", _ert_dimension),
         Figure("profiles", "performance and data profiles", _profiles),
         Figure("loss", "how many times the reference's expected running time", _loss),
+        Figure(
+            "curves", "the best value so far of each configuration in its box, a panel an instance", _curves, ("axis",)
+        ),
+        Figure("area", "the area score of each configuration on every instance", _area, ("axis",)),
+        Figure("gap", "the mean primal gap over effort, with 95 % bands", _gap, ("axis",)),
+        Figure("cactus", "how many instances each configuration has solved by when", _cactus, ("axis",)),
         Figure("convergence", "the best value so far, a panel a problem", _convergence, ("axis", "statistic")),
         Figure("parallel", "the parameters of the best point of every trial, a panel a problem", _parallel),
         Figure("time", "seconds an evaluation: suggesting, evaluating, observing", _time),

@@ -12,6 +12,7 @@ from optarena.report.sections._section import Content, Pair, Section
 from optarena.report.sections.problems import problems_section
 from optarena.report.sections.runs import failures_section, how_section, time_section
 from optarena.report.sections.scores import fixed_cost_section, overview_section
+from optarena.report.sections.solving import anytime_section, worth_showing
 from optarena.report.sections.targets import fixed_target_section
 
 __all__ = ["SECTIONS", "Content", "Pair", "Section"]
@@ -43,6 +44,16 @@ SECTIONS: Sequence[Section] = (
         "failed run is followed by another, drawn at random, until one succeeds, and that is computed, not sampled.",
         fixed_target_section,
         lambda material: material.why_no_targets if material.results.studies.height else "-",
+    ),
+    Section(
+        "anytime",
+        "Anytime",
+        "Who finds good solutions early, who finishes best? On each instance the best value of all is 0 and the worst "
+        "first value of all is 1. The objective score is where a run ends, the area score the mean height of its best "
+        "value so far over the horizon. The primal gap is measured from the best known value: "
+        "|value − best| / max(|value|, |best|).",
+        anytime_section,
+        worth_showing,
     ),
     Section(
         "problems",

@@ -1,0 +1,161 @@
+"""Tidy tables that the figures of the anytime view draw: curves, gaps over effort, how many are solved by when."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from optarena.traces import Bools, Floats
+from optarena.views.anytime import Anytime
+from optarena.views.anytime.scores import primal_gaps
+from optarena.views.anytime.scoring import Scored
+from optarena.views.fixed_cost.statistics import mean
+
+POINTS = 60
+
+
+def scored(view: Anytime) -> Scored:
+    assert view.scored is not None, "a view made from a store keeps its curves"
+    return view.scored
+
+
+def curves(view: Anytime, most: int | None = None) -> pl.DataFrame:
+    """The envelope of a typical trial of each configuration (that of the median area score) on each instance.
+
+    Each begins at the worst value where the horizon begins and goes on to its end: the area under it is what is scored.
+    `box_*`: between what the scores of the instance lie. most: so many instances, the first.
+    """
+    of = scored(view)
+    runs, bounds = of.runs, of.bounds
+    wanted = [i for i, best in enumerate(bounds.best) if not np.isnan(best)][:most]
+    parts = []
+    for i in wanted:
+        for c in range(len(runs.configurations)):
+            mine = np.flatnonzero((runs.instance == i) & (runs.configuration == c) & (of.solutions > 0))
+            if not len(mine):
+                continue
+            order = np.argsort(np.where(np.isnan(of.area[mine]), of.objective[mine], of.area[mine]), kind="stable")
+            run = mine[order[(len(mine) - 1) // 2]]
+            rows = slice(runs.offsets[run], runs.offsets[run + 1])
+            times = np.concatenate(([bounds.start[i]], runs.times[rows], [max(bounds.end[i], of.last_time[run])]))
+            values = np.concatenate(([bounds.worst[i]], runs.values[rows], [of.last_value[run]]))
+            solution = np.zeros(len(times), dtype=bool)
+            solution[1:-1] = True
+            parts.append(_curve(view, i, c, times, values, solution))
+    if not parts:
+        return pl.DataFrame(schema=CURVE)
+    return pl.concat(parts)
+
+
+CURVE = {
+    **dict.fromkeys(("optimizer", "problem"), pl.String),
+    **dict.fromkeys(("effort", "value", "found", "box_best", "box_worst", "box_start", "box_end"), pl.Float64),
+    "place": pl.Int64,
+}
+
+
+def _curve(view: Anytime, i: int, c: int, times: Floats, values: Floats, found: Bools) -> pl.DataFrame:
+    of = scored(view)
+    sign = of.runs.sign[i]
+    box = {
+        "box_best": of.bounds.best[i] * sign,
+        "box_worst": of.bounds.worst[i] * sign,
+        "box_start": of.bounds.start[i],
+        "box_end": of.bounds.end[i],
+    }
+    return pl.DataFrame(
+        {
+            "optimizer": [of.runs.configurations[c]] * len(times),
+            "problem": [of.runs.instances[i]] * len(times),
+            "effort": times,
+            "value": values * sign,
+            "found": pl.Series(np.where(found, values * sign, np.nan)).fill_nan(None),
+            **{name: np.full(len(times), value) for name, value in box.items()},
+            "place": np.full(len(times), i),
+        },
+        schema=CURVE,
+    )
+
+
+def cells(view: Anytime) -> pl.DataFrame:
+    """Area and objective score of each configuration on each instance."""
+    return view.instance.filter(pl.col("area_score").is_not_null()).select(
+        "problem", "status", "trials", optimizer="configuration", score="area_score", objective="objective_score"
+    )
+
+
+def gaps(view: Anytime, points: int = POINTS) -> pl.DataFrame:
+    """The mean primal gap over instances by effort: in parts of the horizon, where that differs between instances."""
+    of = scored(view)
+    runs, bounds = of.runs, of.bounds
+    usable = np.flatnonzero(~np.isnan(bounds.best) & (bounds.end > bounds.start))
+    if not len(usable):
+        return pl.DataFrame()
+    width = bounds.end - bounds.start
+    same = bool(len(np.unique(bounds.end[usable])) == 1 and len(np.unique(bounds.start[usable])) == 1)
+    share = np.geomspace(1e-3, 1, points)
+    run = runs.run
+    with np.errstate(invalid="ignore", divide="ignore"):
+        at = (runs.times - bounds.start[runs.instance[run]]) / width[runs.instance[run]]
+    # the bin of each event: the first point of the grid that is not before it
+    bins = np.searchsorted(share * (1 + 1e-12), at, side="left")
+    counts = np.zeros((len(runs), len(share) + 1), dtype=np.int64)
+    np.add.at(counts, (run, np.minimum(bins, len(share))), 1)
+    reached = counts[:, :-1].cumsum(axis=1)
+    gap = np.append(primal_gaps(runs.values, bounds.anchor[runs.instance[run]]), 1.0)
+    now = np.where(reached > 0, gap[np.minimum(runs.offsets[:-1, None] + reached - 1, len(gap) - 1)], 1.0)
+    names = runs.configurations
+    cell = runs.configuration * len(runs.instances) + runs.instance
+    total = np.zeros((len(names) * len(runs.instances), len(share)))
+    np.add.at(total, cell, now)
+    count = np.bincount(cell, minlength=len(total))[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        each = np.where(count > 0, total / count, np.nan).reshape(len(names), len(runs.instances), -1)[:, usable]
+    figure = mean(np.swapaxes(each, 1, 2))
+    effort = bounds.start[usable[0]] + share * width[usable[0]] if same else share
+    return pl.DataFrame(
+        {
+            "optimizer": pl.Series(names).gather(np.repeat(np.arange(len(names)), len(share))),
+            "effort": np.tile(effort, len(names)),
+            "gap": figure.value.ravel(),
+            "lower": np.clip(figure.lower, 0, 1).ravel(),
+            "upper": np.clip(figure.upper, 0, 1).ravel(),
+            "n": figure.n.ravel(),
+        }
+    ).filter(pl.col("n") > 0)
+
+
+def effort_of_gaps(view: Anytime) -> str:
+    """What the axis of `gaps` counts."""
+    bounds = scored(view).bounds
+    usable = ~np.isnan(bounds.best)
+    same = len(np.unique(bounds.end[usable])) == 1 and len(np.unique(bounds.start[usable])) == 1
+    return str(view.frame["axis"]) if same else f"part of the horizon ({view.frame['axis']})"
+
+
+def cactus(view: Anytime) -> pl.DataFrame:
+    """How many instances each configuration has solved by when; several trials of an instance share its one."""
+    table = view.table("runs")
+    weight = 1 / pl.len().over("configuration", "problem")
+    solved = (
+        table.with_columns(weight=weight)
+        .filter(pl.col("solved"))
+        .sort("configuration", "solved_effort")
+        .with_columns(count=pl.col("weight").cum_sum().over("configuration"))
+    )
+    names = table.select("configuration").unique(maintain_order=True)
+    last = names.join(solved.group_by("configuration").agg(pl.col("count").last()), on="configuration", how="left")
+    last = last.with_columns(
+        pl.col("count").fill_null(0.0), solved_effort=pl.lit(float(np.nanmax(scored(view).runs.budget)))
+    )
+    # on a logarithmic axis: all begin at the same place, before the first is solved
+    positive = solved.filter(pl.col("solved_effort") > 0)["solved_effort"]
+    begin = float(min(positive.min() or 1.0, last["solved_effort"].min() or 1.0)) / 2  # type: ignore[arg-type]
+    zero = names.with_columns(solved_effort=pl.lit(begin), count=pl.lit(0.0))
+    columns = ["configuration", "solved_effort", "count"]
+    return (
+        pl.concat([zero.select(columns), solved.select(columns), last.select(columns)])
+        .rename({"configuration": "optimizer", "solved_effort": "effort"})
+        .with_columns(pl.col("effort").clip(lower_bound=begin))
+        .sort("optimizer", "effort", "count")
+    )
