@@ -30,10 +30,13 @@ def test_every_registered_optimizer_conforms(entry):
     assert_optimizer(entry.name, **SETTINGS.get(entry.name, {}))
 
 
-def test_the_documentation_names_every_optimizer_and_every_setting_with_its_family():
-    text = (Path(__file__).parents[1] / "docs" / "optimizers.md").read_text()
+def test_the_documentation_names_every_optimizer_and_its_familys_page_every_setting():
+    docs = Path(__file__).parents[1] / "docs"
+    overview = (docs / "optimizers.md").read_text()
+    pages = [(page.name, page.read_text()) for page in (docs / "optimizers").glob("*.md")]
     for entry in entries():
-        assert f"`{entry.name}`" in text
+        assert f"`{entry.name}`" in overview
+        (text,) = [text for name, text in pages if f"`{entry.name}`" in text and f"(optimizers/{name})" in overview]
         if entry.installed:
             missing = [key for key in get_optimizer(entry.name).settings if f"`{key}`" not in text]
             assert not missing, (entry.name, missing)

@@ -12,7 +12,7 @@ import optarena as oa
 from optarena.errors import OptarenaError
 from optarena.experiment import evaluations, noise_rng, optimizer_rng, problem_rng
 from optarena.optimizer import get_optimizer
-from optarena.optimizers import _settings
+from optarena.settings import choice, choose, flag, number, whole
 
 ROOT = uuid.UUID(int=7)
 
@@ -290,19 +290,14 @@ def test_limits_are_checked():
 
 
 @pytest.mark.parametrize(
-    ("read", "wrong", "says"),
+    ("declared", "wrong", "says"),
     [
-        (lambda *at: _settings.number(*at, 0.0, 1.0, open_low=True), 0, "a number above 0 and at most 1, got 0"),
-        (lambda *at: _settings.whole(*at, 2), None, "a whole number from 2, got None"),
-        (_settings.flag, 1, "true or false, got 1"),
-        (
-            lambda *at: _settings.choice(*at, ("best", "rand")),
-            "bset",
-            "one of best, rand, got 'bset'. Did you mean 'best'",
-        ),
+        (number(0.5, 0.0, 1.0, open_low=True), 0, "a number above 0 and at most 1, got 0"),
+        (whole(3, 2), None, "a whole number from 2, got None"),
+        (flag(False), 1, "true or false, got 1"),
+        (choice("best", ("best", "rand")), "bset", "one of best, rand, got 'bset'. Did you mean 'best'"),
     ],
 )
-def test_settings_that_are_parameters_are_checked_in_the_same_words(read, wrong, says):
-    owner = get_optimizer("Scipy-SHGO")(oa.Space.box(0.0, 1.0, 2))
-    with pytest.raises(OptarenaError, match=f"Scipy-SHGO: width must be {says}"):
-        read(owner, "width", wrong)
+def test_a_wrong_setting_is_refused_in_words(declared, wrong, says):
+    with pytest.raises(OptarenaError, match=f"Mine: width must be {says}"):
+        choose("Mine", {"width": declared}, {"width": wrong})

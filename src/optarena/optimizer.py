@@ -97,16 +97,21 @@ class Library(msgspec.Struct, frozen=True):
 
 LIBRARIES = {
     "optarena": Library("BSD-3-Clause"),
+    "ax-platform": Library("MIT"),
+    "botorch": Library("MIT"),
     "cma": Library("BSD-3-Clause"),
     "hyperopt": Library("BSD-3-Clause"),
     "nevergrad": Library("MIT"),
     "nlopt": Library("MIT"),
     "opentuner": Library("MIT", last_release=2022),
     "optuna": Library("MIT"),
+    "Py-BOBYQA": Library("GPL-3.0-or-later"),
     "pymoo": Library("Apache-2.0"),
     "pySOT": Library("BSD-3-Clause", last_release=2020),
     "scikit-optimize": Library("BSD-3-Clause", last_release=2024),
     "scipy": Library("BSD-3-Clause"),
+    "smac": Library("BSD-3-Clause"),
+    "syne-tune": Library("Apache-2.0"),
 }
 
 
@@ -238,6 +243,17 @@ BUILT_IN = {
             },
             extra="opentuner",
         ),
+        *_family("botorch", "botorch_optimizers", {"BoTorch": "BoTorch"}, extra="botorch"),
+        *_family("ax-platform", "ax_optimizers", {"Ax": "Ax"}, extra="ax"),
+        *_family("smac", "smac_optimizers", {"SMAC": "SMAC"}, extra="smac"),
+        *_family(
+            "syne-tune",
+            "synetune_optimizers",
+            {"SyneTune-CQR": "CQR", "SyneTune-BORE": "BORE", "SyneTune-KDE": "KDE", "SyneTune-REA": "REA"},
+            extra="synetune",
+            needs=("syne_tune", "huggingface_hub"),
+        ),
+        *_family("Py-BOBYQA", "pybobyqa_optimizers", {"Py-BOBYQA": "PyBOBYQA"}, extra="pybobyqa"),
     )
 }
 

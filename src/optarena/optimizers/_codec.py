@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ REAL, REAL_LOG, INT, INT_LOG = "real linear", "real log", "int linear", "int log
 """Ranges that a library may have of its own; the value is then the parameter's own."""
 UNIT, INDEX, CATEGORY, FIXED = "unit", "index", "category", "fixed"
 """Any other range: a real in our unit cube, where the warp is linear. A list that has an order: the member's position.
-A category or a bool: the position, which means nothing. A range of one value: left out."""
+A category or a bool: the position, which means nothing. A range or a list of one value: left out."""
 
 
 class Codec:
@@ -23,14 +24,20 @@ class Codec:
     a category keeps its identity.
     """
 
-    def __init__(self, space: Space, native: Collection[str] = ()) -> None:
+    def __init__(self, space: Space, native: Collection[str] = (), *, widest: float = math.inf) -> None:
+        """`widest`: from this width on, a range of integers is searched in the unit cube: a library counts them."""
         self.space = space
-        kinds = [_kind(p, native) for p in space.parameters]
+        kinds = [_kind(p, native, widest) for p in space.parameters]
         if all(kind == FIXED for kind in kinds):
             kinds[0] = UNIT  # a library wants something to search
         self.columns = [i for i, kind in enumerate(kinds) if kind != FIXED]
         self.parameters = [space.parameters[i] for i in self.columns]
         self.kinds = [kinds[i] for i in self.columns]
+        self.size = math.prod(
+            len(p.values) if p.values is not None else p.high - p.low + 1 if p.type == "int" else math.inf
+            for p in self.parameters
+        )
+        """How many points there are to search; inf if there are reals."""
         self._unit = [i for i in self.columns if kinds[i] == UNIT]
         self._tables = {
             i: np.array(p.values, dtype=float)
@@ -65,10 +72,10 @@ class Codec:
         return [int(value) if whole else value for value, whole in line]
 
 
-def _kind(p: Parameter, native: Collection[str]) -> str:
-    if p.values is not None:
-        return CATEGORY if p.type in ("cat", "bool") else INDEX
+def _kind(p: Parameter, native: Collection[str], widest: float) -> str:
     if p.low == p.high:
         return FIXED
+    if p.values is not None:
+        return CATEGORY if p.type in ("cat", "bool") else INDEX
     own = f"{p.type} {p.warp}"
-    return own if own in native else UNIT
+    return own if own in native and not (p.type == "int" and p.high - p.low >= widest) else UNIT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -36,29 +37,42 @@ class Pending(Generic[T]):
         return item
 
 
-class Finite:
+class Seen:
+    """The best and the worst finite value so far; what is beyond 1e100 counts as that."""
+
+    def __init__(self) -> None:
+        self.best, self.worst = math.inf, -math.inf
+
+    @property
+    def known(self) -> bool:
+        """Whether any finite value was seen."""
+        return self.best <= self.worst
+
+    def see(self, values: Iterable[float]) -> None:
+        known = [value for value in values if math.isfinite(value)]
+        if known:
+            self.best = min(self.best, max(min(known), -MOST))
+            self.worst = max(self.worst, min(max(known), MOST))
+
+    def inside(self, value: float) -> float:
+        """A value that can be told: NaN and +inf are the worst, -inf the best."""
+        return self.worst if math.isnan(value) else min(max(value, self.best), self.worst)
+
+
+class Finite(Seen):
     """Values that a surrogate can be fitted to, as they are told, for libraries that know no failure.
 
-    NaN and +inf become the worst finite value so far, -inf the best. Before there is any, they are held back: nothing
-    is known yet, and a number that was made up would look like a value for ever.
+    Before there is any finite value, the others are held back: nothing is known yet, and a number that was made up
+    would look like a value for ever.
     """
 
     def __init__(self) -> None:
-        self._low, self._high = math.inf, -math.inf
+        super().__init__()
         self._held: list[tuple[Any, float]] = []
 
     def __call__(self, items: list[Any], values: list[float]) -> list[tuple[Any, float]]:
         """Items and the values to be told, those that were held back first."""
         waiting = self._held + list(zip(items, values, strict=True))
-        known = [value for _, value in waiting if math.isfinite(value)]
-        if known:
-            self._low = min(self._low, max(min(known), -MOST))
-            self._high = max(self._high, min(max(known), MOST))
-        if self._low > self._high:
-            self._held = waiting
-            return []
-        self._held = []
-        return [(item, self._inside(value)) for item, value in waiting]
-
-    def _inside(self, value: float) -> float:
-        return self._high if math.isnan(value) else min(max(value, self._low), self._high)
+        self.see(values)
+        self._held = [] if self.known else waiting
+        return [(item, self.inside(value)) for item, value in waiting] if self.known else []

@@ -57,7 +57,6 @@ class OpenTuner(Optimizer):
         super().__init__(space, objectives=objectives, rng=rng, **settings)
         self._codec = _codec.Codec(space, (_codec.REAL, _codec.INT))
         self._names = [f"p{i}" for i in range(len(self._codec.kinds))]  # OpenTuner reads a "/" in a name as a path
-        self._size = _size(self._codec)
         self._known: set[bytes] = set()
         self._pending: Pending[Any] = Pending()
         self._state = GlobalState(self.rng)
@@ -100,8 +99,8 @@ class OpenTuner(Optimizer):
             desired: list[Any] = []
             rounds = 0
             while len(desired) < n:
-                if self._size is not None and len(self._known) + len(desired) >= self._size:
-                    raise Exhausted(f"OpenTuner has asked for all {self._size} points of the space")
+                if len(self._known) + len(desired) >= self._codec.size:
+                    raise Exhausted(f"OpenTuner has asked for all {self._codec.size:.0f} points of the space")
                 self._manager.args.parallelism = n - len(desired)
                 result = self._manager.get_next_desired_result()
                 rounds += 1
@@ -173,16 +172,6 @@ class OpenTunerGADE(OpenTuner):
     """Three particle swarms, three genetic algorithms, differential evolution and a global GA: PSO_GA_DE."""
 
     technique = "PSO_GA_DE"
-
-
-def _size(codec: _codec.Codec) -> int | None:
-    """How many points there are; None if there are reals."""
-    total = 1
-    for p in codec.parameters:
-        if p.type == "real" and p.values is None:
-            return None
-        total *= len(p.values) if p.values is not None else int(p.high - p.low) + 1
-    return total
 
 
 def _parameter(tools: Any, name: str, p: Parameter, kind: str) -> Any:

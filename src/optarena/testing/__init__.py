@@ -32,9 +32,9 @@ __all__ = [
 ]
 
 
-def assert_optimizer(optimizer: str | type[Optimizer], **settings: Any) -> None:
-    """Raise AssertionError with every finding."""
-    findings = check_optimizer(optimizer, **settings)
+def assert_optimizer(optimizer: str | type[Optimizer], *, rounds: int = 6, **settings: Any) -> None:
+    """Raise AssertionError with every finding. Of one that takes seconds, fewer rounds will do."""
+    findings = check_optimizer(optimizer, rounds=rounds, **settings)
     assert not findings, "\n".join(map(str, findings))
 
 

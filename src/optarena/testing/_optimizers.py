@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
+import itertools
 import numbers
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,15 +21,19 @@ from optarena.testing._finding import Finding
 from optarena.testing._spaces import SPACES
 
 
-def check_optimizer(optimizer: str | type[Optimizer], **settings: Any) -> list[Finding]:
-    """Every check, on a real, an integer and a mixed space (reals only, if that is what its capabilities say)."""
+def check_optimizer(optimizer: str | type[Optimizer], *, rounds: int = 6, **settings: Any) -> list[Finding]:
+    """Every check, on a real, an integer and a mixed space (reals only, if that is what its capabilities say).
+
+    A study of the kit has so many rounds of 3 points, or of 1 without batches. For an optimizer that takes seconds,
+    fewer will do: let its settings end its first, random phase within them.
+    """
     cls = get_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
     out = list(_signatures(cls, settings))
     if out:
         return out  # nothing can be called
     for name, space in SPACES.items():
         if space.continuous or cls.capabilities.mixed:
-            bench = _OptimizerBench(cls, settings, name, space)
+            bench = _OptimizerBench(cls, settings, name, space, rounds)
             out.extend(bench.run_all())
     return out
 
@@ -66,9 +72,31 @@ def _signatures(cls: type[Optimizer], settings: Mapping[str, Any]) -> Iterator[F
 class _OptimizerBench:
     """One optimizer class on one space."""
 
-    def __init__(self, cls: type[Optimizer], settings: Mapping[str, Any], name: str, space: Space) -> None:
+    def __init__(
+        self, cls: type[Optimizer], settings: Mapping[str, Any], name: str, space: Space, rounds: int = 6
+    ) -> None:
         self.cls, self.settings, self.name, self.space = cls, dict(settings), name, space
         self.batch = 3 if cls.capabilities.batch else 1
+        self.rounds = rounds
+
+    @functools.cached_property
+    def first(self) -> Array:
+        """The points of a study that nothing came before."""
+        return self.play(self.make())
+
+    @functools.cached_property
+    def second(self) -> tuple[Array, list[str], list[str]]:
+        """The same study after others, the random states that it changed, and what else it left changed."""
+        with _process_state.seeded() as states, _process_state.watched() as changed:
+            points = self.play(self.make())
+        return points, states(), changed()
+
+    @functools.cached_property
+    def repeats(self) -> bool:
+        """Whether a study repeats itself when nothing but itself came before."""
+        if np.array_equal(self.first, self.second[0]):
+            return True
+        return np.array_equal(self.play(self.make()), self.play(self.make()))
 
     def run_all(self) -> list[Finding]:
         """Every check; after a fault in the points themselves the others would only say the same."""
@@ -108,11 +136,13 @@ class _OptimizerBench:
                     raise SuggestionError(f"point {i}: {p.name} = {value!r} is a {type(value).__name__}, not an int")
         return matrix
 
-    def play(self, optimizer: Optimizer, steps: int = 6, value: Callable[[Array], Array] | None = None) -> Array:
+    def play(
+        self, optimizer: Optimizer, rounds: int | None = None, value: Callable[[Array], Array] | None = None
+    ) -> Array:
         """Some rounds of suggest and observe; all points in matrix form."""
         seen = []
         try:
-            for _ in range(steps):
+            for _ in range(rounds or self.rounds):
                 suggested = optimizer.suggest(self.batch)
                 X = self.matrix(suggested)
                 if len(X) != self.batch:
@@ -156,7 +186,7 @@ class _OptimizerBench:
 
 def _points_lie_in_the_space(bench: _OptimizerBench) -> tuple[str, str] | None:
     try:
-        bench.play(bench.make())
+        _ = bench.first
     except SuggestionError as error:
         mend = "Return as many points as asked for, each with every parameter inside its range and of its type."
         return str(error), mend
@@ -183,49 +213,42 @@ def _batches_of_any_size_are_given(bench: _OptimizerBench) -> tuple[str, str] | 
 
 
 def _infinite_values_are_survived(bench: _OptimizerBench) -> tuple[str, str] | None:
-    signs = iter([np.inf, 1.0, -np.inf, 1.0, np.inf, 1.0])
-    bench.play(bench.make(), value=lambda X: bench.value(X) * next(signs))
+    signs = itertools.cycle([np.inf, 1.0, -np.inf, 1.0])
+    bench.play(bench.make(2), value=lambda X: bench.value(X) * next(signs))
     return None
 
 
 def _the_same_seed_gives_the_same_points(bench: _OptimizerBench) -> tuple[str, str] | None:
-    first, second = bench.play(bench.make()), bench.play(bench.make())
-    if not np.array_equal(first, second):
+    if not bench.repeats:
         return "two runs with the same seed differ", "Draw all randomness from the `rng` that __init__ is given."
     return None
 
 
 def _one_study_does_not_change_the_next(bench: _OptimizerBench) -> tuple[str, str] | None:
-    if bench.cls.capabilities.own_process:
+    if bench.cls.capabilities.own_process or not bench.repeats:
         return None
-    alone = bench.play(bench.make(2))
-    bench.play(bench.make(3))
-    if not np.array_equal(alone, bench.play(bench.make(2))):
+    if not np.array_equal(bench.first, bench.second[0]):
         mend = "Keep everything in the instance, or declare capabilities with own_process=True."
         return "a study after another one differs from the same study alone", mend
     return None
 
 
 def _global_random_state_is_left_alone(bench: _OptimizerBench) -> tuple[str, str] | None:
-    with _process_state.seeded() as changed:
-        bench.play(bench.make())
-    if changed():
+    if bench.second[1]:
         mend = "Use the `rng` of __init__; if a library needs the global state, restore it."
-        return f"the state of {' and '.join(changed())} changed", mend
+        return f"the state of {' and '.join(bench.second[1])} changed", mend
     return None
 
 
 def _the_process_is_left_as_it_was(bench: _OptimizerBench) -> tuple[str, str] | None:
-    with _process_state.watched() as changed:
-        bench.play(bench.make())
-    if changed() and not bench.cls.capabilities.own_process:
+    if bench.second[2] and not bench.cls.capabilities.own_process:
         mend = "Put it back before suggest and observe return (by close() at the latest), or declare own_process=True."
-        return "; ".join(changed()), mend
+        return "; ".join(bench.second[2]), mend
     return None
 
 
 def _failed_evaluations_are_survived(bench: _OptimizerBench) -> tuple[str, str] | None:
-    bench.play(bench.make(), value=lambda X: np.full((len(X), 1), np.nan))
+    bench.play(bench.make(2), value=lambda X: np.full((len(X), 1), np.nan))
     count = 0
 
     def sometimes(X: Array) -> Array:
@@ -233,12 +256,12 @@ def _failed_evaluations_are_survived(bench: _OptimizerBench) -> tuple[str, str] 
         count += 1
         return bench.value(X) if count % 2 else np.full((len(X), 1), np.nan)
 
-    bench.play(bench.make(), value=sometimes)
+    bench.play(bench.make(3), value=sometimes)
     return None
 
 
 def _constant_values_are_survived(bench: _OptimizerBench) -> tuple[str, str] | None:
-    bench.play(bench.make(), value=lambda X: np.zeros((len(X), 1)))
+    bench.play(bench.make(3), value=lambda X: np.zeros((len(X), 1)))
     return None
 
 
@@ -250,7 +273,7 @@ def _points_it_never_suggested_are_taken(bench: _OptimizerBench) -> tuple[str, s
     given: Any = X if bench.cls.capabilities.array_native else bench.space.to_dicts(X)
     try:
         bench.tell(optimizer, given, bench.value(X))
-        bench.play(optimizer, steps=2)
+        bench.play(optimizer, rounds=2)
     except (Exception, SystemExit) as error:
         return f"raised {type(error).__name__}: {error}", "Take them, or declare capabilities with unsuggested=False."
     return None
@@ -299,13 +322,14 @@ def _points_asked_ahead_are_the_same(bench: _OptimizerBench) -> tuple[str, str] 
 _OPTIMIZER_CHECKS: Sequence[Callable[[_OptimizerBench], tuple[str, str] | None]] = (
     _points_lie_in_the_space,
     _batches_of_any_size_are_given,
+    _failed_evaluations_are_survived,
+    _infinite_values_are_survived,
+    _constant_values_are_survived,
+    # these look at one more study, after those above
     _the_same_seed_gives_the_same_points,
     _one_study_does_not_change_the_next,
     _global_random_state_is_left_alone,
     _the_process_is_left_as_it_was,
-    _failed_evaluations_are_survived,
-    _infinite_values_are_survived,
-    _constant_values_are_survived,
     _points_it_never_suggested_are_taken,
     _what_is_observed_is_not_changed,
     _constraint_violations_are_taken,
