@@ -26,6 +26,26 @@ ROOT = "0123456789abcdef0123456789abcdef"
 SMALL = ["-c", "DT", "-d", "iris", "-n", "3", "-r", "2", "-u", ROOT, "--workers", "1"]
 
 
+WRAPPER = """
+from bayesmark.abstract_optimizer import AbstractOptimizer
+from bayesmark.random_search import suggest_dict
+class Mine(AbstractOptimizer):
+    def suggest(self, n_suggestions=1):
+        {how}
+    def observe(self, X, y):
+        pass
+"""
+WORKS = WRAPPER.format(how="return suggest_dict([], [], self.api_config, n_suggestions)")
+BROKEN = WRAPPER.format(how="raise RuntimeError('out of ideas')")
+
+
+def wrapper(root: Path, name: str, text: str) -> Path:
+    """A folder of the challenge's kind."""
+    (root / name).mkdir(parents=True)
+    (root / name / "optimizer.py").write_text(text)
+    return root / name
+
+
 def small() -> Launch:
     return Launch(uuid.UUID(ROOT), models=["DT", "SVM"], data=["iris"], optimizers=["RandomSearch"], repeat=3)
 
@@ -172,20 +192,29 @@ def test_another_batch_under_the_same_uuid_is_refused(launched, capsys):
 
 def test_one_failing_study_stops_nothing(tmp_path, capsys):
     pytest.importorskip("sklearn")
-    folder = tmp_path / "opts" / "broken"
-    folder.mkdir(parents=True)
-    (folder / "optimizer.py").write_text(
-        "from bayesmark.abstract_optimizer import AbstractOptimizer\n"
-        "class Broken(AbstractOptimizer):\n"
-        "    def suggest(self, n):\n        raise RuntimeError('out of ideas')\n"
-        "    def observe(self, X, y):\n        pass\n"
-    )
+    folder = wrapper(tmp_path / "opts", "broken", BROKEN)
     flags = ["-dir", str(tmp_path), "-b", "db", "-odir", str(tmp_path / "opts"), "-o", "RandomSearch", "broken"]
     assert main(["bayesmark", "launch", *SMALL, *flags, "-m", "acc"]) == 1
     done = capsys.readouterr()
     assert "2 failures of benchmark script after 4 studies.\ndone" in done.out
-    assert "not in the database: broken on sklearn/DT_iris_acc, trial 0: failed" in done.err
+    first = study_uuid(uuid.UUID(ROOT), 0, 2, "DT", "iris", "broken", "acc").hex
+    assert f"not in the database: broken on DT_iris_acc, repetition 0 ({first}): failed: " in done.err
+    assert "out of ideas" in done.err
+    assert "Run what failed again: optarena bayesmark launch -c DT" in done.err
     assert {study.method.split("_")[0] for study in read_database(tmp_path / "db")} == {"RandomSearch"}
+    for command in ("agg", "anal"):  # an optimizer without a score is named beside the scores
+        assert main(["bayesmark", command, *flags[:4]]) == 0
+        done = capsys.readouterr()
+        assert "missing: broken: none of its 2 studies is whole, as broken on DT_iris_acc, repetition 0" in done.err
+        assert "out of ideas" in done.err
+    assert "normed mean score @ 3:" in done.out
+    assert main(["bayesmark", "launch", *SMALL, *flags, "-m", "acc"]) == 1  # failed is finished, until --retry
+    (folder / "optimizer.py").write_text(WORKS)
+    assert main(["bayesmark", "launch", *SMALL, *flags, "-m", "acc", "--retry"]) == 0
+    capsys.readouterr()
+    assert main(["bayesmark", "agg", *flags[:4]]) == 0
+    assert "missing" not in capsys.readouterr().err
+    assert len(read_database(tmp_path / "db")) == 4
 
 
 def test_a_users_own_data_are_found_by_their_folder(tmp_path):
@@ -209,6 +238,103 @@ def test_the_studies_of_a_launch_can_be_replayed(launched, capsys, monkeypatch):
         assert main(["replay", str(store), study]) == 0, capsys.readouterr()
 
 
+NOISY = ["-c", "DT", "-d", "iris", "-m", "nll", "-n", "3"]
+
+
+def noisy_study(trial: int) -> list[str]:
+    """The flags of one study of the noisy problem: what a jobs file has a line of."""
+    return [*NOISY, "-o", "RandomSearch", "-u", study_uuid(uuid.UUID(ROOT), trial, 2, *NOISY_NAMES).hex]
+
+
+NOISY_NAMES = ("DT", "iris", "RandomSearch", "nll")
+
+
+def values(path: Path) -> dict[str, list[float]]:
+    """What every study of a database saw."""
+    return {study.uuid: study.values["_visible_to_opt"].ravel().tolist() for study in read_database(path)}
+
+
+def test_a_study_is_the_same_alone_after_others_and_in_a_launch(tmp_path):
+    """All that is random in it hangs on its id: neither its number nor what is in the database plays a part."""
+    pytest.importorskip("sklearn")
+    place = ["-dir", str(tmp_path), "-b"]
+    assert main(["bayesmark", "exp", *noisy_study(1), *place, "alone"]) == 0
+    for trial in (0, 1):
+        assert main(["bayesmark", "exp", *noisy_study(trial), *place, "after"]) == 0
+    flags = ["-r", "2", "-o", "RandomSearch", "-u", ROOT, "--workers", "1"]
+    assert main(["bayesmark", "launch", *NOISY, *flags, *place, "launch"]) == 0
+    launch = values(tmp_path / "launch")
+    assert len(launch) == 2
+    assert launch == values(tmp_path / "after")
+    ((id, alone),) = values(tmp_path / "alone").items()
+    assert launch[id] == alone
+    assert sorted(oa.open(tmp_path / "after" / "optarena").studies["trial"]) == [0, 1]
+
+
+def test_studies_that_run_side_by_side_have_numbers_of_their_own(tmp_path):
+    pytest.importorskip("sklearn")
+    code = "import sys; from optarena.cli import main; sys.exit(main())"
+    place = ["-dir", str(tmp_path), "-b", "db"]
+    jobs = [
+        subprocess.Popen([sys.executable, "-c", code, "bayesmark", "exp", *noisy_study(trial), *place])
+        for trial in (0, 1)
+    ]
+    assert [job.wait() for job in jobs] == [0, 0]
+    assert sorted(oa.open(tmp_path / "db" / "optarena").studies["trial"]) == [0, 1]
+
+
+def test_a_study_that_fails_in_a_job_says_why_and_is_tried_again_when_told(tmp_path, capsys):
+    pytest.importorskip("sklearn")
+    folder = wrapper(tmp_path, "mine", BROKEN)
+    words = ["bayesmark", "exp", *NOISY, "-o", "mine", "-u", "a" * 32, "-odir", str(tmp_path), "-dir", str(tmp_path)]
+    for _ in range(2):
+        assert main([*words, "-b", "db"]) == 0
+        assert "mine on DT_iris_nll, repetition 0 (aaaa" in (told := capsys.readouterr().err)
+        assert "out of ideas" in told
+    assert main(["bayesmark", "agg", "-dir", str(tmp_path), "-b", "db"]) == 2
+    assert "has no whole study: mine on DT_iris_nll" in capsys.readouterr().err
+    (folder / "optimizer.py").write_text(WORKS)
+    assert main([*words, "-b", "db"]) == 2
+    assert "its file is not what it was" in capsys.readouterr().err
+    assert main([*words, "-b", "db", "--retry"]) == 0
+    assert main([*words, "-b", "db"]) == 0
+    assert len(read_database(tmp_path / "db")) == 1
+
+
+def test_names_may_be_typed_with_underscores(tmp_path, capsys):
+    """A folder my_turbo is my-turbo to Bayesmark, and its users type either."""
+    wrapper(tmp_path, "my_turbo", WORKS)
+    for name in ("my_turbo", "my-turbo"):
+        (use,) = Launch(uuid.UUID(ROOT), optimizers=[name], optimizer_root=tmp_path).optimizers
+        assert use.label == "my-turbo"
+    named = Launch(uuid.UUID(ROOT), optimizers=["my_turbo"], optimizer_root=tmp_path)
+    assert "my_turbo is called my-turbo: Bayesmark puts names together by underscores" in named.notices
+    (tmp_path / "configured").mkdir()
+    (tmp_path / "configured" / "w.py").write_text(WORKS)
+    (tmp_path / "configured" / "config.json").write_text('{"My_Own": ["w.py", {}]}')
+    (use,) = Launch(uuid.UUID(ROOT), optimizers=["My_Own"], optimizer_root=tmp_path / "configured").optimizers
+    assert use.label == "My-Own"
+    assert oa.optimizer.get_optimizer(f"{tmp_path}:my_turbo").__name__ == "my-turbo"
+
+
+def test_a_folder_of_data_adds_to_the_built_in_ones(tmp_path):
+    for name in ("clf-mine", "reg-mine", "clf-a_b", "notes"):
+        (tmp_path / f"{name}.csv").write_text("a,y\n" + "1,0\n2,1\n" * 20)
+    launch = Launch(uuid.UUID(ROOT), optimizers=["RandomSearch"], models=["DT"], data_root=tmp_path)
+    assert {"clf-mine", "reg-mine", "iris"} <= set(launch.data)
+    assert not {"clf-a_b", "notes"} & set(launch.data)
+    assert "left out: clf-a_b.csv, whose name has an underscore" in launch.notices
+
+
+def test_progress_is_not_mixed_with_what_bayesmark_prints(tmp_path, capsys):
+    pytest.importorskip("sklearn")
+    flags = ["-dir", str(tmp_path), "-b", "db", "-o", "RandomSearch", "-m", "acc"]
+    assert main(["bayesmark", "launch", *SMALL, *flags]) == 0
+    done = capsys.readouterr()
+    assert [line.split()[0] for line in done.out.splitlines()] == ["Supply", "Supply", "User", "0", "done"]
+    assert "1 optimizer × 1 problem × 2 trials" in done.err
+
+
 # ---- jobs -----------------------------------------------------------------------------------------------------------
 
 
@@ -223,16 +349,17 @@ def test_jobs_are_balanced_seeded_and_complete():
     assert len(deal([["only"]], 50, uuid.UUID(ROOT))) == 1
 
 
-def test_a_jobs_file_is_run_line_by_line_elsewhere_and_aggregated(tmp_path, monkeypatch):
+def test_a_jobs_file_is_run_line_by_line_elsewhere_and_aggregated(tmp_path, monkeypatch, capsys):
     pytest.importorskip("sklearn")
     shutil.copytree(WRAPPERS / "challenge", tmp_path / "opts")
     start, other = tmp_path / "start", tmp_path / "other"
     start.mkdir()
     other.mkdir()
     monkeypatch.chdir(start)
-    flags = ["-dir", "foo", "-b", "db", "-odir", "../opts", "-o", "RandomSearch", "nudge-search", "-m", "acc"]
-    assert main(["bayesmark", "launch", *SMALL, *flags, "-nj", "3"]) == 0
+    flags = ["-dir", "foo", "-b", "db", "-odir", "../opts", "-o", "RandomSearch", "nudge_search", "-m", "nll"]
+    assert main(["bayesmark", "launch", *SMALL, *flags, "-nj", "3", "-t", "1000"]) == 0
     lines = (start / "jobs.txt").read_text().splitlines()
+    assert all(" -t 1000" in command for line in lines[2:] for command in line.split("&&"))
     assert lines[0].startswith(f"# running: {{'--uuid': '{ROOT}', '-db-root': '{start}/foo'")
     assert lines[1].startswith("# cmd: optarena bayesmark launch -c DT -d iris -n 3 -r 2")
     assert [line.split()[0] for line in lines[2:]] == [f"job_{ROOT[:7]}_{i}" for i in range(3)]
@@ -249,17 +376,26 @@ def test_a_jobs_file_is_run_line_by_line_elsewhere_and_aggregated(tmp_path, monk
         subprocess.run(command, shell=True, check=True)
     studies = read_database(start / "foo" / "db")
     wanted = {
-        study_uuid(uuid.UUID(ROOT), trial, 2, "DT", "iris", name, "acc").hex
+        study_uuid(uuid.UUID(ROOT), trial, 2, "DT", "iris", name, "nll").hex
         for trial in range(2)
         for name in ("RandomSearch", "nudge-search")
     }
     assert {study.uuid for study in studies} == wanted
-    assert main(["bayesmark", "agg", "-dir", str(start / "foo"), "-b", "db"]) == 0
+    launched = ["-dir", str(other), "-b", "db", "-odir", str(tmp_path / "opts"), *flags[6:]]
+    assert main(["bayesmark", "launch", *SMALL, *launched]) == 0  # the same studies, launched at once
+    assert values(start / "foo" / "db") == values(other / "db")
     frame = oa.open(start / "foo" / "db" / "optarena").studies
     assert sorted(frame.filter(pl.col("optimizer") == "RandomSearch")["trial"]) == [0, 1]
+    capsys.readouterr()
+    scores = []
+    for root in (start / "foo", other):
+        for command in ("agg", "anal"):
+            assert main(["bayesmark", command, "-dir", str(root), "-b", "db"]) == 0
+        scores.append(capsys.readouterr().out)
+    assert scores[0] == scores[1]
     monkeypatch.chdir(start)  # and a launch finds all of them done
-    again = ["-dir", "foo", "-b", "db", "-odir", "../opts", "-o", "RandomSearch", "nudge-search", "-m", "acc"]
-    assert main(["bayesmark", "launch", *SMALL, *again]) == 0
+    assert main(["bayesmark", "launch", *SMALL, *flags]) == 0
+    assert "4 of them finished before" in capsys.readouterr().err
     assert {study.uuid for study in read_database(start / "foo" / "db")} == wanted
 
 
@@ -274,6 +410,8 @@ def test_a_jobs_file_is_run_line_by_line_elsewhere_and_aggregated(tmp_path, monk
         (["launch", "-u", "123"], "'123' is not 32 hexadecimal digits"),
         (["launch", "-b", "../up"], "is not the name of a folder"),
         (["launch", "-n", "0"], "at least 1"),
+        (["launch", "-nj", "-1"], "expected a whole number, got '-1'"),
+        (["launch", "-t", "1.5"], "expected a whole number, got '1.5'"),
         (["launch", "-odir", "/nowhere"], "there is no directory '/nowhere'"),
         (["agg", "-b", "none"], "is not a database of Bayesmark"),
         (["anal", "-b", "none"], "optarena bayesmark agg makes it"),

@@ -14,7 +14,8 @@ from bayesmark_figures import array, load
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.formats import export, import_files
-from optarena.formats._bayesmark_files import VISIBLE, bayesmark_name, cubes, read_cubes, read_database
+from optarena.formats._bayesmark_cubes import cubes, share
+from optarena.formats._bayesmark_files import VISIBLE, FileStudy, bayesmark_name, read_cubes, read_database
 
 DERIVED = {"baseline": "baseline", "agg_result": "perf", "summary": "summary"}
 
@@ -107,7 +108,8 @@ def test_what_is_exported_is_what_was_imported(results, database, tmp_path):
 
 
 def test_the_cubes_equal_bayesmarks(database):
-    made = cubes(read_database(database))
+    made, missing = cubes(read_database(database))
+    assert not missing
     golden = load("real/r01/time.json.gz")
     assert {name: coord["data"] for name, coord in made["time"]["coords"].items()} == golden["coords"]
     for name, variable in golden["vars"].items():
@@ -212,12 +214,45 @@ def test_a_problem_that_is_no_longer_the_same_is_refused(database, tmp_path):
         import_files("bayesmark", [tmp_path / "other"], tmp_path / "s")
 
 
-def test_unequal_repetitions_are_named(database, tmp_path):
-    for study in load("real/r01/studies.json.gz")[:-1]:
+def test_unequal_repetitions_are_named_and_what_is_there_is_scored(tmp_path, capsys):
+    studies = load("real/r01/studies.json.gz")
+    for study in studies[:-1]:
         study_files(tmp_path / "db", study)
-    assert main(["bayesmark", "agg", "-dir", str(tmp_path), "-b", "db"]) == 2
-    with pytest.raises(OptarenaError, match=r"repetitions are not equal: the most is 3, but .* has 2"):
-        cubes(read_database(tmp_path / "db"))
+    gone = "_".join(studies[-1]["args"][key] for key in ("--classifier", "--data", "--metric"))
+    flags = ["-dir", str(tmp_path), "-b", "db"]
+    for command in ("agg", "anal"):  # what was not aggregated is not in the scores, either
+        assert main(["bayesmark", command, *flags]) == 0
+        told = capsys.readouterr().err
+        assert f"missing: {studies[-1]['args']['--opt']}" in told
+        assert f" on {gone} has 2 of 3 studies: scored by these" in told
+    assert len(read_cubes(tmp_path / "db")) == 47  # the hole is no study of NaN
+    import_files("bayesmark", [tmp_path / "db"], tmp_path / "s")
+    view = oa.open(tmp_path / "s").fixed_cost(mode="bayesmark")
+    ours = json.loads((tmp_path / "db" / "derived" / "summary.json").read_text())["data"]["data_vars"]["mean"]["data"]
+    np.testing.assert_allclose(ours, view.to_xarray()["summary"]["mean"].values, rtol=1e-12)
+
+
+def a_study(problem, method, n, shape=(3, 1)):
+    return FileStudy(f"{problem}{method}{n}", problem, f"{method}_1_r", {VISIBLE: np.zeros(shape)})
+
+
+def test_averages_are_over_the_same_problems_for_every_method():
+    """Where a method lacks a problem, one of both goes: so that fewer studies are lost."""
+    whole = [a_study(p, m, n) for p in "abcd" for m in ("RandomSearch", "One", "Two") for n in range(2)]
+    assert share(whole).left_out == []
+    lacks_one = [s for s in whole if (s.problem, s.method) != ("a", "One_1_r")]
+    studies, left_out = share(lacks_one)
+    assert {s.problem for s in studies} == set("bcd")
+    assert left_out == ["a: One_1_r has no study on it"]
+    has_one = [s for s in whole if s.method != "One_1_r" or s.problem == "a"]
+    studies, left_out = share(has_one)
+    assert {s.method for s in studies} == {"RandomSearch_1_r", "Two_1_r"}
+    assert {s.problem for s in studies} == set("abcd")
+    assert left_out == ["One_1_r: it has no study on 3 problems (b, c, d)"]
+    without_random = [s for s in whole if s.method != "RandomSearch_1_r" or s.problem == "a"]
+    assert {s.problem for s in share(without_random).studies} == {"a"}  # no baseline without it
+    with pytest.raises(OptarenaError, match=r"iterations x suggestions \(3 x 1, 4 x 1\)"):
+        share([*whole, a_study("a", "One", 2, (4, 1))])
 
 
 @pytest.mark.parametrize(

@@ -18,19 +18,20 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+import polars as pl
 
 from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
-from optarena.formats._bayesmark_files import FOLDERS, VISIBLE, bayesmark_name, read_study, write_study
-from optarena.formats._bayesmark_studies import studies_of
+from optarena.formats._bayesmark_database import STORE, made_elsewhere, prepare, put_into_database
+from optarena.formats._bayesmark_files import bayesmark_name
 from optarena.optimizer import BUILT_IN, entries, get_optimizer
-from optarena.optimizers.bayesmark_wrappers import Wrapper, wrappers_in
+from optarena.optimizers.bayesmark_wrappers import Wrapper, called, cleaned, wrappers_in
 from optarena.problem import Problem, get_suite
 from optarena.problems import _tuning_data as data_
 from optarena.problems._tuning_models import CLASSIFIERS
 from optarena.problems.sklearn import METRICS
 from optarena.store import Store
-from optarena.store.results import open_store
+from optarena.store.results import Results, open_store
 
 MODELS = tuple(sorted(CLASSIFIERS))
 DATA = (*data_.CLASSES, *data_.VALUES)
@@ -40,8 +41,7 @@ OPTIMIZERS = (
     *("PySOT", "RandomSearch", "Scikit-GBRT-Hedge", "Scikit-GP-Hedge", "Scikit-GP-LCB"),
 )
 """The optimizers that a launch takes where it names none."""
-STORE = "optarena"
-"""The store of a database, in its folder."""
+__all__ = ["STORE", "Launch", "One", "deal", "made_elsewhere", "prepare", "put_into_database", "study_uuid"]
 
 
 class Command(NamedTuple):
@@ -66,6 +66,8 @@ def study_uuid(
 class Launch(Experiment):
     """An experiment with Bayesmark's ids. `-n` counts batches: calls x suggestions evaluations a study."""
 
+    afresh = "launch under another --uuid, or into another --dbid"
+
     def __init__(
         self,
         root: uuid.UUID,
@@ -83,8 +85,8 @@ class Launch(Experiment):
     ) -> None:
         self.notices: list[str] = []
         self.models = _chosen(models, MODELS, "classifier")
-        self.data = _chosen(data or self._all_data(), DATA, "data set", own=("clf-", "reg-"))
         self.data_root = data_root
+        self.data = _chosen(data or self._all_data(), DATA, "data set", own=tuple(data_.KINDS))
         wanted = _chosen(metrics, ALL_METRICS, "metric")
         self.metrics = {name: [m for m in METRICS[self._has_classes(name)] if m in wanted] for name in self.data}
         for name, left in self.metrics.items():
@@ -105,13 +107,20 @@ class Launch(Experiment):
         )
 
     def _all_data(self) -> tuple[str, ...]:
-        """The built-in data sets; what needs a package that is not there is left out, with a notice."""
+        """The built-in data sets and the user's own; what cannot be taken is left out, with a notice."""
         suite = get_suite("sklearn")
         missing = {name: suite.missing(f"sklearn/DT_{name}_{METRICS[name in data_.CLASSES][0]}") for name in DATA}
         for name, package in missing.items():
             if package is not None:
                 self.notices.append(f"left out: {name}, which needs {package} (pip install 'optarena[problems]')")
-        return tuple(name for name in DATA if missing[name] is None)
+        own = []
+        for file in sorted(self.data_root.glob("*.csv")) if self.data_root is not None else ():
+            if file.name.startswith(tuple(data_.KINDS)):
+                if "_" in file.stem:
+                    self.notices.append(f"left out: {file.name}, whose name has an underscore")
+                else:
+                    own.append(file.stem)
+        return (*(name for name in DATA if missing[name] is None), *own)
 
     def _has_classes(self, data: str) -> bool:
         return data in data_.CLASSES or data.startswith("clf-")
@@ -126,39 +135,39 @@ class Launch(Experiment):
 
     def _uses(self, names: Sequence[str] | None, root: Path | None) -> list[Use]:
         registered = {entry.name: entry for entry in entries()}
+        folder = (root or Path.cwd()).resolve()
         own: dict[str, Wrapper] = {}
         if root is not None or any(name not in registered for name in names or ()):
-            own = wrappers_in(root or Path.cwd())
+            own = wrappers_in(folder)
         both = [name for name in own if name in BUILT_IN]
         if both:
-            raise OptarenaError(
-                f"{root or Path.cwd()}: {both[0]!r} is the name of an optimizer that is built in; rename it"
-            )
+            raise OptarenaError(f"{folder}: {both[0]!r} is the name of an optimizer that is built in; rename it")
         if names is None:
             there = [name for name in OPTIMIZERS if name in registered and registered[name].installed]
             names = [*own, *there]
             if len(there) < len(OPTIMIZERS):
                 left = ", ".join(name for name in OPTIMIZERS if name not in there)
                 self.notices.append(f"left out, since they are not installed: {left}")
-        out = []
-        for name in sorted(set(names)):
-            if "_" in name:
-                raise OptarenaError(
-                    f"optimizer {name!r}: Bayesmark puts names together by underscores, so none may have one"
-                )
-            if name in own:
-                wrapper = own[name]
-                folder = (root or Path.cwd()).resolve()
-                out.append(Use(f"{folder}:{wrapper.name}", name=name))
-            else:
-                if name not in registered:
-                    known = [*own, *registered]
-                    raise OptarenaError(
-                        f"no optimizer named {name!r}.{nearest(name, known)} (optarena list optimizers)"
-                    )
+        out: dict[str, Use] = {}
+        for name in names:
+            wrapper = called(name, own)
+            if wrapper is not None:
+                label = cleaned(wrapper.name)
+                use = Use(f"{folder}:{wrapper.name}", name=label)
+                if label != name:
+                    self.notices.append(f"{name} is called {label}: Bayesmark puts names together by underscores")
+                if out.setdefault(label, use) != use:
+                    raise OptarenaError(f"{folder}: two optimizers would be called {label!r}; rename one")
+            elif name in registered:
                 get_optimizer(name)
-                out.append(Use(name))
-        return out
+                out[name] = Use(name)
+            else:
+                known = [*own, *registered]
+                raise OptarenaError(
+                    f"no optimizer named {name!r}.{nearest(name, known)} (optarena list optimizers; wrappers are looked"
+                    f" for in {folder}: -odir names another directory)"
+                )
+        return [out[label] for label in sorted(out)]
 
     def plan(self, root: uuid.UUID | None = None) -> Plan:
         """The studies, but for those that others made."""
@@ -184,22 +193,28 @@ class Launch(Experiment):
 
 
 class One(Launch):
-    """A single study under an id that is told, which gives its seeds; `trial` is only its number in the tables."""
+    """A single study under an id that is told, which gives its seeds. Its trial is only its number in the tables."""
 
-    def __init__(self, id: uuid.UUID, trial: int, **flags: object) -> None:
+    def __init__(self, id: uuid.UUID, **flags: object) -> None:
         super().__init__(id, repeat=1, **flags)  # type: ignore[arg-type]
-        self.number = trial
 
-    @property
-    def problem(self) -> str:
-        """The id that its problem has in the store."""
-        (data,) = self.data
-        ids = [str(given) for given in self.problems]
-        return ids[0] if data in DATA else ids[0].rpartition("/")[2]
+    def settle(self, plan: Plan, before: Results) -> None:
+        """Give the study the number that it has, or the next that no study of its pairing has; nobody else is at it."""
+        (study,) = plan.studies
+        known = before.studies.select("study", "optimizer", "problem", "trial", "batch")
+        mine = known.filter(pl.col("study") == study.id)
+        if mine.height:
+            trial, batch = mine["trial"][0], mine["batch"][0]
+            if batch not in (None, study.batch):
+                raise OptarenaError(f"study {plan.root.hex} of {before.path} was run with -p {batch}")
+        else:
+            label = study.optimizer.label
+            same = known.filter(pl.col("optimizer") == label, pl.col("problem") == study.problem)["trial"].to_list()
+            trial = next(number for number in range(len(same) + 1) if number not in same)
+        plan.studies = [msgspec.structs.replace(study, trial=trial)]
 
     def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
-        study = Experiment._study(self, plan, problem, item, trial)
-        return msgspec.structs.replace(_with_id(study, plan.root), trial=self.number)
+        return _with_id(Experiment._study(self, plan, problem, item, trial), plan.root)
 
 
 def _with_id(study: Study, id: uuid.UUID) -> Study:
@@ -237,27 +252,7 @@ def deal(by_optimizer: Sequence[Sequence[str]], jobs: int, root: uuid.UUID) -> l
     return [[job[i] for i in stream.permutation(len(job)).tolist()] for job in out]
 
 
-# ---- the database ---------------------------------------------------------------------------------------------------
-
-
-def prepare(path: Path) -> None:
-    """Make the folders of a database."""
-    try:
-        for folder in FOLDERS:
-            (path / folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptarenaError(f"cannot write to {path}: {error.strerror}") from error
-
-
-def made_elsewhere(path: Path) -> frozenset[str]:
-    """The ids of a database's studies that its store does not have: another tool made them."""
-    files = {str(uuid.UUID(file.stem)) for file in (path / "eval").glob("*.json") if _is_hex(file.stem)}
-    store = Store(path / STORE)
-    return frozenset(files - set(open_store(store.path).studies["study"]) if store.exists else files)
-
-
-def _is_hex(text: str) -> bool:
-    return len(text) == 32 and all(sign in "0123456789abcdef" for sign in text)
+# ---- appending ------------------------------------------------------------------------------------------------------
 
 
 def refuse_other_batches(launch: Launch, path: Path) -> None:
@@ -271,22 +266,3 @@ def refuse_other_batches(launch: Launch, path: Path) -> None:
             raise OptarenaError(
                 f"{path}: this --uuid was launched with -p {size}; with -p {launch.batch} it needs another --uuid"
             )
-
-
-def put_into_database(path: Path) -> list[str]:
-    """Write Bayesmark's files for all whole studies of a database's store that have none; the others, in words."""
-    if not Store(path / STORE).exists:
-        return []
-    results = open_store(path / STORE)
-    made = dict(results.studies.select("study", "evaluations").iter_rows())
-
-    def wanted(study: str) -> bool:
-        id = uuid.UUID(study).hex
-        if not (path / "eval" / f"{id}.json").is_file():
-            return True
-        return read_study(path, id).values[VISIBLE].size != made[study]
-
-    studies, left_out = studies_of(results, path, wanted)
-    for study in studies:
-        write_study(path, study)
-    return left_out

@@ -109,7 +109,7 @@ class Study(msgspec.Struct, frozen=True, omit_defaults=True):
     record: str = "all"
     version: str = "1"
     seed: str = ""
-    """Where a foreign rule made the id: the key of the optimizer's stream, in hexadecimal digits."""
+    """Where a foreign rule made the id: the key of all its streams, in hexadecimal digits."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -145,6 +145,9 @@ class Experiment:
     (with no known optimum: when f itself reaches it). record: "all", or "improvements" only. limits: hard ones, on time
     and memory (see `Limits`).
     """
+
+    afresh = "use --new to begin afresh beside the old studies, or another --store"
+    """How to go on where a store's studies cannot be gone on with."""
 
     def __init__(
         self,
@@ -310,6 +313,9 @@ class Experiment:
             version=problem.version,
         )
 
+    def settle(self, plan: Plan, before: Results) -> None:
+        """What a plan takes from the store: called once, while no other run can register studies there."""
+
     def run(self, store: str | Path, **options: Any) -> Results:
         """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
         from optarena.runner.local import run
@@ -364,9 +370,14 @@ def _entropy(*parts: Any) -> int:
     return int.from_bytes(hashlib.sha256(canonical(parts).encode()).digest(), "big")
 
 
+def _key(study: Study) -> tuple[Any, ...]:
+    """What a study's streams depend on: a seed of its own alone, as in Bayesmark, else what all optimizers share."""
+    return (study.seed,) if study.seed else (study.root, study.problem, study.version, study.trial)
+
+
 def problem_rng(study: Study) -> np.random.Generator:
-    """The problem's stream: every optimizer meets the same draw."""
-    return np.random.default_rng(_entropy("problem", study.root, study.problem, study.version, study.trial))
+    """The problem's stream: every optimizer meets the same draw, unless the study has a seed of its own."""
+    return np.random.default_rng(_entropy("problem", *_key(study)))
 
 
 def optimizer_rng(study: Study) -> np.random.Generator:
@@ -374,12 +385,12 @@ def optimizer_rng(study: Study) -> np.random.Generator:
     if study.seed:
         return np.random.default_rng(int(study.seed, 16))
     own = (study.optimizer.identity, study.optimizer.settings)
-    return np.random.default_rng(_entropy("optimizer", study.root, study.problem, study.version, study.trial, *own))
+    return np.random.default_rng(_entropy("optimizer", *_key(study), *own))
 
 
 def noise_key(study: Study) -> int:
     """The key of the noise of a study's evaluations; with evaluation k as the counter it needs no state."""
-    return _entropy("noise", study.root, study.problem, study.version, study.trial) >> 128
+    return _entropy("noise", *_key(study)) >> 128
 
 
 def noise_rng(key: int, k: int) -> np.random.Generator:

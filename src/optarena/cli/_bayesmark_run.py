@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import signal
+import sys
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-
-import polars as pl
 
 from optarena._files import write_whole
 from optarena.bayesmark import (
@@ -25,12 +24,10 @@ from optarena.bayesmark import (
 )
 from optarena.cli._progress import RunProgress
 from optarena.cli._text import clean
-from optarena.cli.bayesmark_command import as_bayesmark_says, database, say, typed
+from optarena.cli.bayesmark_command import as_bayesmark_says, database, name_some, say, typed
 from optarena.cli.run_command import _interrupt
-from optarena.errors import OptarenaError
-from optarena.runner.local import Silent, run
-from optarena.store import Store
-from optarena.store.results import open_store
+from optarena.formats._bayesmark_database import Unfinished
+from optarena.runner.local import run
 
 BAD = ("failed", "timed out", "interrupted")
 
@@ -38,7 +35,7 @@ BAD = ("failed", "timed out", "interrupted")
 def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
     """Run all, or write the jobs file."""
     root = uuid.UUID(flags.uuid) if flags.uuid else uuid.uuid4()
-    flags.db = flags.db or f"bo_{root.hex[:8]}"
+    flags.uuid, flags.db = root.hex, flags.db or f"bo_{root.hex[:8]}"
     experiment = Launch(
         root,
         models=flags.classifier,
@@ -48,7 +45,7 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
         calls=flags.calls,
         suggestions=flags.suggestions,
         repeat=flags.repeat,
-        timeout=flags.timeout if flags.timeout > 0 else None,
+        timeout=flags.timeout or None,
         data_root=flags.data_root,
         optimizer_root=flags.opt_root,
     )
@@ -56,7 +53,7 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
     print(f"Supply --dbid {flags.db} to append to this experiment or reproduce jobs file.")
     print("User must ensure equal reps of each optimizer for unbiased results", flush=True)
     for notice in experiment.notices:
-        say(notice)
+        say(clean(notice))
     commands = list(experiment.commands())
     if flags.verbose:
         for command in commands:
@@ -71,70 +68,67 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
     prepare(path)
     refuse_other_batches(experiment, path)
     ids = {str(uuid.UUID(command.uuid)) for command in commands}
-    experiment.elsewhere = made_elsewhere(path) & ids
+    experiment.elsewhere = made_elsewhere(path, ids)
     if experiment.elsewhere:
         say(f"{len(experiment.elsewhere)} of these studies are in the database, made by another tool")
-    left_out: list[str] = []
-    failures = 0
+    unfinished: list[Unfinished] = []
     if ids - experiment.elsewhere or not commands:
         signal.signal(signal.SIGTERM, _interrupt)
-        with RunProgress(str(path / STORE)) as progress:
+        with RunProgress(str(path / STORE), sys.stderr) as progress:
             try:
-                run(experiment, path / STORE, workers=flags.workers, progress=progress)
-            finally:
-                left_out = put_into_database(path)
-        frame = open_store(path / STORE).studies
-        failures = frame.filter(pl.col("study").is_in(list(ids)), pl.col("status").is_in(BAD)).height
-    for text in left_out:
-        say(f"not in the database: {clean(text)}")
+                run(experiment, path / STORE, workers=flags.workers, retry=flags.retry, progress=progress)
+            except KeyboardInterrupt:
+                put_into_database(path)
+                progress.__exit__()
+                say(f"interrupted; what was evaluated is kept. Go on: {_again(flags, rest)}")
+                return 130
+            unfinished = [study for study in put_into_database(path) if str(uuid.UUID(study.uuid)) in ids]
+    failures = sum(study.status in BAD for study in unfinished)
+    name_some([f"not in the database: {study.text}" for study in unfinished], flags.verbose)
+    if failures:
+        say(f"Run what failed again: {_again(flags, rest)} --retry")
     print(f"{failures} failures of benchmark script after {len(commands)} studies.")
     print("done")
     return 1 if failures else 0
 
 
+def _again(flags: argparse.Namespace, rest: Sequence[str]) -> str:
+    """The command that goes on with this launch: as it was typed, with its ids."""
+    words = [word for word in rest if word != "--retry"]
+    for given, flag, value in (
+        (("-u", "--uuid"), "--uuid", flags.uuid),
+        (("-b", "--db", "--dbid"), "--dbid", flags.db),
+    ):
+        if not any(word == name or word.startswith(f"{name}=") for word in words for name in given):
+            words += [flag, value]
+    return typed(words, "launch")
+
+
 def exp(flags: argparse.Namespace, _rest: Sequence[str]) -> int:
     """One study. One that fails is recorded as failed and is no error, so that the rest of its job goes on."""
     path = database(flags)
-    prepare(path)
-    id = str(uuid.UUID(flags.uuid))
-    known = open_store(path / STORE).studies if Store(path / STORE).exists else None
     experiment = One(
         uuid.UUID(flags.uuid),
-        0,
         models=[flags.classifier],
         data=[flags.data],
         metrics=[flags.metric],
         optimizers=[flags.opt],
         calls=flags.calls,
         suggestions=flags.suggestions,
+        timeout=flags.timeout or None,
         data_root=flags.data_root,
         optimizer_root=flags.opt_root,
     )
-    if known is not None:
-        mine = known.filter(pl.col("study") == id)
-        if mine.height and mine["batch"][0] not in (None, flags.suggestions):
-            raise OptarenaError(f"study {flags.uuid} of {path} was run with -p {mine['batch'][0]}")
-        same = known.filter(pl.col("optimizer") == flags.opt, pl.col("problem") == experiment.problem)
-        experiment.number = int(mine["trial"][0]) if mine.height else same.height
-    if id in made_elsewhere(path):
+    prepare(path)
+    id = str(uuid.UUID(flags.uuid))
+    if made_elsewhere(path, [id]):
         say(f"study {flags.uuid} is in {path}, made by another tool")
         return 0
-    progress = _Told()
-    run(experiment, path / STORE, workers=1, progress=progress)
-    for text in [*progress.failed, *put_into_database(path)]:
-        say(clean(text))
+    signal.signal(signal.SIGTERM, _interrupt)
+    run(experiment, path / STORE, workers=1, retry=flags.retry)
+    for study in put_into_database(path, [id]):
+        say(f"not in the database: {clean(study.text)}")
     return 0
-
-
-class _Told(Silent):
-    """Remembers why studies failed."""
-
-    def __init__(self) -> None:
-        self.failed: list[str] = []
-
-    def ended(self, study, outcome) -> None:  # type: ignore[no-untyped-def]
-        if outcome.status != "done":
-            self.failed.append(f"{study.optimizer.label} on {study.problem} {outcome.status}: {outcome.reason}")
 
 
 # ---- jobs -----------------------------------------------------------------------------------------------------------
@@ -145,7 +139,8 @@ def _words(command: Command, flags: argparse.Namespace) -> list[str]:
     out = ["-c", command.model, "-d", command.data, "-o", command.optimizer, "-u", command.uuid, "-m", command.metric]
     out += ["-n", str(flags.calls), "-p", str(flags.suggestions), "-dir", str(flags.db_root.resolve()), "-b", flags.db]
     out += ["-dr", str(flags.data_root)] if flags.data_root is not None else []
-    return out
+    out += ["-t", str(flags.timeout)] if flags.timeout else []
+    return [*out, "--retry"] if flags.retry else out
 
 
 def _write_jobs(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,17 @@ import polars as pl
 
 from optarena.bayesmark import prepare
 from optarena.cli._text import clean, table
-from optarena.cli.bayesmark_command import as_bayesmark_says, database, say
+from optarena.cli.bayesmark_command import as_bayesmark_says, database, name_some, say
 from optarena.errors import OptarenaError
+from optarena.formats._bayesmark_database import Unfinished, put_into_database
 from optarena.formats._bayesmark_derived import aggregate, score, write_baseline, write_performance
-from optarena.formats._bayesmark_files import SIGNATURE_TOLERANCE, read_cubes, read_database, signatures_of
+from optarena.formats._bayesmark_files import (
+    SIGNATURE_TOLERANCE,
+    FileStudy,
+    left_out_of_cubes,
+    read_database,
+    signatures_of,
+)
 from optarena.views.fixed_cost import FixedCost
 
 
@@ -23,11 +32,19 @@ def init(flags: argparse.Namespace) -> None:
 
 
 def agg(flags: argparse.Namespace) -> None:
-    """Studies to cubes, if the problems are what they were in all of them."""
+    """Studies to cubes, if the problems are what they were in all of them; what is missing is named."""
     path = database(flags)
     if not (path / "eval").is_dir():
         raise OptarenaError(f"{path} is not a database of Bayesmark: it has no folder eval")
+    unfinished = put_into_database(path)
+    if not any((path / "eval").glob("*.json")) and unfinished:
+        raise OptarenaError(f"{path} has no whole study: {unfinished[0].text}")
     studies = read_database(path)
+    if len({study.shape for study in studies}) > 1:  # what an extended launch has not made longer yet is not whole
+        shorter = {study.uuid for study in unfinished if study.shorter}
+        studies = [study for study in studies if study.uuid not in shorter]
+    else:
+        unfinished = [study for study in unfinished if not study.shorter]
     medians, errors = signatures_of(studies)
     far = {
         name: max(error)
@@ -40,16 +57,40 @@ def agg(flags: argparse.Namespace) -> None:
             f"{path}: the signature of {worst} differs between studies by up to {far[worst]:.3g}: the same points give"
             " other values, so these are two problems; keep them in two databases"
         )
-    aggregate(path, studies, as_bayesmark_says(flags))
+    gone = _gone(unfinished, studies)
+    left_out = aggregate(path, studies, as_bayesmark_says(flags), gone)
+    _tell_missing([*gone, *left_out], flags.verbose)
+    if unfinished:
+        roots = ", ".join(sorted({uuid.UUID(study.root).hex for study in unfinished}))
+        say(
+            "To make what is missing, launch as before with --uuid of then, and --retry for what failed"
+            f" (studies are missing of {roots})"
+        )
     if flags.verbose:
         rows = [[name, *error, max(error)] for name, error in errors.items()]
         print("Signature errors:")
         print(table(["", "0", "1", "2", "3", "4", "max"], rows, right=("0", "1", "2", "3", "4", "max")))
 
 
+def _gone(unfinished: Sequence[Unfinished], studies: Sequence[FileStudy]) -> list[str]:
+    """The missing studies in words; an optimizer that has no whole study at all comes first, with all of its own."""
+    there = {str(study.args.get("--opt")) for study in studies}
+    lost: dict[str, list[Unfinished]] = {}
+    for study in unfinished:
+        if study.optimizer not in there:
+            lost.setdefault(study.optimizer, []).append(study)
+    out = [f"{name}: none of its {len(found)} studies is whole, as {found[0].text}" for name, found in lost.items()]
+    return out + [study.text for study in unfinished if study.optimizer in there]
+
+
+def _tell_missing(lines: Sequence[str], verbose: bool) -> None:
+    name_some([f"missing: {line}" for line in lines], verbose)
+
+
 def baseline(flags: argparse.Namespace) -> None:
     """The baseline, from the cube."""
     path = database(flags)
+    _tell_missing(left_out_of_cubes(path), flags.verbose)
     view, signatures = score(path, baseline=None)
     write_baseline(path, view, signatures, as_bayesmark_says(flags))
     _tell(view, flags.verbose)
@@ -60,8 +101,8 @@ def anal(flags: argparse.Namespace) -> None:
     path = database(flags)
     args = as_bayesmark_says(flags)
     file = path / "derived" / "baseline.json"
+    _tell_missing(left_out_of_cubes(path), flags.verbose)
     if not file.is_file():
-        read_cubes(path)  # says what is missing, before anything is made
         say("Baselines not found. Need to construct baseline.")
         view, signatures = score(path, baseline=None)
         write_baseline(path, view, signatures, args)

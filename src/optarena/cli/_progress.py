@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from typing import Any
+from typing import Any, TextIO
 
 from optarena.cli._text import clean, counted, duration
 from optarena.experiment import Plan, Study
@@ -18,8 +18,9 @@ PLAIN_SECONDS = 5.0
 class RunProgress:
     """Counts what ends and shows it; use as a context manager round the run."""
 
-    def __init__(self, store: str) -> None:
+    def __init__(self, store: str, out: TextIO | None = None) -> None:
         self.store = store
+        self.out = out or sys.stdout
         self.began = time.monotonic()
         self.plan: Plan | None = None
         self.total = 0
@@ -44,21 +45,25 @@ class RunProgress:
         self.plan, self.total, self.workers = plan, len(todo), workers
         optimizers, problems = plan.experiment.optimizers, plan.problems
         trials = plan.experiment.trials
-        print(
+        self._say(
             f"{counted(len(optimizers), 'optimizer')} × {counted(len(problems), 'problem')} ×"
             f" {counted(trials, 'trial')}: {counted(len(plan.studies), 'study')}"
             + (f", {finished:,} of them finished before" if finished else "")
         )
-        print(f"root {plan.root}  store {self.store}  (same root, same result; Ctrl-C is safe, run again to go on)")
+        self._say(f"root {plan.root}  store {self.store}  (same root, same result; Ctrl-C is safe, run again to go on)")
         for notice in plan.notices:
-            print(clean(notice))
+            self._say(clean(notice))
         for refusal in plan.refused:
-            print(f"refused: {clean(refusal.optimizer)} on {clean(refusal.problem)}: {clean(refusal.reason)}")
-        sys.stdout.flush()
-        if sys.stdout.isatty() and todo:
+            self._say(f"refused: {clean(refusal.optimizer)} on {clean(refusal.problem)}: {clean(refusal.reason)}")
+        self.out.flush()
+        if self.out.isatty() and todo:
             self._start_bars(todo)
 
+    def _say(self, line: str) -> None:
+        print(line, file=self.out)
+
     def _start_bars(self, todo: list[Study]) -> None:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self._bars = Progress(
@@ -67,6 +72,7 @@ class RunProgress:
             MofNCompleteColumn(),
             TextColumn("{task.fields[note]}", markup=False),
             refresh_per_second=5,
+            console=Console(file=self.out),
         )
         per_optimizer = Counter(clean(study.optimizer.label) for study in todo)
         for label, count in per_optimizer.items():
@@ -103,7 +109,8 @@ class RunProgress:
             self._bars.update(self._tasks[""], note=note)
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + PLAIN_SECONDS
-            print(f"{done:,}/{self.total:,} studies · {note}", flush=True)
+            self._say(f"{done:,}/{self.total:,} studies · {note}")
+            self.out.flush()
 
     def summary(self) -> str:
         """One line: how long it took and how the studies ended, with the first failure in words."""

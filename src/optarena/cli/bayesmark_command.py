@@ -22,6 +22,9 @@ PROGRAMS = {
     "init": "Make the folders of a database.",
 }
 
+NAMED = 10
+"""How many missing studies are named one by one, where not all are asked for."""
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -75,12 +78,13 @@ def _parser(name: str) -> _Parser:
         add("-m", "--metric", dest="metric", metavar="METRIC", help="acc, mae, mse, nll", **many)
         add("-n", "--calls", dest="calls", type=_positive, default=100, help="batches a study [100]")
         add("-p", "--suggestions", dest="suggestions", type=_positive, default=1, help="suggestions a batch [1]")
+        add("-t", "--timeout", type=_whole, default=0, help="seconds a study may take; 0: no limit [0]")
+        add("--retry", action="store_true", help="run what failed or timed out again")
     if name == "launch":
         add("-r", "--repeat", dest="repeat", type=_positive, default=20, help="repetitions [20]")
-        add("-t", "--timeout", type=int, default=0, help="seconds a study may take; 0: no limit [0]")
-        add("-nj", "--num-jobs", dest="num_jobs", type=int, default=0, help="write so many jobs instead of running [0]")
+        add("-nj", "--num-jobs", dest="num_jobs", type=_whole, default=0, help="write so many jobs, run nothing [0]")
         add("-ofile", "--jobs-file", dest="jobs_file", type=Path, default=Path("jobs.txt"), help="[jobs.txt]")
-        add("--workers", type=int, help="processes [all cores]")
+        add("--workers", type=_whole, help="processes [all cores]")
     if name == "agg":
         add("-rv", "--ravel", action="store_true", help=argparse.SUPPRESS)
     return parser
@@ -117,6 +121,17 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def name_some(lines: Sequence[str], all_of_them: bool) -> None:
+    """Say what is missing: the first few, or all."""
+    from optarena.cli._text import clean
+
+    shown = lines if all_of_them or len(lines) <= NAMED + 1 else lines[:NAMED]
+    for line in shown:
+        say(clean(line))
+    if len(shown) < len(lines):
+        say(f"… and {len(lines) - len(shown)} more (-v names all)")
+
+
 def _uuid(text: str) -> str:
     if not re.fullmatch(r"[0-9a-f]{32}", text.lower()):
         raise argparse.ArgumentTypeError(f"{text!r} is not 32 hexadecimal digits")
@@ -132,6 +147,12 @@ def _db(text: str) -> str:
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}")
     return int(text)
 
 

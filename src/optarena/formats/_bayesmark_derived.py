@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from optarena.formats._bayesmark_cubes import cubes, share
 from optarena.formats._bayesmark_files import (
     FileStudy,
-    cubes,
     dataset,
     read_cubes,
     signatures_of,
@@ -23,14 +23,19 @@ from optarena.views.fixed_cost.datasets import arrays
 
 
 def aggregate(
-    path: Path, studies: Sequence[FileStudy], args: Mapping[str, Any] | None = None
-) -> dict[str, list[float]]:
-    """Write `derived/eval.json`, `time.json` and a file of points a problem; the differences between signatures."""
-    made = cubes(studies)
-    medians, errors = signatures_of(studies)
+    path: Path, studies: Sequence[FileStudy], args: Mapping[str, Any] | None = None, gone: Sequence[str] = ()
+) -> list[str]:
+    """Write `derived/eval.json`, `time.json` and a file of points a problem; what had to be left out, in words.
+
+    gone: what was left out before, to stand in the files' meta data, too.
+    """
+    whole, left_out = share(studies)
+    made, missing = cubes(whole)
+    medians, _ = signatures_of(whole)
+    more = {key: value for key, value in {"missing": missing, "left_out": [*gone, *left_out]}.items() if value}
     for name, cube in made.items():
-        write_dataset(path / "derived" / f"{name}.json", args or {}, medians, cube)
-    return errors
+        write_dataset(path / "derived" / f"{name}.json", args or {}, medians, cube, **more)
+    return left_out
 
 
 def score(path: Path, *, baseline: Path | None) -> tuple[FixedCost, dict[str, list[float]]]:

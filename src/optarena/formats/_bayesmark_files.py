@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -140,74 +140,21 @@ def method_name(args: Mapping[str, Any]) -> str:
 # ---- cubes ----------------------------------------------------------------------------------------------------------
 
 
-_OVER_BATCH: dict[str, Callable[..., Any]] = {"max": np.max, "sum": np.sum}
-
-
-def cubes(studies: Sequence[FileStudy]) -> dict[str, dict[str, Any]]:
-    """The datasets `eval` and `time`, and one of points a problem; methods must have problems equally often."""
-    shapes = {study.shape for study in studies}
-    if len(shapes) > 1:
-        texts = ", ".join(f"{n} x {p}" for n, p in sorted(shapes))
-        raise OptarenaError(f"the studies differ in iterations x suggestions ({texts}): they cannot be put together")
-    problems, methods = sorted({s.problem for s in studies}), sorted({s.method for s in studies})
-    by_cell: dict[tuple[str, str], list[FileStudy]] = {(p, m): [] for p in problems for m in methods}
-    for study in sorted(studies, key=lambda study: study.uuid):
-        by_cell[study.problem, study.method].append(study)
-    trials = max(map(len, by_cell.values()))
-    few = [f"{m} on {p} has {len(found)}" for (p, m), found in by_cell.items() if len(found) < trials]
-    if few:
-        more = f"; and {len(few) - 3} more" if len(few) > 3 else ""
-        raise OptarenaError(
-            f"the repetitions are not equal: the most is {trials}, but {'; '.join(few[:3])}{more} "
-            "(launch the same again, with its --uuid, to make what is missing)"
-        )
-    (rows, columns) = shapes.pop()
-    coords: dict[str, list[Any]] = {
-        "iter": list(range(rows)),
-        "suggestion": list(range(columns)),
-        "function": problems,
-        "optimizer": methods,
-        "study_id": list(range(trials)),
-    }
-
-    def put_together(of: str, name: str, chosen: Sequence[str]) -> tuple[tuple[str, ...], Any]:
-        cells = [[[getattr(s, of)[name] for s in by_cell[p, m]] for m in methods] for p in chosen]
-        stacked = np.array(cells, dtype=object if of == "points" else float)
-        own = stacked.ndim - 3  # the study's own axes come first there
-        order = (*range(3, 3 + own), 0, 1, 2)
-        return CUBE[:own] + CUBE[2:], stacked.transpose(order)
-
-    out = {"eval": dataset(coords, {n: put_together("values", n, problems) for n in _shared(studies, "values")})}
-    if all(study.times for study in studies):
-        suggest, observe, spent = (put_together("times", name, problems) for name in ("suggest", "observe", "eval"))
-        sums = {f"eval_{name}": (suggest[0], reduce(spent[1], axis=1)) for name, reduce in _OVER_BATCH.items()}
-        out["time"] = dataset(coords, {"suggest": suggest, "observe": observe, **sums})
-    for problem in problems:
-        mine = [study for study in studies if study.problem == problem]
-        names = _shared(mine, "points")
-        if names:
-            variables = {name: put_together("points", name, [problem]) for name in names}
-            out[problem] = dataset({**coords, "function": [problem]}, variables)
-    return out
-
-
-def _shared(studies: Sequence[FileStudy], of: str) -> list[str]:
-    return [name for name in getattr(studies[0], of) if all(name in getattr(study, of) for study in studies)]
-
-
 def read_cubes(path: Path) -> list[FileStudy]:
     """The studies that `derived/eval.json` was made of, without what it does not have: ids, times and points."""
     file = path / "derived" / "eval.json"
-    if not file.is_file():
-        raise OptarenaError(f"{file} is not there: optarena bayesmark agg makes it")
+    _must_be_there(file)
     meta, _, coords, variables = _load_whole(file)
     signatures = meta.get("signature") or {}
+    missing = {tuple(place) for place in meta.get("missing") or ()}
     if VISIBLE not in variables or any(name not in coords for name in CUBE):
         raise OptarenaError(f"{file}: expected {VISIBLE} by {', '.join(CUBE)}")
     out = []
     for f, problem in enumerate(coords["function"]):
         for o, method in enumerate(coords["optimizer"]):
             for n in range(len(coords["study_id"])):
+                if (problem, method, n) in missing:
+                    continue
                 place = {"function": f, "optimizer": o, "study_id": n}
                 signature: tuple[list[Any], list[float]] = ([], list(signatures.get(problem, [])))
                 values = {name: _floats(_part(v, place), file) for name, v in variables.items()}
@@ -257,9 +204,26 @@ def dataset(coords: Mapping[str, Sequence[Any]], variables: Mapping[str, tuple[S
     }
 
 
-def write_dataset(file: Path, args: Mapping[str, Any], signature: Any, data: Mapping[str, Any]) -> None:
-    """A file of `derived`."""
-    _dump(file, {"args": dict(args), "signature": signature}, data)
+def write_dataset(file: Path, args: Mapping[str, Any], signature: Any, data: Mapping[str, Any], **more: Any) -> None:
+    """A file of `derived`; `more` stands in its meta data beside what Bayesmark has there."""
+    _dump(file, {"args": dict(args), "signature": signature, **more}, data)
+
+
+def left_out_of_cubes(path: Path) -> list[str]:
+    """What `derived/eval.json` was not made of, in words, as its first line says where it was written here."""
+    file = path / "derived" / "eval.json"
+    _must_be_there(file)
+    with file.open("rb") as lines:
+        first = lines.readline().strip().removesuffix(b",")
+    try:
+        return [str(text) for text in json.loads(first + b"}")["meta"]["left_out"]]
+    except (ValueError, KeyError, TypeError):
+        return []
+
+
+def _must_be_there(file: Path) -> None:
+    if not file.is_file():
+        raise OptarenaError(f"{file} is not there: optarena bayesmark agg makes it")
 
 
 def _dump(file: Path, meta: Mapping[str, Any], data: Mapping[str, Any]) -> None:

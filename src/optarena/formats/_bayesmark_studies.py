@@ -19,9 +19,9 @@ from optarena.store.results import Results
 
 def studies_of(
     results: Results, path: Path, wanted: Callable[[str], bool] = lambda _: True
-) -> tuple[list[FileStudy], list[str]]:
-    """The whole studies of a store as Bayesmark keeps them, minimised; and those that it cannot hold, in words."""
-    out, left_out = [], []
+) -> tuple[list[FileStudy], dict[str, str]]:
+    """The whole studies of a store as Bayesmark keeps them, minimised; and why it cannot hold the others, by id."""
+    out, left_out = [], {}
     status = results.studies.head(len(results._attempts))["status"].to_list()
     rows, counts = results._rows
     bounds = np.concatenate(([0], np.cumsum(counts))).tolist()
@@ -42,7 +42,7 @@ def studies_of(
         elif n % start.batch:
             reason = f"its last batch is not whole ({n} evaluations in batches of {start.batch})"
         if reason:
-            left_out.append(f"{start.optimizer} on {card.id}, trial {start.trial}: {reason}")
+            left_out[start.study] = f"{start.optimizer} on {card.id}, trial {start.trial}: {reason}"
         else:
             out.append(_study(results, attempt, here, path))
     return out, left_out

@@ -208,7 +208,8 @@ def write(results: Results, path: Path) -> list[str]:
     from optarena.formats._bayesmark_derived import aggregate
     from optarena.formats._bayesmark_studies import studies_of
 
-    studies, left_out = studies_of(results, path)
+    studies, reasons = studies_of(results, path)
+    left_out = list(reasons.values())
     if not studies:
         raise OptarenaError(f"store {results.path} has no study that Bayesmark could hold: {'; '.join(left_out[:3])}")
     for folder in FOLDERS:
@@ -216,7 +217,7 @@ def write(results: Results, path: Path) -> list[str]:
     for study in studies:
         write_study(path, study)
     try:
-        aggregate(path, studies)
+        left_out += [f"derived: {text}" for text in aggregate(path, studies)]
     except OptarenaError as error:
         left_out.append(f"derived: {error}")
     return left_out

@@ -56,16 +56,24 @@ def wrappers_in(folder: Path) -> dict[str, Wrapper]:
     found = sorted(folder.glob(f"**/{CHALLENGE}"))
     out: dict[str, Wrapper] = {}
     for file in found:
-        name = _cleaned("-".join(file.parent.relative_to(folder).parts) or folder.name)
+        name = cleaned("-".join(file.parent.relative_to(folder).parts) or folder.name)
         if name in out:
             raise OptarenaError(f"{file.parent} and {out[name].file.parent} would both be called {name!r}")
         out[name] = Wrapper(name, file, {})
     return out
 
 
-def _cleaned(name: str) -> str:
+def cleaned(name: str) -> str:
     """A name that can stand in Bayesmark's own, which are put together with underscores."""
     return name.replace("_", "-").replace(" ", "-")
+
+
+def called(name: str, known: Mapping[str, Wrapper]) -> Wrapper | None:
+    """The wrapper of this name; an underscore and a hyphen are the same where only one wrapper can be meant."""
+    if name in known:
+        return known[name]
+    near = [wrapper for other, wrapper in known.items() if cleaned(other) == cleaned(name)]
+    return near[0] if len(near) == 1 else None
 
 
 def _config(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -107,11 +115,12 @@ def find(reference: str, base: Path | None = None) -> Wrapper:
     if not known:
         raise OptarenaError(f"{folder} has neither a {CONFIG} nor a folder with an {CHALLENGE}")
     if colon:
-        if name not in known:
+        found = called(name, known)
+        if found is None:
             raise OptarenaError(
                 f"{folder} has no optimizer {name!r}.{nearest(name, known)} (it has {', '.join(known)})"
             )
-        return known[name]
+        return found
     if len(known) > 1:
         raise OptarenaError(f"{folder} has {len(known)} optimizers: name one, as {reference}:{next(iter(known))}")
     return next(iter(known.values()))

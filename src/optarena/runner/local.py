@@ -24,6 +24,7 @@ from optarena.store.records import Header, ProblemCard
 from optarena.store.results import Results, open_store
 
 FINISHED = ("done", "stopped early", "failed", "timed out")
+RETRIED = ("failed", "timed out")
 HEARTBEAT_SECONDS = 2.0
 FACTS = ("cpu", "blas")  # of a machine: what may change digits where packages are the same
 
@@ -72,7 +73,8 @@ def run(
     place.create()
     with place.lock("run"):
         before = open_store(place.path)
-        _refuse_drift(plan, before)
+        experiment.settle(plan, before)
+        _refuse_drift(plan, before, retry)
         _refuse_other_values(plan, before)
         todo = list(_todo(plan, before, retry))
         this = place.begin_run(plan, [study.id for study in todo])
@@ -149,7 +151,7 @@ def _todo(plan: Plan, results: Results, retry: bool) -> Iterator[Study]:
         elif row["status"] == "done":
             if _room(study, row):
                 yield study
-        elif retry and row["status"] in ("failed", "timed out"):
+        elif retry and row["status"] in RETRIED:
             yield study
 
 
@@ -170,19 +172,25 @@ def _room(study: Study, row: dict[str, Any]) -> bool:
     return True
 
 
-def _refuse_drift(plan: Plan, results: Results) -> None:
-    """A problem or a user's file that changed since its studies were run must not silently continue them."""
-    advice = "use --new to begin afresh beside the old studies, or another --store"
+def _refuse_drift(plan: Plan, results: Results, retry: bool) -> None:
+    """A problem or a user's file that changed since its studies were run must not silently continue them.
+
+    A file that was mended since its studies failed is what a retry is for, if nothing else is left of the old one.
+    """
+    afresh = plan.experiment.afresh
     sources = {item.identity: plan.sources.get(item.label) for item in plan.experiment.optimizers}
+    status = dict(results.studies.select("study", "status").iter_rows())
     cards = {}
-    for attempt in results._columns.attempts:
+    for i in results._attempts:
+        attempt = results._columns.attempts[i]
         start = attempt.start
         if start.root == str(plan.root):
             cards[attempt.card.id, attempt.card.version] = attempt.card
             source = sources.get(start.use)
-            if source is not None and start.source not in (None, source):
+            tried_again = retry and status[start.study] in RETRIED
+            if source is not None and start.source not in (None, source) and not tried_again:
                 raise OptarenaError(
-                    f"{start.use}: its file is not what it was when store {results.path} ran it; {advice}"
+                    f"{start.use}: its file is not what it was when store {results.path} ran it; {afresh}"
                 )
     for problem in plan.problems.values():
         found = cards.get((problem.id, problem.version))
@@ -191,7 +199,7 @@ def _refuse_drift(plan: Plan, results: Results) -> None:
         what = differing(problem_card(problem, signed=False), found)
         if what is not None:
             raise OptarenaError(
-                f"{problem.id}: its {what} is not what it was when store {results.path} ran it; {advice}"
+                f"{problem.id}: its {what} is not what it was when store {results.path} ran it; {afresh}"
             )
 
 

@@ -12,6 +12,16 @@ from typing import ClassVar
 MODULES = ("abstract_optimizer", "experiment", "np_util", "random_search", "space")
 
 
+class _NothingElse:
+    """Says of Bayesmark's other modules, when one is imported, that nothing stands in for them."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        if name.startswith("bayesmark."):
+            known = ", ".join(f"bayesmark.{module}" for module in MODULES)
+            raise ModuleNotFoundError(f"nothing stands in for {name} here (there are {known})", name=name)
+
+
 class Room:
     """`with room:` the stand-ins are imported under Bayesmark's names, and a folder's files see each other."""
 
@@ -31,6 +41,7 @@ class Room:
         self._outside.append(({name: sys.modules.get(name) for name in self.modules}, 0))
         sys.modules.update(self.modules)
         sys.path.insert(0, str(self.folder))
+        sys.meta_path.insert(0, _NothingElse)
         self._outside[-1] = (self._outside[-1][0], len(sys.modules))
         return self
 
@@ -40,6 +51,8 @@ class Room:
         outside, count = self._outside.pop()
         with contextlib.suppress(ValueError):
             sys.path.remove(str(self.folder))
+        with contextlib.suppress(ValueError):
+            sys.meta_path.remove(_NothingElse)
         if len(sys.modules) != count:  # looking through all of them takes longer than most calls
             for name, module in list(sys.modules.items()):
                 if name not in outside and self._is_neighbour(name, module):

@@ -1,0 +1,93 @@
+"""A Bayesmark database with a store in it: its folders, which studies are whole, and why the others are not."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from optarena.errors import OptarenaError
+from optarena.formats._bayesmark_files import FOLDERS, VISIBLE, bayesmark_name, read_study, write_study
+from optarena.formats._bayesmark_studies import studies_of
+from optarena.store import Store
+from optarena.store.results import open_store
+
+STORE = "optarena"
+"""The store of a database, in its folder."""
+
+
+class Unfinished(NamedTuple):
+    """A study that was begun or planned and that Bayesmark's files do not have as it should be."""
+
+    uuid: str
+    optimizer: str
+    problem: str
+    """model_data_metric"""
+    trial: int
+    status: str
+    reason: str
+    root: str
+    shorter: bool
+    """Whether there are files of it, from when it was to have fewer iterations."""
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        ended = {"missing": "planned, not begun", "done": "not whole"}.get(self.status, self.status)
+        why = f": {self.reason}" if self.reason else ""
+        return f"{self.optimizer} on {self.problem}, repetition {self.trial} ({self.uuid}): {ended}{why}"
+
+
+def prepare(path: Path) -> None:
+    """Make the folders of a database."""
+    try:
+        for folder in FOLDERS:
+            (path / folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptarenaError(f"cannot write to {path}: {error.strerror}") from error
+
+
+def has_file(path: Path, study: str) -> bool:
+    """Whether Bayesmark's files of a study are there."""
+    return (path / "eval" / f"{uuid.UUID(study).hex}.json").is_file()
+
+
+def made_elsewhere(path: Path, studies: Collection[str]) -> frozenset[str]:
+    """Those of these studies that the database has and its store has not: another tool made them."""
+    there = {study for study in studies if has_file(path, study)}
+    if there and Store(path / STORE).exists:
+        there -= set(open_store(path / STORE).studies["study"])
+    return frozenset(there)
+
+
+def put_into_database(path: Path, only: Collection[str] | None = None) -> list[Unfinished]:
+    """Write Bayesmark's files for the whole studies of a database's store that lack them; the others.
+
+    only: the studies to look at, if not all.
+    """
+    if not Store(path / STORE).exists:
+        return []
+    results = open_store(path / STORE)
+    frame = results.studies
+    rows = {row["study"]: row for row in frame.iter_rows(named=True) if only is None or row["study"] in only}
+
+    def wanted(study: str) -> bool:
+        if study not in rows:
+            return False
+        if not has_file(path, study):
+            return True
+        return read_study(path, uuid.UUID(study).hex).values[VISIBLE].size != rows[study]["evaluations"]
+
+    studies, left_out = studies_of(results, path, wanted)
+    for study in studies:
+        write_study(path, study)
+    out = []
+    for id, row in rows.items():
+        there = has_file(path, id)
+        if not there or row["status"] != "done":
+            reason = left_out.get(id, "") if row["status"] == "done" else row["reason"] or ""
+            name = bayesmark_name(row["problem"])
+            told = (row["trial"], row["status"], reason, row["root"])
+            out.append(Unfinished(uuid.UUID(id).hex, row["optimizer"], name, *told, there))
+    return out
