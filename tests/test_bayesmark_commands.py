@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -147,6 +148,28 @@ def test_the_summary_of_the_slides_is_printed(launched, capsys):
     assert "Need to construct baseline" in done.err
     for name in ("eval", "time", "baseline", "perf", "summary", "DT_iris_acc"):
         assert (launched / "db" / "derived" / f"{name}.json").is_file()
+
+
+def test_a_baseline_that_is_older_than_the_studies_is_told(launched, tmp_path, capsys):
+    shutil.copytree(launched / "db", tmp_path / "db")
+    flags = ["-dir", str(tmp_path), "-b", "db"]
+    for command in ("agg", "baseline", "agg"):
+        assert main(["bayesmark", command, *flags]) == 0
+    os.utime(tmp_path / "db" / "derived" / "baseline.json", (1, 1))
+    capsys.readouterr()
+    assert main(["bayesmark", "anal", *flags]) == 0
+    assert "baseline.json is older than the scored studies" in capsys.readouterr().err
+
+
+def test_without_random_search_it_is_said_what_to_do(launched, tmp_path, capsys):
+    shutil.copytree(launched / "db", tmp_path / "db", ignore=shutil.ignore_patterns("optarena", "derived"))
+    for study in read_database(tmp_path / "db"):
+        if study.method.startswith("RandomSearch"):
+            (tmp_path / "db" / "eval" / f"{study.uuid}.json").unlink()
+    flags = ["-dir", str(tmp_path), "-b", "db"]
+    assert main(["bayesmark", "agg", *flags]) == 0
+    assert main(["bayesmark", "anal", *flags]) == 2
+    assert f"{tmp_path / 'db'} has no RandomSearch on these problems" in capsys.readouterr().err
 
 
 def test_the_same_uuid_gives_the_same_and_goes_on_where_it_was(launched, tmp_path):
@@ -411,6 +434,7 @@ def test_a_jobs_file_is_run_line_by_line_elsewhere_and_aggregated(tmp_path, monk
         (["launch", "-b", "../up"], "is not the name of a folder"),
         (["launch", "-n", "0"], "at least 1"),
         (["launch", "-nj", "-1"], "expected a whole number, got '-1'"),
+        (["launch", "-t", "9", "--workers", "0"], "it needs --workers of at least 1"),
         (["launch", "-t", "1.5"], "expected a whole number, got '1.5'"),
         (["launch", "-odir", "/nowhere"], "there is no directory '/nowhere'"),
         (["agg", "-b", "none"], "is not a database of Bayesmark"),

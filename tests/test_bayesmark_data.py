@@ -251,7 +251,7 @@ def test_averages_are_over_the_same_problems_for_every_method():
     assert left_out == ["One_1_r: it has no study on 3 problems (b, c, d)"]
     without_random = [s for s in whole if s.method != "RandomSearch_1_r" or s.problem == "a"]
     assert {s.problem for s in share(without_random).studies} == {"a"}  # no baseline without it
-    with pytest.raises(OptarenaError, match=r"iterations x suggestions \(3 x 1, 4 x 1\)"):
+    with pytest.raises(OptarenaError, match=r"iterations x suggestions \(3 x 1 in 24, 4 x 1 in 1\)"):
         share([*whole, a_study("a", "One", 2, (4, 1))])
 
 

@@ -151,6 +151,13 @@ def test_a_bad_configuration_is_named(tmp_path: Path, text: str, says: str) -> N
         wrappers_in(tmp_path)
 
 
+def test_installed_packages_below_a_folder_are_no_wrappers(tmp_path: Path) -> None:
+    for folder in ("mine", ".venv/x", "venv/lib/site-packages/torch"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "optimizer.py").write_text(SMALL.format(name="Mine"))
+    assert list(wrappers_in(tmp_path)) == ["mine"]
+
+
 def test_an_unknown_name_lists_those_there_are() -> None:
     with pytest.raises(OptarenaError, match=r"no optimizer 'Naer'\. Did you mean 'Near'\? \(it has Near, Wide\)"):
         get_optimizer("configured:Naer", WRAPPERS)

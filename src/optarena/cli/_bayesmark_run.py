@@ -26,6 +26,7 @@ from optarena.cli._progress import RunProgress
 from optarena.cli._text import clean
 from optarena.cli.bayesmark_command import as_bayesmark_says, database, name_some, say, typed
 from optarena.cli.run_command import _interrupt
+from optarena.errors import OptarenaError
 from optarena.formats._bayesmark_database import Unfinished
 from optarena.runner.local import run
 
@@ -34,6 +35,8 @@ BAD = ("failed", "timed out", "interrupted")
 
 def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
     """Run all, or write the jobs file."""
+    if flags.timeout and flags.workers == 0:
+        raise OptarenaError("-t is kept by ending a worker process: it needs --workers of at least 1")
     root = uuid.UUID(flags.uuid) if flags.uuid else uuid.uuid4()
     flags.uuid, flags.db = root.hex, flags.db or f"bo_{root.hex[:8]}"
     experiment = Launch(

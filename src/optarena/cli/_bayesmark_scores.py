@@ -106,6 +106,8 @@ def anal(flags: argparse.Namespace) -> None:
         say("Baselines not found. Need to construct baseline.")
         view, signatures = score(path, baseline=None)
         write_baseline(path, view, signatures, args)
+    elif file.stat().st_mtime < (path / "derived" / "eval.json").stat().st_mtime:
+        say("note: derived/baseline.json is older than the scored studies (optarena bayesmark baseline makes it anew)")
     view, signatures = score(path, baseline=file)
     write_performance(path, view, signatures, args)
     _tell(view, flags.verbose)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
@@ -28,10 +29,13 @@ def share(studies: Sequence[FileStudy]) -> Share:
     """
     if not studies:
         raise OptarenaError("there is no whole study to put together")
-    shapes = {study.shape for study in studies}
+    shapes = Counter(study.shape for study in studies)
     if len(shapes) > 1:
-        texts = ", ".join(f"{n} x {p}" for n, p in sorted(shapes))
-        raise OptarenaError(f"the studies differ in iterations x suggestions ({texts}): they cannot be put together")
+        texts = ", ".join(f"{n} x {p} in {count}" for (n, p), count in sorted(shapes.items()))
+        raise OptarenaError(
+            f"the studies differ in iterations x suggestions ({texts}): launch the shorter ones again under their"
+            f" --uuid with -n {max(shapes)[0]}, or keep them in databases of their own"
+        )
     cells = _by_cell(studies)
     left_out = []
     while lacking := _lacking(cells):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from optarena.errors import OptarenaError
 from optarena.formats._bayesmark_cubes import cubes, share
 from optarena.formats._bayesmark_files import (
     FileStudy,
@@ -43,10 +44,17 @@ def score(path: Path, *, baseline: Path | None) -> tuple[FixedCost, dict[str, li
     from optarena.formats.bayesmark import records_of
 
     studies = read_cubes(path)
+    if baseline is None and not any(study.method.partition("_")[0] == "RandomSearch" for study in studies):
+        raise OptarenaError(
+            f"{path} has no RandomSearch on these problems to make a baseline of: launch it, too (-o RandomSearch), or"
+            " put a baseline.json into its folder derived"
+        )
     with tempfile.TemporaryDirectory(prefix="optarena-bayesmark-") as directory:
         store = Store(Path(directory) / "store")
         write_records(records_of(studies, str(path), own_ids=False), str(path), store)
-        view = fixed_cost(open_store(store.path), mode="bayesmark", frame=baseline)
+        results = open_store(store.path)
+        results.path = path  # what messages speak of
+        view = fixed_cost(results, mode="bayesmark", frame=baseline)
     return view, signatures_of(studies)[0]
 
 

@@ -53,9 +53,10 @@ def wrappers_in(folder: Path) -> dict[str, Wrapper]:
     config = folder / CONFIG
     if config.is_file():
         return {name: Wrapper(name, folder / file, settings) for name, (file, settings) in _config(config).items()}
-    found = sorted(folder.glob(f"**/{CHALLENGE}"))
     out: dict[str, Wrapper] = {}
-    for file in found:
+    for file in sorted(folder.glob(f"**/{CHALLENGE}")):
+        if any(part.startswith(".") or part == "site-packages" for part in file.relative_to(folder).parts):
+            continue  # what is installed below has files of that name, too
         name = cleaned("-".join(file.parent.relative_to(folder).parts) or folder.name)
         if name in out:
             raise OptarenaError(f"{file.parent} and {out[name].file.parent} would both be called {name!r}")
