@@ -20,7 +20,7 @@ from optarena._process import alive, host
 from optarena.errors import OptarenaError, nearest
 from optarena.store import RunFile, Store
 from optarena.store.reading import ROW_STATUSES, Attempt, Codes, Columns, read_columns
-from optarena.store.records import IMPORTED
+from optarena.store.records import IMPORTED, ProblemCard
 from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
 
 if TYPE_CHECKING:
@@ -217,6 +217,11 @@ class Results:
         """The search space of every problem that was begun, by the problem's id."""
         return {card.id: card.space for i in self._attempts for card in [self._columns.attempts[i].card]}
 
+    @property
+    def cards(self) -> list[ProblemCard]:
+        """What each begun study says of its problem, in the order of `.studies`."""
+        return [self._columns.attempts[i].card for i in self._attempts]
+
     def versions(self) -> pl.DataFrame:
         """With which version of which package how many studies were run: `package`, `version`, `studies`."""
         counts: dict[tuple[str, str], int] = {}
@@ -335,6 +340,11 @@ class Results:
             mine = np.repeat(places == place, counts)
             out[mine] = columns.metrics[rows[mine], place]
         return out, places >= 0
+
+    def violation(self) -> Floats:
+        """By how much each row of `traces()` violates its constraints, all in all; 0 where it is feasible."""
+        violated: Floats = np.nansum(np.maximum(self._columns.violations[self._rows[0]], 0.0), axis=1)
+        return violated
 
     def row_statuses(self) -> Codes:
         """How each row of `traces()` ended: an index into `ROW_STATUSES`."""

@@ -18,6 +18,7 @@ from optarena.views.fixed_target.runtimes import (
     first_hits,
     restart_ecdf,
     restart_quantile,
+    restart_quantiles,
     runtimes,
     simulated_restarts,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "rank_sum_test",
     "restart_ecdf",
     "restart_quantile",
+    "restart_quantiles",
     "runtimes",
     "shifted_geometric_mean",
     "simulated_restarts",

@@ -1,11 +1,11 @@
 """From a store to the precision f - f_opt of every run over its effort, and which runs repeat the same problem.
 
-Where no optimum is known, the best of the store stands for it, and precision is relative to what random search does.
+Where no optimum is known, the best of the store stands for it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ import polars as pl
 from optarena.errors import OptarenaError
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
+from optarena.views.fixed_target.measured import Measured, measured
 
-NOISE_FREE = "noise_free"
-"""The hidden metric that a noisy suite records beside the noisy value."""
+Levels = dict[str, tuple[float, float]]
+"""Problem -> the value that counts as optimal (NaN: its own optimum), and the unit of precision."""
 
 
 @dataclass
@@ -35,13 +36,13 @@ class Runs:
     effort: Floats
     spent: Floats
     """(runs,): what the run spent in all, its own."""
-    first: Floats
-    """(runs,): the precision of its first evaluation that did not fail."""
-    relative: Bools
-    """(runs,): whether no optimum is known, so that precision is a part of the way from random search to the best."""
-    level: Floats
-    """(runs,): the minimised value that counts as optimal; `span`: the unit of precision."""
-    span: Floats
+    unknown: Bools
+    """(runs,): whether no optimum is known, so that the best of the store stands for it."""
+    parts: Bools
+    """(runs,): whether precision is a part of the way from random search to the best."""
+    indicator: Bools
+    """(runs,): whether precision is COCO's bi-objective indicator."""
+    levels: Levels
     excluded: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -55,38 +56,70 @@ class Runs:
             return np.ones(len(self))
         return np.maximum(self.table["dimension"].fill_null(1).to_numpy(), 1).astype(float)
 
+    @property
+    def owner(self) -> Ints:
+        """(rows,): the run of each row."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @property
+    def problem(self) -> Ints:
+        """(runs,): the number of its problem, an instance."""
+        return _numbered(self.table)
+
+    def only(self, kept: Bools) -> Runs:
+        """Some of the runs."""
+        table = self.table.filter(kept)
+        cells, cell = _cells(table)
+        lengths = np.diff(self.offsets)
+        rows = np.repeat(kept, lengths)
+        return replace(
+            self, table=table, cell=cell, cells=cells, precision=self.precision[rows], effort=self.effort[rows],
+            offsets=np.concatenate(([0], np.cumsum(lengths[kept]))).astype(np.int64), spent=self.spent[kept],
+            unknown=self.unknown[kept], parts=self.parts[kept], indicator=self.indicator[kept],
+        )  # fmt: skip
+
+    def cut(self, spent: Floats) -> Runs:
+        """The same, each run ended where it had spent so much."""
+        owner = self.owner
+        kept = self.effort <= spent[owner]
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(owner[kept], minlength=len(self))))).astype(np.int64)
+        return replace(
+            self, offsets=offsets, precision=self.precision[kept], effort=self.effort[kept],
+            spent=np.minimum(self.spent, spent),
+        )  # fmt: skip
+
 
 def runs_of(
     results: Results,
     axis: str = "evaluations",
     *,
-    relative: bool = False,
-    pinned: dict[str, tuple[float, float]] | None = None,
+    parts: bool | None = None,
+    pinned: Levels | None = None,
 ) -> Runs:
-    """Every study with one objective.
+    """Every study that can be scored.
 
-    relative: count precision in parts of the way from random search to the best for all problems, not only for those
-    without a known optimum. pinned: level and span of problems, from a frame.
+    parts: count precision in parts of the way from random search to the best; None: where no optimum is known.
+    pinned: level and unit of problems, from a frame.
     """
     frame = results.studies
     excluded = [_named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
     frame = frame.filter(frame["status"] != "missing")
     traces = results.traces()
-    usable = frame["sense"].is_not_null().to_numpy()
+    measure = measured(results, frame)
     effort = results.efforts(axis)
     study = np.repeat(np.arange(len(traces)), traces.lengths)
-    lacking = np.bincount(study[np.isnan(effort)], minlength=len(traces)) > 0
-    for i in np.flatnonzero(~usable | lacking).tolist():
-        several = "it has several objectives: see the pareto view"
-        excluded.append(_named(frame.row(i, named=True), f"it has no {axis}" if usable[i] else several))
-    usable &= ~lacking
-    y = traces.values[:, 0]
-    if NOISE_FREE in results.metrics:  # runtimes are those to the true value, as in COCO, whatever the noise showed
-        true, has = results.metric(NOISE_FREE)
-        y = np.where(np.repeat(has, traces.lengths) & ~np.isnan(y), true, y)
-    ok = traces.feasible & ~np.isnan(y) & (y > -np.inf)
-    best = cumulative_minimum(np.where(ok, y, np.inf), traces.offsets)
-    first_row = np.zeros(len(y), dtype=bool)
+    for i in np.flatnonzero(np.bincount(study[np.isnan(effort)], minlength=len(traces))).tolist():
+        measure.unfit.setdefault(i, f"it has no {axis}")
+    notes = _share_optima(frame, measure)
+    if pinned is not None:
+        for i, name in enumerate(_keys(frame)):
+            if name not in pinned:
+                measure.unfit.setdefault(i, "the frame does not have its problem")
+    excluded += [_named(frame.row(i, named=True), reason) for i, reason in sorted(measure.unfit.items())]
+    usable = np.ones(len(traces), dtype=bool)
+    usable[list(measure.unfit)] = False
+    best = cumulative_minimum(measure.values, traces.offsets)
+    first_row = np.zeros(len(best), dtype=bool)
     first_row[traces.offsets[:-1][traces.lengths > 0]] = True
     improves = (best < np.inf) & (first_row | (best < np.append(np.inf, best[:-1])))
     kept = improves & usable[study]
@@ -95,83 +128,138 @@ def runs_of(
     number = np.full(len(traces), -1, dtype=np.int64)
     number[chosen] = np.arange(len(chosen))
     owner = number[study[kept]]
-    offsets = np.searchsorted(owner, np.arange(len(chosen) + 1)).astype(np.int64)
-    level, span, parts, notes = _levels(part, best[kept], owner, relative, pinned)
-    precision = (best[kept] - level[owner]) / span[owner]
-    spent = _spent(results, axis, part, chosen, effort, traces.offsets)
-    first = np.full(len(chosen), np.inf)
-    some = np.diff(offsets) > 0
-    first[some] = precision[offsets[:-1][some]]
     table = part.select(
         "optimizer", "suite", "problem", "dimension", "instance", "trial",
         function=pl.when(pl.col("function").fill_null("") == "").then("problem").otherwise("function"),
     )  # fmt: skip
-    keys = ["optimizer", "suite", "function", "dimension"]
-    cells = table.select(keys).unique(maintain_order=True).with_row_index("cell")
-    cell = table.join(cells, on=keys, how="left", nulls_equal=True, maintain_order="left")["cell"].to_numpy()
-    out = Runs(
-        results, axis, table, cell.astype(np.int64), cells.drop("cell"), offsets, precision, effort[kept], spent, first,
-        parts, level, span, excluded, notes,
-    )  # fmt: skip
-    if not len(out):
+    if not table.height:
         reasons = "; ".join(dict.fromkeys(item["reason"] for item in excluded)) or "it is empty"
         raise OptarenaError(f"nothing in store {results.path} can be scored: {reasons}")
-    return out
-
-
-def _levels(
-    part: pl.DataFrame, best: Floats, owner: Ints, everywhere: bool, pinned: dict[str, tuple[float, float]] | None
-) -> tuple[Floats, Floats, Bools, list[str]]:
-    """(runs,): the value that counts as optimal, the unit of precision, and whether it is a relative one."""
-    sign = np.where(part["sense"].to_numpy() == "max", -1.0, 1.0)
-    known = part["optimum"].to_numpy().astype(float) * sign
-    told = part["best_known"].to_numpy().astype(float) * sign
-    key = part.select(pl.struct("problem", "instance").rank("dense") - 1).to_series().to_numpy().astype(np.int64)
-    count = int(key.max()) + 1 if len(key) else 0
-    seen = np.full(count, np.inf)
-    np.minimum.at(seen, key[owner], best)
-    level = np.where(np.isnan(known), np.fmin(told, seen[key]), known)
-    relative = np.isnan(known) | everywhere
-    span = np.ones(len(part))
+    unknown = np.isnan(measure.optimum[chosen])
+    level = _level(part, measure.optimum[chosen], best[kept], owner)
+    in_parts = unknown if parts is None else np.full(len(chosen), parts)
+    keys = _keys(part)
     if pinned is not None:
-        level, span = np.array([pinned.get(name, (np.nan, np.nan)) for name in part["problem"]]).reshape(-1, 2).T
-        return level, span, relative, []
-    notes = []
-    if relative.any():
-        # the median of what runs began with, random search's where it took part
-        names = part["optimizer"].to_list()
-        random = np.array([name.partition("_")[0] == "RandomSearch" for name in names], dtype=bool)
-        begin = np.full(len(part), np.nan)
-        rows = np.searchsorted(owner, np.arange(len(part)))
-        some = (rows < len(owner)) & (owner[np.minimum(rows, max(0, len(owner) - 1))] == np.arange(len(part)))
-        begin[some] = best[rows[some]]
-        for problem in np.unique(key[relative]).tolist():
-            mine = key == problem
-            start = begin[mine & random] if np.isfinite(begin[mine & random]).any() else begin[mine]
-            start = start[np.isfinite(start)]
-            width = float(np.median(start) - level[mine][0]) if len(start) else 0.0
-            span[mine] = width if width > 0 else 1.0
-        unknown = len(np.unique(key[np.isnan(known)]))
-        if unknown:
-            notes.append(
-                f"no optimum is known of {unknown} {'problem' if unknown == 1 else 'problems'}: their targets are "
-                "parts of the way from where random search begins to the best value of the store"
-            )
-    return level, span, relative, notes
-
-
-def _spent(results: Results, axis: str, part: pl.DataFrame, chosen: Ints, effort: Floats, offsets: Ints) -> Floats:
-    if axis == "evaluations":
-        return part["evaluations"].to_numpy().astype(float)
-    last = np.zeros(len(chosen))
-    some = np.diff(offsets)[chosen] > 0
-    last[some] = effort[offsets[1:][chosen][some] - 1]
-    if axis == "batches":
-        return last
-    at_end = results.extra_at_end(
-        "decisions" if axis == "decisions" else axis if axis == "seconds" else f"effort.{axis}"
+        fixed = np.array([pinned[name] for name in keys]).reshape(-1, 2)
+        level = np.where(measure.difference[chosen] | np.isnan(fixed[:, 0]), level, fixed[:, 0])
+        span = fixed[:, 1]
+    else:
+        span = _span(part, best[kept] - level[owner], owner, in_parts)
+    if unknown.any() and pinned is None:
+        notes.append(_unknown_note(len(np.unique(_numbered(part)[unknown])), bool(in_parts[unknown].all())))
+    own = np.where(measure.difference[chosen], np.nan, level)
+    levels: Levels = {}
+    for name, value, width in zip(keys, own.tolist(), span.tolist(), strict=True):
+        if name not in levels or np.isnan(levels[name][0]):
+            levels[name] = (value, width)
+    cells, cell = _cells(table)
+    return Runs(
+        results=results,
+        axis=axis,
+        table=table,
+        cell=cell,
+        cells=cells,
+        offsets=np.searchsorted(owner, np.arange(len(chosen) + 1)).astype(np.int64),
+        precision=(best[kept] - level[owner]) / span[owner],
+        effort=effort[kept],
+        spent=_spent(results, axis, frame, effort, traces.offsets)[chosen],
+        unknown=unknown,
+        parts=in_parts,
+        indicator=measure.indicator[chosen],
+        levels=levels,
+        excluded=excluded,
+        notes=notes,
     )
-    return np.fmax(last, at_end[chosen])
+
+
+def _cells(table: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
+    """What instances and trials repeat, and which of them each run repeats."""
+    by = ["optimizer", "suite", "function", "dimension"]
+    cells = table.select(by).unique(maintain_order=True).with_row_index("cell")
+    cell = table.join(cells, on=by, how="left", nulls_equal=True, maintain_order="left")["cell"].to_numpy()
+    return cells.drop("cell"), cell.astype(np.int64)
+
+
+def _numbered(part: pl.DataFrame) -> Ints:
+    """(runs,): the number of its problem; files may have several instances under one id."""
+    return part.select(pl.struct("problem", "instance").rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+
+
+def _keys(part: pl.DataFrame) -> list[str]:
+    """What a frame calls the problem of each run."""
+    return [
+        problem if instance is None or problem.endswith(f"/i{instance}") else f"{problem}/i{instance}"
+        for problem, instance in part.select("problem", "instance").iter_rows()
+    ]
+
+
+def _share_optima(frame: pl.DataFrame, measure: Measured) -> list[str]:
+    """An optimum that some studies tell of their problem holds for those that do not; else they cannot be compared."""
+    lacking = np.isnan(measure.optimum)
+    told = ~lacking & ~measure.difference
+    number = _numbered(frame)
+    shared = 0
+    for problem in np.unique(number[lacking & np.isin(number, number[~lacking])]).tolist():
+        mine = number == problem
+        known = np.unique(measure.optimum[mine & told])
+        if len(known) == 1:
+            measure.optimum[mine & lacking] = known[0]
+            shared += 1
+            continue
+        for i in np.flatnonzero(mine & lacking).tolist():
+            measure.unfit.setdefault(i, "it has f without f_opt, and others on its problem have f - f_opt")
+    if not shared:
+        return []
+    return [f"of {shared} problems some runs do not tell the optimum: that of the others is taken"]
+
+
+def _level(part: pl.DataFrame, known: Floats, best: Floats, owner: Ints) -> Floats:
+    """(runs,): the minimised value that counts as optimal: the optimum, else the best that is known or was found."""
+    sign = np.where(part["sense"].to_numpy() == "max", -1.0, 1.0)
+    told = part["best_known"].to_numpy().astype(float) * sign
+    number = _numbered(part)
+    seen = np.full(int(number.max()) + 1, np.inf)
+    np.minimum.at(seen, number[owner], best)
+    return np.where(np.isnan(known), np.fmin(told, seen[number]), known)
+
+
+def _span(part: pl.DataFrame, distance: Floats, owner: Ints, in_parts: Bools) -> Floats:
+    """(runs,): the unit of precision; for parts, how far runs began, random search's where it took part: the median."""
+    begin = np.full(part.height, np.nan)
+    first = np.flatnonzero(np.append(True, owner[1:] != owner[:-1])[: len(owner)])
+    begin[owner[first]] = distance[first]
+    random = pl.col("optimizer").str.split("_").list.first() == "RandomSearch"
+    told = part.select("optimizer", number=pl.Series(_numbered(part)), begin=pl.Series(begin).fill_nan(None))
+    middle = pl.coalesce(pl.col("begin").filter(random).median(), pl.col("begin").median())
+    width = told.with_columns(width=middle.over("number"))["width"].fill_null(0.0).to_numpy()
+    return np.where(in_parts & np.isfinite(width) & (width > 0), width, 1.0)
+
+
+def _unknown_note(count: int, in_parts: bool) -> str:
+    whose = f"no optimum is known of {count} {'problem' if count == 1 else 'problems'}"
+    if in_parts:
+        return f"{whose}: their targets are parts of the way from where random search begins to the best of the store"
+    return f"{whose}: the best value of the store stands for it"
+
+
+def _spent(results: Results, axis: str, frame: pl.DataFrame, effort: Floats, offsets: Ints) -> Floats:
+    """(begun studies,): the whole effort; where only improvements are kept it is more than that of the last row."""
+    if axis == "evaluations":
+        return frame["evaluations"].to_numpy().astype(float)
+    last = np.zeros(frame.height)
+    some = np.diff(offsets) > 0
+    last[some] = effort[offsets[1:][some] - 1]
+    if axis == "batches":
+        made = np.ceil(frame["evaluations"].to_numpy() / np.maximum(frame["batch"].to_numpy(), 1))
+        given = ~np.isnan(results.extra("batch"))
+        imported = np.zeros(frame.height, dtype=bool)
+        imported[np.repeat(np.arange(frame.height), np.diff(offsets))[given]] = True
+        return np.where(imported, last, np.maximum(last, made))
+    if axis == "seconds":  # what its own clock charged, with the last observing; 0 for what was imported
+        charged = pl.sum_horizontal("suggest_seconds", "evaluate_seconds", "observe_seconds")
+        last = np.maximum(last, frame.select(charged).to_series().to_numpy())
+    name = axis if axis in ("seconds", "decisions") else f"effort.{axis}"
+    return np.fmax(last, results.extra_at_end(name))
 
 
 def _named(row: dict[str, Any], reason: str) -> dict[str, Any]:

@@ -46,11 +46,13 @@ def area_over_convergence_curve(
     budgets: npt.ArrayLike,
     lowest: float = LOWEST,
     highest: float = HIGHEST,
+    shift: float = 1.0,
 ) -> Floats:
     """(runs,): the mean over the budget of how far log10 of the best precision has come; 1 best, 0 worst.
 
     precision: the best f - f_opt so far, run after run; it is clipped to [lowest, highest] and scaled to [0, 1]. Before
-    its first evaluation a run stands at the worst; after its last, at its best.
+    its first evaluation a run stands at the worst; after its last, at its best. shift: evaluation t counts for
+    [t - shift, t) of the budget; 0 for efforts that are not counted, as seconds.
     """
     budget = np.asarray(budgets, dtype=float)
     runs = len(offsets) - 1
@@ -63,8 +65,8 @@ def area_over_convergence_curve(
     last[offsets[1:][lengths > 0] - 1] = True
     following = np.where(last, np.inf, np.append(effort[1:], np.inf))
     end = budget[run]
-    # evaluation t counts for [t - 1, t) of the budget: a value is in force from its evaluation until the next row
-    width = np.clip(np.minimum(following - 1, end) - np.minimum(effort - 1, end), 0, None)
+    # a value is in force from its evaluation until the next row
+    width = np.clip(np.minimum(following - shift, end) - np.minimum(effort - shift, end), 0, None)
     total = np.bincount(run, weights=gain * width, minlength=runs)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(budget > 0, total / budget, np.nan)

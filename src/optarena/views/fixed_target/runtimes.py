@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,10 @@ MOST_JUMPS = 1_000_000
 NEGLIGIBLE = 1e-16
 
 
-def reachable(targets: npt.ArrayLike) -> Floats:
+def reachable(targets: npt.ArrayLike, tolerance: float = TOLERANCE) -> Floats:
     """The greatest value that counts as having reached each target."""
     targets = np.asarray(targets, dtype=float)
-    return targets + TOLERANCE * np.abs(targets)
+    return targets + tolerance * np.abs(targets)
 
 
 def runtimes(trace: Any, targets: npt.ArrayLike) -> Floats:
@@ -50,14 +51,16 @@ def runtimes(trace: Any, targets: npt.ArrayLike) -> Floats:
     return first_hits(values, effort, np.array([0, len(values)], dtype=np.int64), targets)[0]
 
 
-def first_hits(values: Floats, effort: Floats, offsets: Ints, targets: npt.ArrayLike) -> Floats:
+def first_hits(
+    values: Floats, effort: Floats, offsets: Ints, targets: npt.ArrayLike, tolerance: float = TOLERANCE
+) -> Floats:
     """(runs, targets): `runtimes` of many runs at once, laid end to end: run i owns rows offsets[i] to offsets[i+1].
 
     For sorted targets, how many are reached at each row tells how many are new there; one `repeat` gives every hit.
     """
     wanted = np.asarray(targets, dtype=float).ravel()
     order = np.argsort(-wanted, kind="stable")
-    easy_to_hard = reachable(wanted[order])
+    easy_to_hard = reachable(wanted[order], tolerance)
     runs, width = len(offsets) - 1, len(wanted)
     out = np.full((runs, width), np.inf)
     if not width or not len(values):
@@ -160,6 +163,8 @@ def failed_sums(failures: Floats, n: int, most: float) -> tuple[Floats | None, F
 
 def restart_quantile(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: float) -> float:
     """The least x at which `restart_ecdf` reaches q; inf without a success."""
+    if not 0 < q < 1:
+        raise OptarenaError(f"a quantile lies between 0 and 1; got {q}")
     times, spent = _runs(runtimes, budgets)
     hit = np.isfinite(times)
     if not hit.any():
@@ -180,6 +185,37 @@ def restart_quantile(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: float) 
         if at < len(total) and jumps[order[at]] <= most:
             return float(jumps[order[at]])
         most *= 2
+
+
+def restart_quantiles(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: Sequence[float]) -> Floats:
+    """(targets, q): `restart_quantile` of many targets at once, where all failures that cost anything cost the same.
+
+    runtimes: (runs, targets). Then k failures in a row end at k times that cost, before which all is decided:
+    F(k B + x) = 1 - r^k + r^k #{successes <= x}/n with the failures' share r. NaN where that is not so.
+    """
+    times = np.asarray(runtimes, dtype=float)
+    spent = np.asarray(budgets, dtype=float)
+    hit = np.isfinite(times)
+    failed = ~hit & (spent > 0)[:, None]
+    n, wins = (hit | failed).sum(axis=0), hit.sum(axis=0)
+    most = np.where(failed, spent[:, None], -np.inf).max(axis=0, initial=-np.inf)
+    least = np.where(failed, spent[:, None], np.inf).min(axis=0, initial=np.inf)
+    slowest = np.where(hit, times, -np.inf).max(axis=0, initial=-np.inf)
+    plain = ~failed.any(axis=0) | ((most == least) & (slowest <= least))
+    ordered = np.sort(times, axis=0)
+    out = np.full((times.shape[1], len(q)), np.inf)
+    some = wins > 0
+    share = np.where(some, (n - wins) / np.maximum(n, 1), 0.0)
+    for i, level in enumerate(q):
+        with np.errstate(divide="ignore"):
+            rounds = np.where(share > 0, np.floor(np.log1p(-(level - 1e-12)) / np.log(share)), 0.0)
+        left = share**rounds
+        place = np.ceil(n * (level - 1e-12 - (1 - left)) / left).astype(np.int64) - 1
+        place = np.clip(place, 0, np.maximum(wins - 1, 0))
+        wait = np.where(share > 0, rounds * np.where(np.isfinite(most), most, 0.0), 0.0)
+        value = wait + np.take_along_axis(ordered, place[None, :], axis=0)[0]
+        out[:, i] = np.where(some, np.where(plain, value, np.nan), np.inf)
+    return out
 
 
 def simulated_restarts(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, draws: int, seed: int = 0) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from optarena.errors import OptarenaError
-from optarena.traces import Floats
+from optarena.traces import Bools, Floats
 from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.reference import runlength_targets
 
@@ -16,6 +16,10 @@ DEFAULT = 10.0 ** (np.arange(10, -41, -1) / 5)
 """COCO's 51 targets: 10**(2, 1.8, …, -8)."""
 PARTS = 10.0 ** (np.arange(0, -51, -1) / 10)
 """Where no optimum is known: 51 parts, 1 … 1e-5, of the way that is left from where random search begins."""
+BIOBJECTIVE = np.concatenate((PARTS, [0.0], -(10.0 ** np.arange(-5, -3.9, 0.2))))
+"""Of the bi-objective indicator: cocopp's 58, 1 … 1e-5, 0, -1e-5 … -1e-4."""
+CONSTRAINED = DEFAULT[:41]
+"""Of bbob-constrained in mode coco: cocopp's 41, 10**(2, 1.8, …, -6)."""
 KINDS = ("absolute", "relative", "runlength")
 FINAL = 1e-8
 
@@ -51,29 +55,45 @@ def parse(given: str | list[float] | Floats | None) -> Targets | None:
 
 
 def per_cell(runs: Runs, wanted: Targets | None, mode: str) -> Floats:
-    """(cells, targets): the targets of each cell, as precisions of its runs, from the easiest to the hardest."""
-    count = runs.cells.height
-    relative = np.zeros(count, dtype=bool)
-    relative[runs.cell[runs.relative]] = True
-    if wanted is None:
-        out = np.where(relative[:, None], PARTS[None, :], DEFAULT[None, :])
-    elif wanted.kind == "runlength":
-        rows = []
-        for row in runs.cells.to_dicts():
+    """(cells, targets): the targets of each cell, as precisions of its runs, from the easiest to the hardest.
+
+    NaN at the end of those that have fewer.
+    """
+    rows = []
+    indicator, parts = _any(runs, runs.indicator), _any(runs, runs.parts)
+    for c, row in enumerate(runs.cells.iter_rows(named=True)):
+        if wanted is None:
+            usual = CONSTRAINED if mode == "coco" and row["suite"] == "bbob-constrained" else DEFAULT
+            mine = BIOBJECTIVE if indicator[c] else PARTS if parts[c] else usual
+        elif wanted.kind == "runlength":
             found = runlength_targets(row["suite"], row["function"], row["dimension"], wanted.values, mode)
             if found is None:
                 raise OptarenaError(
                     f"targets by run length need a reference, which {row['suite']}/{row['function']} in dimension "
                     f"{row['dimension']} has not: best 2009 knows bbob in 2, 3, 5, 10, 20 and 40 dimensions"
                 )
-            rows.append(found)
-        out = np.array(rows)
-    else:
-        out = np.repeat(wanted.values[None, :], count, axis=0)
-    if mode == "coco":
-        out = on_grid(out)
-        if (out < FINAL * (1 - 1e-9)).any():
-            raise OptarenaError("in mode coco a run ends at 1e-8, so harder targets cannot be scored: use mode exact")
+            mine = found
+        else:
+            mine = wanted.values
+        if mode == "coco" and indicator[c]:
+            mine = on_fine_grid(mine)
+        elif mode == "coco":
+            mine = on_grid(mine)
+            if (mine < FINAL * (1 - 1e-9)).any():
+                raise OptarenaError(
+                    "in mode coco a run ends at 1e-8, so harder targets cannot be scored: use mode exact"
+                )
+        rows.append(mine)
+    out = np.full((len(rows), max(map(len, rows))), np.nan)
+    for c, mine in enumerate(rows):
+        out[c, : len(mine)] = mine
+    return out
+
+
+def _any(runs: Runs, flags: Bools) -> Bools:
+    """(cells,): whether any of its runs has the flag."""
+    out = np.zeros(runs.cells.height, dtype=bool)
+    out[runs.cell[flags]] = True
     return out
 
 
@@ -82,6 +102,14 @@ def on_grid(targets: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.floor(5 * np.log10(targets) + 1e-6)
     return np.where(np.isfinite(steps), 10.0 ** (steps / 5), targets)
+
+
+def on_fine_grid(targets: Floats) -> Floats:
+    """COCO's grid for two objectives, 10**(i/10), 0 and the negatives: the next harder where one lies between."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = 10 * np.log10(np.abs(targets))
+        harder = np.where(targets > 0, np.floor(steps + 1e-6), np.ceil(steps - 1e-6))
+    return np.where(np.isfinite(harder), np.sign(targets) * 10.0 ** (harder / 10), targets)
 
 
 def to_data(wanted: Targets | None) -> dict[str, Any]:

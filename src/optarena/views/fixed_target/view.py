@@ -14,14 +14,15 @@ import polars as pl
 from optarena._json import strict
 from optarena.errors import OptarenaError, nearest
 from optarena.store.results import Results
-from optarena.traces import Floats, Ints
+from optarena.traces import Bools, Floats, Ints
 from optarena.views._view import View
 from optarena.views.fixed_target import tables
-from optarena.views.fixed_target.precision import Runs, runs_of
-from optarena.views.fixed_target.runtimes import first_hits
+from optarena.views.fixed_target.precision import Levels, Runs, runs_of
+from optarena.views.fixed_target.runtimes import TOLERANCE, first_hits
 from optarena.views.fixed_target.targets import FINAL, Targets, parse, per_cell, to_data
 
 MODES = ("exact", "coco")
+COUNTED = ("evaluations", "batches")
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Scored:
 
     runs: Runs
     targets: Floats
-    """(cells, targets), from the easiest to the hardest."""
+    """(cells, targets), from the easiest to the hardest; NaN at the end of those that have fewer."""
     hits: Floats
     """(runs, targets): inf where a run did not reach its cell's target."""
     spent: Floats
@@ -60,6 +61,11 @@ class Scored:
     seed: int
     bootstrap: int
     notes: list[str]
+
+    @property
+    def given(self) -> Bools:
+        """(cells, targets): which targets a cell has."""
+        return ~np.isnan(self.targets)
 
 
 def fixed_target(
@@ -89,23 +95,23 @@ def fixed_target(
     wanted = parse(targets)
     if pinned is not None and wanted is None and pinned["targets"]["kind"] != "default":
         wanted = Targets(pinned["targets"]["kind"], np.array(pinned["targets"]["values"], dtype=float))
-    levels = None if pinned is None else {k: (float(a), float(b)) for k, (a, b) in pinned["levels"].items()}
-    relative = wanted is not None and wanted.kind == "relative"
-    runs = runs_of(results, axis, relative=relative, pinned=levels)
-    if levels is not None:
-        _leave_unknown(runs)
+    levels = None if pinned is None else _read_levels(pinned["levels"])
+    runs = runs_of(results, axis, parts=None if wanted is None else wanted.kind == "relative", pinned=levels)
+    if mode == "coco":
+        runs = _those_of_cocopp(runs)
     scored = _score(runs, per_cell(runs, wanted, mode), mode, budget, bootstrap, seed)
-    data = {
+    used = {
         "view": "fixed-target",
         "mode": mode,
         "axis": axis,
         "budget": budget,
         "targets": to_data(wanted),
-        "levels": _levels(runs),
+        "levels": {name: [None if np.isnan(level) else level, span] for name, (level, span) in runs.levels.items()},
         "optimizers": sorted(set(runs.table["optimizer"])),
     }
+    if pinned is not None:
+        used |= {"levels": pinned["levels"], "optimizers": pinned["optimizers"]}
     made = tables.make(scored)
-    used = pinned or data
     text = msgspec.json.encode(strict(used), order="deterministic")
     return FixedTarget(
         mode=mode,
@@ -116,7 +122,8 @@ def fixed_target(
             "budget": budget,
             "targets": used["targets"],
             "optimizers": used["optimizers"],
-            "optimum": "known" if not runs.relative.any() else "best of the store where none is known",
+            "optimum": "best of the store where none is known" if runs.unknown.any() else "known",
+            "precision": _precision(runs),
             "intervals": f"95 %, {bootstrap} seeded resamplings of runs (seed {seed})" if bootstrap else "none",
             "runs": len(runs),
             "provisional": bool((results.studies["status"] == "running").any()),
@@ -135,7 +142,8 @@ def read_frame(path: str | Path) -> dict[str, Any]:
         data = msgspec.json.decode(Path(path).read_bytes())
         if data["view"] != "fixed-target":
             raise KeyError("view")
-        [(float(a), float(b)) for a, b in data["levels"].values()]
+        _read_levels(data["levels"])
+        list(data["optimizers"])
         Targets(data["targets"]["kind"], np.array(data["targets"]["values"], dtype=float))
     except OSError as error:
         raise OptarenaError(f"cannot read the frame {path}: {error.strerror or error}") from None
@@ -146,43 +154,65 @@ def read_frame(path: str | Path) -> dict[str, Any]:
     return dict(data)
 
 
-def _levels(runs: Runs) -> dict[str, list[float]]:
-    """Problem -> the value that counts as optimal, and the unit of precision."""
-    names = runs.table["problem"].to_list()
-    return {name: [float(runs.level[i]), float(runs.span[i])] for i, name in enumerate(names)}
+def _read_levels(levels: dict[str, Any]) -> Levels:
+    """Null: the optimum of the problem itself."""
+    return {name: (np.nan if level is None else float(level), float(span)) for name, (level, span) in levels.items()}
 
 
-def _leave_unknown(runs: Runs) -> None:
-    """Name the problems that a pinned frame lacks; their precision is NaN and reaches nothing."""
-    for problem in sorted(set(runs.table.filter(np.isnan(runs.level))["problem"])):
-        runs.excluded.append(
-            {"optimizer": None, "problem": problem, "trial": None, "reason": "the frame does not have it"}
-        )
+def _precision(runs: Runs) -> str:
+    """What precisions are measured in."""
+    if runs.parts.all():
+        return "parts of the way from random search to the optimum"
+    usual = "f - f_opt" if not runs.indicator.any() else "reference - hypervolume"
+    if runs.indicator.any() and not runs.indicator.all():
+        usual = "f - f_opt, and reference - hypervolume"
+    return f"{usual}, and parts of the way from random search to the best" if runs.parts.any() else usual
+
+
+def _those_of_cocopp(runs: Runs) -> Runs:
+    """cocopp counts the first ten instances of bi-objective problems."""
+    late = runs.indicator & (runs.table["instance"].fill_null(0).to_numpy() > 10)
+    if not late.any():
+        return runs
+    reason = "cocopp counts instances 1 to 10 of bi-objective problems (mode exact counts all)"
+    for row in runs.table.filter(late).iter_rows(named=True):
+        runs.excluded.append({**{key: row[key] for key in ("optimizer", "problem", "trial")}, "reason": reason})
+    if late.all():
+        raise OptarenaError(f"nothing in store {runs.results.path} can be scored: {reason}")
+    return runs.only(~late)
 
 
 def _score(runs: Runs, targets: Floats, mode: str, budget: float | None, bootstrap: int, seed: int) -> Scored:
-    hits = np.full((len(runs), targets.shape[1]), np.inf)
-    rows, back = np.unique(targets, axis=0, return_inverse=True)
-    back = back.ravel()
-    lengths = np.diff(runs.offsets)
-    for i, row in enumerate(rows):  # cells that share their targets are scored together
-        mine = np.flatnonzero(back[runs.cell] == i)
-        offsets = np.concatenate(([0], np.cumsum(lengths[mine]))).astype(np.int64)
-        at = np.repeat(runs.offsets[:-1][mine] - offsets[:-1], lengths[mine]) + np.arange(offsets[-1])
-        hits[mine] = first_hits(runs.precision[at], runs.effort[at], offsets, row)
     spent = runs.spent.copy()
-    if mode == "coco":  # a run that hits 1e-8 ends there
+    if mode == "coco":  # a run that hits 1e-8 ends there; the indicator goes on below its optimum
         final = first_hits(runs.precision, runs.effort, runs.offsets, [FINAL])[:, 0]
-        spent = np.minimum(spent, final)
+        spent = np.where(runs.indicator, spent, np.minimum(spent, final))
     if budget is not None:
-        spent = np.minimum(spent, budget * runs.per_dimension)
-        hits[hits > spent[:, None]] = np.inf
+        most = budget * runs.per_dimension
+        # there is no half evaluation to be charged for
+        spent = np.minimum(spent, np.floor(most + 1e-9) if runs.axis in COUNTED else most)
+    runs = runs.cut(spent)
+    hits = np.full((len(runs), targets.shape[1]), np.inf)
+    # cells that share their targets are scored together; COCO compares indicators as they are
+    kinds: dict[tuple[bytes, float], list[int]] = {}
+    strict_cells = np.zeros(runs.cells.height, dtype=bool)
+    if mode == "coco":
+        strict_cells[runs.cell[runs.indicator]] = True
+    for c, row in enumerate(targets):
+        kinds.setdefault((row.tobytes(), 0.0 if strict_cells[c] else TOLERANCE), []).append(c)
     order = np.argsort(runs.cell, kind="stable")
     of_cell = np.split(order, np.searchsorted(runs.cell[order], np.arange(1, runs.cells.height)))
-    notes: list[str] = []
+    lengths = np.diff(runs.offsets)
+    for (_, tolerance), members in kinds.items():
+        row = targets[members[0]]
+        given = ~np.isnan(row)
+        mine = np.concatenate([of_cell[c] for c in members])
+        offsets = np.concatenate(([0], np.cumsum(lengths[mine]))).astype(np.int64)
+        at = np.repeat(runs.offsets[:-1][mine] - offsets[:-1], lengths[mine]) + np.arange(offsets[-1])
+        hits[np.ix_(mine, given)] = first_hits(runs.precision[at], runs.effort[at], offsets, row[given], tolerance)
     if mode == "coco":
         of_cell = [_balanced(runs, part) for part in of_cell]
-    return Scored(runs, targets, hits, spent, of_cell, mode, seed, bootstrap, notes)
+    return Scored(runs, targets, hits, runs.spent, of_cell, mode, seed, bootstrap, [])
 
 
 def _balanced(runs: Runs, part: Ints) -> Ints:

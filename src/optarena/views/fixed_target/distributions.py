@@ -1,0 +1,212 @@
+"""Distributions over runs and problems: ECDFs of runtimes and of precision, their differences and background."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from optarena.traces import Floats, Ints
+from optarena.views.fixed_target.groups import groups_of
+from optarena.views.fixed_target.runtimes import ecdf, restart_ecdf_or_none, simulated_restarts
+
+if TYPE_CHECKING:
+    from optarena.views.fixed_target.view import Scored
+
+PER_DECADE = 10
+SAMPLES = 1000
+ENDS = (1e1, 1e-1, 1e-4, 1e-8)
+RATIOS = 10.0 ** (np.arange(0, 51) / 5)
+
+
+def grid(scored: Scored) -> Floats:
+    """Efforts, per dimension where they are evaluations: nice numbers on a log grid, to ten times the budget."""
+    unit = scored.runs.per_dimension
+    spent = scored.spent / unit
+    finite = spent[(spent > 0) & np.isfinite(spent)]
+    if not len(finite):
+        return np.array([1.0])
+    top = np.ceil(np.log10(finite.max()) + 1)
+    bottom = 0.0 if scored.runs.axis == "evaluations" else np.floor(np.log10(finite.min())) - 2
+    steps = 10.0 ** (np.arange(int(bottom) * PER_DECADE, int(top) * PER_DECADE + 1) / PER_DECADE)
+    nice = [m * 10.0**k for k in range(int(bottom), int(top)) for m in (1, 2, 3, 5)]
+    return np.unique([float(f"{value:.9g}") for value in (*steps.tolist(), *nice)])
+
+
+def _restarts(hits: Floats, spent: Floats, at: Floats, seed: int) -> tuple[Floats, int]:
+    """The restart distribution, the mean over targets, and for how many of them it had to be sampled."""
+    out, sampled = np.zeros(len(at)), 0
+    # targets with the same runtimes have the same distribution
+    columns, counts = np.unique(hits, axis=1, return_counts=True)
+    for column, count in zip(columns.T, counts.tolist(), strict=True):
+        one = restart_ecdf_or_none(column, spent, at)
+        if one is None:
+            sampled += count
+            one = ecdf(simulated_restarts(column, spent, SAMPLES, seed), at)
+        out += count * one / hits.shape[1]
+    return out, sampled
+
+
+def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """`ecdf` and `differences`."""
+    x = grid(scored)
+    cells, runs = scored.runs.cells, scored.runs
+    unit = runs.per_dimension
+    instance = runs.table["instance"].fill_null(-1).to_numpy()
+    with_restarts, without = np.zeros((cells.height, len(x))), np.zeros((cells.height, len(x)))
+    sampled = 0
+    for c, part in enumerate(scored.of_cell):
+        at = x * unit[part[0]]
+        hits, spent = scored.hits[np.ix_(part, scored.given[c])], scored.spent[part]
+        without[c] = ecdf(hits, at)
+        groups = [np.arange(len(part))]
+        if scored.mode == "coco" and runs.indicator[part[0]]:  # cocopp restarts two objectives on their own instance
+            groups = [np.flatnonzero(instance[part] == i) for i in np.unique(instance[part])]
+        for group in groups:
+            one, count = _restarts(hits[group], spent[group], at, scored.seed)
+            with_restarts[c] += one / len(groups)
+            sampled += count
+    if sampled:
+        scored.notes.append(
+            f"{sampled} restart distributions have too many jumps to be exact: {SAMPLES} seeded draws each"
+        )
+    several = cells["suite"].n_unique() > 1
+    rows = [
+        {"optimizer": row["optimizer"], "group": group, "dimension": dimension, "cell": c}
+        for c, row in enumerate(cells.to_dicts())
+        for group in groups_of(row["suite"], row["function"], several=several)
+        for dimension in (row["dimension"], None)
+    ]
+    member = pl.DataFrame(rows, schema_overrides={"dimension": pl.Int64}).unique(maintain_order=True)
+    keys = ["optimizer", "group", "dimension"]
+    out = []
+    for (optimizer, group, dimension), members in member.group_by(keys, maintain_order=True):
+        mine = members["cell"].to_numpy()
+        end = np.concatenate([scored.of_cell[c] for c in mine.tolist()])
+        out.append(
+            pl.DataFrame(
+                {
+                    "optimizer": [optimizer] * len(x),
+                    "group": [group] * len(x),
+                    "dimension": [dimension] * len(x),
+                    "effort": x,
+                    "fraction": with_restarts[mine].mean(axis=0),
+                    "fraction_no_restarts": without[mine].mean(axis=0),
+                    "budget": np.full(len(x), float(np.median(scored.spent[end] / unit[end]))),
+                },
+                schema_overrides={"dimension": pl.Int64},
+            )
+        )
+    return pl.concat(out), _differences(scored, x, with_restarts)
+
+
+def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
+    """For each pair of optimizers the difference of their ECDFs over the problems that both have, with its interval.
+
+    Problems are resampled, each whole: they are the unit of replication (SCORES 5).
+    """
+    cells = scored.runs.cells.with_row_index("cell")
+    optimizers = list(dict.fromkeys(cells["optimizer"]))
+    keys = ["suite", "function", "dimension"]
+    out = []
+    for a, b in itertools.combinations(optimizers, 2):
+        both = cells.filter(pl.col("optimizer") == a).join(
+            cells.filter(pl.col("optimizer") == b), on=keys, nulls_equal=True, maintain_order="left"
+        )
+        if not both.height:
+            continue
+        gap = fractions[both["cell"].to_numpy()] - fractions[both["cell_right"].to_numpy()]
+        n = len(gap)
+        lower = upper = np.full(len(x), np.nan)
+        if scored.bootstrap and n > 1:
+            drawn = np.random.default_rng(scored.seed).multinomial(
+                n, np.full(n, 1 / n), size=max(scored.bootstrap, 1000)
+            )
+            lower, upper = np.quantile(drawn @ gap / n, [0.025, 0.975], axis=0)
+        out.append(
+            pl.DataFrame(
+                {
+                    "optimizer": [a] * len(x),
+                    "other": [b] * len(x),
+                    "effort": x,
+                    "difference": gap.mean(axis=0),
+                    "difference_lb": pl.Series(lower).fill_nan(None),
+                    "difference_ub": pl.Series(upper).fill_nan(None),
+                    "n_problems": [n] * len(x),
+                }
+            )
+        )
+    return pl.concat(out) if out else pl.DataFrame(schema={"optimizer": pl.String, "other": pl.String})
+
+
+def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored) -> pl.DataFrame:
+    """The background of an ECDF: for what fraction of its (problem, target) pairs the ERT of a reference is within x.
+
+    Null where the reference is not known for all of them: a fraction of some would be of other targets.
+    """
+    x, per_dimension = grid(scored), scored.runs.axis == "evaluations"
+    several = scored.runs.cells["suite"].n_unique() > 1
+    keys = ["suite", "function", "dimension"]
+    each = []
+    for (suite, function, dimension), part in reference.group_by(keys, maintain_order=True):
+        unit = max(int(dimension or 1), 1) if per_dimension else 1
+        row = {}
+        for name in ("best_of_store", "best_2009"):
+            erts = part[name].to_numpy()
+            within = (erts[:, None] / unit <= x * (1 + 1e-9)).mean(axis=0)
+            row[name] = np.full(len(x), np.nan) if np.isnan(erts).any() else within
+        each += [
+            pl.DataFrame(
+                {"group": [group] * len(x), "dimension": [wide] * len(x), "effort": x, **row},
+                schema_overrides={"dimension": pl.Int64},
+            )
+            for group in groups_of(suite, str(function), several=several)
+            for wide in dict.fromkeys((dimension, None))
+        ]
+    on = ["group", "dimension", "effort"]
+    mean = pl.concat(each).group_by(on).agg(pl.col("best_of_store", "best_2009").mean().fill_nan(None))
+    return table.join(mean, on=on, how="left", nulls_equal=True, maintain_order="left")
+
+
+def precision(scored: Scored) -> pl.DataFrame:
+    """ECDFs of df/10^k at the end of each run, and of df/1e-8 at budgets of D, 10 D, 100 D, … (SCORES 2)."""
+    runs = scored.runs
+    unit = runs.per_dimension
+    last = np.full(len(runs), np.inf)
+    some = np.diff(runs.offsets) > 0
+    last[some] = runs.precision[runs.offsets[1:][some] - 1]
+    panels: list[tuple[str, float, float, Floats]] = [("end", end, end, last) for end in ENDS]
+    largest = float(np.max(scored.spent / unit, initial=1.0))
+    for k in range(int(np.ceil(np.log10(max(largest, 1.0)))) + 1):
+        panels.append(("budget", 10.0**k, 1e-8, best_at(scored, np.arange(len(runs)), 10.0**k * unit)))
+    optimizer = runs.table["optimizer"]
+    out = []
+    for name in dict.fromkeys(optimizer):
+        mine = (optimizer == name).to_numpy()
+        for panel, of, scale, values in panels:
+            ratio = np.sort(values[mine] / scale)
+            out.append(
+                pl.DataFrame(
+                    {
+                        "optimizer": [name] * len(RATIOS),
+                        "panel": [panel] * len(RATIOS),
+                        "of": [of] * len(RATIOS),
+                        "ratio": RATIOS,
+                        "fraction": np.searchsorted(ratio, RATIOS * (1 + 1e-9), side="right") / mine.sum(),
+                    }
+                )
+            )
+    return pl.concat(out)
+
+
+def best_at(scored: Scored, part: Ints, effort: Floats) -> Floats:
+    """The best precision of some runs by so much effort, a number a run; inf before its first."""
+    runs = scored.runs
+    starts, lengths = runs.offsets[part], runs.offsets[part + 1] - runs.offsets[part]
+    run = np.repeat(np.arange(len(part)), lengths)
+    rows = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    count = np.bincount(run[runs.effort[rows] <= effort[run]], minlength=len(part))
+    padded = np.append(runs.precision, np.inf)
+    return np.where(count > 0, padded[starts + count - 1], np.inf)

@@ -1,0 +1,104 @@
+"""Tables of profiles and of areas over convergence curves, made of the scored runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from optarena.traces import Floats, Ints
+from optarena.views.fixed_target.distributions import grid
+from optarena.views.fixed_target.profiles import area_over_convergence_curve, data_profile, performance_profile
+from optarena.views.fixed_target.runtimes import reachable
+
+if TYPE_CHECKING:
+    from optarena.views.fixed_target.view import Scored
+
+TAUS = 10.0 ** (np.arange(0, 61) / 20)
+TOLERANCES = (1e-1, 1e-3, 1e-5)
+
+
+def profiles(scored: Scored, erts: Floats) -> pl.DataFrame:
+    """Performance profiles of the ERTs over (problem, target), and data profiles of runs for three tolerances."""
+    cells = scored.runs.cells
+    optimizers = list(dict.fromkeys(cells["optimizer"]))
+    keys = cells.select("suite", "function", "dimension")
+    problem = keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+    width = scored.targets.shape[1]
+    times = np.full((int(problem.max()) + 1, width, len(optimizers)), np.inf)
+    for c, name in enumerate(cells["optimizer"]):
+        times[problem[c], :, optimizers.index(name)] = erts[c]
+    pairs = np.zeros(times.shape[:2], dtype=bool)
+    pairs[problem] = scored.given
+    rows: list[tuple[str, float | None, Floats, Floats]] = [
+        ("performance", None, TAUS, performance_profile(times[pairs], TAUS))
+    ]
+    for tolerance in TOLERANCES:
+        reached, dimensions = _solved(scored, optimizers, tolerance)
+        k = grid(scored)
+        rows.append(("data", tolerance, k, data_profile(reached, dimensions, k)))
+    return pl.concat(
+        [
+            pl.DataFrame(
+                {
+                    "optimizer": [name] * len(x),
+                    "kind": [kind] * len(x),
+                    "tolerance": [tolerance] * len(x),
+                    "x": x,
+                    "fraction": fractions[o],
+                },
+                schema_overrides={"tolerance": pl.Float64},
+            )
+            for kind, tolerance, x, fractions in rows
+            for o, name in enumerate(optimizers)
+        ]
+    )
+
+
+def _solved(scored: Scored, optimizers: list[str], tolerance: float) -> tuple[Floats, Ints]:
+    """(problems, optimizers): the median over trials of the effort to f <= f_best + tolerance (f_0 - f_best).
+
+    A problem is an instance; f_best is the best of all its runs, f_0 the worst of their first values. Dimensions are
+    those to divide by, less one: 0 where effort is not evaluations.
+    """
+    runs = scored.runs
+    problem, run = runs.problem, runs.owner
+    count = int(problem.max()) + 1
+    best, first = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(best, problem[run], runs.precision)
+    some = np.diff(runs.offsets) > 0
+    np.maximum.at(first, problem[some], runs.precision[runs.offsets[:-1][some]])
+    with np.errstate(invalid="ignore"):
+        target = reachable(best + tolerance * (first - best))
+    within = runs.precision <= target[problem[run]]
+    when = np.full(len(runs), np.inf)
+    np.minimum.at(when, run[within], runs.effort[within])
+    place = {name: o for o, name in enumerate(optimizers)}
+    number = np.array([place[name] for name in runs.table["optimizer"]])
+    times = np.full((count, len(optimizers)), np.inf)
+    # trials of one optimizer on one problem lie together, the quickest first
+    order = np.lexsort((when, number, problem))
+    pair = problem[order] * len(optimizers) + number[order]
+    start = np.flatnonzero(np.append(True, pair[1:] != pair[:-1]))
+    length = np.diff(np.append(start, len(pair)))
+    times.ravel()[pair[start]] = when[order][start + (length - 1) // 2]
+    dimension = np.zeros(count, dtype=np.int64)
+    if runs.axis == "evaluations":
+        dimension[problem] = runs.table["dimension"].fill_null(1).to_numpy()
+    return times, dimension
+
+
+def aocc(scored: Scored) -> pl.DataFrame:
+    """The area over the convergence curve of each run over its problem's largest budget, averaged by cell."""
+    runs = scored.runs
+    problem = runs.problem
+    budget = np.zeros(int(problem.max()) + 1)
+    np.maximum.at(budget, problem, scored.spent)
+    # evaluation t counts for [t - 1, t) of the budget; on other axes a value is in force from its own effort on
+    shift = 1.0 if runs.axis in ("evaluations", "batches") else 0.0
+    area = area_over_convergence_curve(runs.precision, runs.effort, runs.offsets, budget[problem], shift=shift)
+    return runs.cells.with_columns(
+        aocc=pl.Series([float(np.mean(area[part])) for part in scored.of_cell]).fill_nan(None),
+        n_runs=pl.Series([len(part) for part in scored.of_cell], dtype=pl.Int64),
+    )
