@@ -16,8 +16,12 @@ DEFAULT = 10.0 ** (np.arange(10, -41, -1) / 5)
 """COCO's 51 targets: 10**(2, 1.8, …, -8)."""
 PARTS = 10.0 ** (np.arange(0, -51, -1) / 10)
 """Where no optimum is known: 51 parts, 1 … 1e-5, of the way that is left from where random search begins."""
-BIOBJECTIVE = np.concatenate((PARTS, [0.0], -(10.0 ** np.arange(-5, -3.9, 0.2))))
+BIOBJECTIVE = np.concatenate((PARTS, [0.0], -(10.0 ** (np.arange(-25, -19) / 5))))
 """Of the bi-objective indicator: cocopp's 58, 1 … 1e-5, 0, -1e-5 … -1e-4."""
+COCO_BIOBJECTIVE = np.concatenate((10.0 ** np.arange(0, -5.1, -0.1), [0.0], -(10.0 ** np.arange(-5, -3.9, 0.2))))
+"""The same to the last digit as cocopp computes them, which decides where they fall on its grid."""
+_POSITIVE = 10.0 ** (np.arange(-200, 101) / 10)
+FINE_GRID = np.concatenate((-_POSITIVE[::-1], [0.0], _POSITIVE))
 CONSTRAINED = DEFAULT[:41]
 """Of bbob-constrained in mode coco: cocopp's 41, 10**(2, 1.8, …, -6)."""
 KINDS = ("absolute", "relative", "runlength")
@@ -54,17 +58,18 @@ def parse(given: str | list[float] | Floats | None) -> Targets | None:
     return Targets(kind, np.unique(values)[:: 1 if kind == "runlength" else -1])
 
 
-def per_cell(runs: Runs, wanted: Targets | None, mode: str) -> Floats:
+def per_cell(runs: Runs, wanted: Targets | None, mode: str) -> tuple[Floats, Floats]:
     """(cells, targets): the targets of each cell, as precisions of its runs, from the easiest to the hardest.
 
-    NaN at the end of those that have fewer.
+    NaN at the end of those that have fewer. Twice: as they are called, and as runs are compared with them.
     """
-    rows = []
+    rows, compared = [], []
     indicator, parts = _any(runs, runs.indicator), _any(runs, runs.parts)
     for c, row in enumerate(runs.cells.iter_rows(named=True)):
         if wanted is None:
             usual = CONSTRAINED if mode == "coco" and row["suite"] == "bbob-constrained" else DEFAULT
-            mine = BIOBJECTIVE if indicator[c] else PARTS if parts[c] else usual
+            two = COCO_BIOBJECTIVE if mode == "coco" else BIOBJECTIVE
+            mine = two if indicator[c] else PARTS if parts[c] else usual
         elif wanted.kind == "runlength":
             found = runlength_targets(row["suite"], row["function"], row["dimension"], wanted.values, mode)
             if found is None:
@@ -75,15 +80,18 @@ def per_cell(runs: Runs, wanted: Targets | None, mode: str) -> Floats:
             mine = found
         else:
             mine = wanted.values
-        if mode == "coco" and indicator[c]:
-            mine = on_fine_grid(mine)
-        elif mode == "coco":
+        if mode == "coco" and not indicator[c]:
             mine = on_grid(mine)
             if (mine < FINAL * (1 - 1e-9)).any():
                 raise OptarenaError(
                     "in mode coco a run ends at 1e-8, so harder targets cannot be scored: use mode exact"
                 )
         rows.append(mine)
+        compared.append(on_fine_grid(mine) if mode == "coco" and indicator[c] else mine)
+    return _padded(rows), _padded(compared)
+
+
+def _padded(rows: list[Floats]) -> Floats:
     out = np.full((len(rows), max(map(len, rows))), np.nan)
     for c, mine in enumerate(rows):
         out[c, : len(mine)] = mine
@@ -105,11 +113,9 @@ def on_grid(targets: Floats) -> Floats:
 
 
 def on_fine_grid(targets: Floats) -> Floats:
-    """COCO's grid for two objectives, 10**(i/10), 0 and the negatives: the next harder where one lies between."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        steps = 10 * np.log10(np.abs(targets))
-        harder = np.where(targets > 0, np.floor(steps + 1e-6), np.ceil(steps - 1e-6))
-    return np.where(np.isfinite(harder), np.sign(targets) * 10.0 ** (harder / 10), targets)
+    """COCO's grid for two objectives, 10**(i/10), 0 and the negatives: as floats, the next harder (SCORES 2)."""
+    at = np.searchsorted(FINE_GRID, targets, side="right") - 1
+    return np.where(at >= 0, FINE_GRID[np.maximum(at, 0)], targets)
 
 
 def to_data(wanted: Targets | None) -> dict[str, Any]:

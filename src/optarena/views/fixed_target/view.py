@@ -99,7 +99,7 @@ def fixed_target(
     runs = runs_of(results, axis, parts=None if wanted is None else wanted.kind == "relative", pinned=levels)
     if mode == "coco":
         runs = _those_of_cocopp(runs)
-    scored = _score(runs, per_cell(runs, wanted, mode), mode, budget, bootstrap, seed)
+    scored = _score(runs, *per_cell(runs, wanted, mode), mode, budget, bootstrap, seed)
     used = {
         "view": "fixed-target",
         "mode": mode,
@@ -182,7 +182,9 @@ def _those_of_cocopp(runs: Runs) -> Runs:
     return runs.only(~late)
 
 
-def _score(runs: Runs, targets: Floats, mode: str, budget: float | None, bootstrap: int, seed: int) -> Scored:
+def _score(
+    runs: Runs, called: Floats, targets: Floats, mode: str, budget: float | None, bootstrap: int, seed: int
+) -> Scored:
     spent = runs.spent.copy()
     if mode == "coco":  # a run that hits 1e-8 ends there; the indicator goes on below its optimum
         final = first_hits(runs.precision, runs.effort, runs.offsets, [FINAL])[:, 0]
@@ -212,7 +214,7 @@ def _score(runs: Runs, targets: Floats, mode: str, budget: float | None, bootstr
         hits[np.ix_(mine, given)] = first_hits(runs.precision[at], runs.effort[at], offsets, row[given], tolerance)
     if mode == "coco":
         of_cell = [_balanced(runs, part) for part in of_cell]
-    return Scored(runs, targets, hits, runs.spent, of_cell, mode, seed, bootstrap, [])
+    return Scored(runs, called, hits, runs.spent, of_cell, mode, seed, bootstrap, [])
 
 
 def _balanced(runs: Runs, part: Ints) -> Ints:
