@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +12,7 @@ import polars as pl
 
 from optarena.traces import Floats, Ints
 from optarena.views.fixed_target.groups import groups_of
-from optarena.views.fixed_target.runtimes import ecdf, restart_ecdf_or_none, simulated_restarts
+from optarena.views.fixed_target.runtimes import ecdf, restart_ecdf_or_none, restart_ecdfs, simulated_restarts
 
 if TYPE_CHECKING:
     from optarena.views.fixed_target.view import Scored
@@ -37,16 +39,16 @@ def grid(scored: Scored) -> Floats:
 
 def _restarts(hits: Floats, spent: Floats, at: Floats, seed: int) -> tuple[Floats, int]:
     """The restart distribution, the mean over targets, and for how many of them it had to be sampled."""
-    out, sampled = np.zeros(len(at)), 0
     # targets with the same runtimes have the same distribution
     columns, counts = np.unique(hits, axis=1, return_counts=True)
-    for column, count in zip(columns.T, counts.tolist(), strict=True):
-        one = restart_ecdf_or_none(column, spent, at)
+    each, sampled = restart_ecdfs(columns, spent, at), 0
+    for t in np.flatnonzero(np.isnan(each).any(axis=1)).tolist():
+        one = restart_ecdf_or_none(columns[:, t], spent, at)
         if one is None:
-            sampled += count
-            one = ecdf(simulated_restarts(column, spent, SAMPLES, seed), at)
-        out += count * one / hits.shape[1]
-    return out, sampled
+            sampled += int(counts[t])
+            one = ecdf(simulated_restarts(columns[:, t], spent, SAMPLES, seed), at)
+        each[t] = one
+    return counts @ each / hits.shape[1], sampled
 
 
 def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -61,45 +63,44 @@ def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
         at = x * unit[part[0]]
         hits, spent = scored.hits[np.ix_(part, scored.given[c])], scored.spent[part]
         without[c] = ecdf(hits, at)
-        groups = [np.arange(len(part))]
+        together = [np.arange(len(part))]
         if scored.mode == "coco" and runs.indicator[part[0]]:  # cocopp restarts two objectives on their own instance
-            groups = [np.flatnonzero(instance[part] == i) for i in np.unique(instance[part])]
-        for group in groups:
-            one, count = _restarts(hits[group], spent[group], at, scored.seed)
-            with_restarts[c] += one / len(groups)
+            together = [np.flatnonzero(instance[part] == i) for i in np.unique(instance[part])]
+        for some in together:
+            one, count = _restarts(hits[some], spent[some], at, scored.seed)
+            with_restarts[c] += one / len(together)
             sampled += count
     if sampled:
         scored.notes.append(
             f"{sampled} restart distributions have too many jumps to be exact: {SAMPLES} seeded draws each"
         )
     several = cells["suite"].n_unique() > 1
-    rows = [
-        {"optimizer": row["optimizer"], "group": group, "dimension": dimension, "cell": c}
-        for c, row in enumerate(cells.to_dicts())
-        for group in groups_of(row["suite"], row["function"], several=several)
-        for dimension in (row["dimension"], None)
-    ]
-    member = pl.DataFrame(rows, schema_overrides={"dimension": pl.Int64}).unique(maintain_order=True)
-    keys = ["optimizer", "group", "dimension"]
-    out = []
-    for (optimizer, group, dimension), members in member.group_by(keys, maintain_order=True):
-        mine = members["cell"].to_numpy()
-        end = np.concatenate([scored.of_cell[c] for c in mine.tolist()])
-        out.append(
-            pl.DataFrame(
-                {
-                    "optimizer": [optimizer] * len(x),
-                    "group": [group] * len(x),
-                    "dimension": [dimension] * len(x),
-                    "effort": x,
-                    "fraction": with_restarts[mine].mean(axis=0),
-                    "fraction_no_restarts": without[mine].mean(axis=0),
-                    "budget": np.full(len(x), float(np.median(scored.spent[end] / unit[end]))),
-                },
-                schema_overrides={"dimension": pl.Int64},
-            )
+    members: dict[tuple[str, str, int | None], list[int]] = {}
+    for c, row in enumerate(cells.iter_rows(named=True)):
+        for group in groups_of(row["suite"], row["function"], several=several):
+            for dimension in dict.fromkeys((row["dimension"], None)):
+                members.setdefault((row["optimizer"], group, dimension), []).append(c)
+    effort = scored.spent / unit
+    ends = [np.median(effort[np.concatenate([scored.of_cell[c] for c in mine])]) for mine in members.values()]
+    table = _blocks(members, ("optimizer", "group", "dimension"), x).with_columns(
+        fraction=np.concatenate([with_restarts[mine].mean(axis=0) for mine in members.values()]),
+        fraction_no_restarts=np.concatenate([without[mine].mean(axis=0) for mine in members.values()]),
+        budget=np.repeat(ends, len(x)),
+    )
+    return table, _differences(scored, x, with_restarts)
+
+
+def _blocks(keys: Iterable[tuple[str | int | None, ...]], names: tuple[str, ...], x: Floats) -> pl.DataFrame:
+    """A row for every key and effort."""
+    columns = list(zip(*keys, strict=True))
+    kinds = {"dimension": pl.Int64}
+    head = {
+        name: pl.Series(name, column, dtype=kinds.get(name, pl.String)).gather(
+            np.repeat(np.arange(len(column)), len(x))
         )
-    return pl.concat(out), _differences(scored, x, with_restarts)
+        for name, column in zip(names, columns, strict=True)
+    }
+    return pl.DataFrame({**head, "effort": np.tile(x, len(columns[0]))})
 
 
 def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
@@ -148,25 +149,32 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
     """
     x, per_dimension = grid(scored), scored.runs.axis == "evaluations"
     several = scored.runs.cells["suite"].n_unique() > 1
-    keys = ["suite", "function", "dimension"]
-    each = []
-    for (suite, function, dimension), part in reference.group_by(keys, maintain_order=True):
+    within: dict[tuple[str, int | None], list[tuple[Floats, Floats]]] = {}
+    names = ("best_of_store", "best_2009")
+    bounds = np.flatnonzero(
+        reference.select(pl.struct("suite", "function", "dimension").rle_id().diff().fill_null(1))
+        .to_series()
+        .to_numpy()
+    )
+    erts = {name: reference[name].to_numpy() for name in names}
+    for low, high in pairwise([*bounds.tolist(), reference.height]):
+        suite, function, dimension = reference.row(low)[:3]
         unit = max(int(dimension or 1), 1) if per_dimension else 1
-        row = {}
-        for name in ("best_of_store", "best_2009"):
-            erts = part[name].to_numpy()
-            within = (erts[:, None] / unit <= x * (1 + 1e-9)).mean(axis=0)
-            row[name] = np.full(len(x), np.nan) if np.isnan(erts).any() else within
-        each += [
-            pl.DataFrame(
-                {"group": [group] * len(x), "dimension": [wide] * len(x), "effort": x, **row},
-                schema_overrides={"dimension": pl.Int64},
-            )
-            for group in groups_of(suite, str(function), several=several)
-            for wide in dict.fromkeys((dimension, None))
-        ]
+        one = []
+        for name in names:
+            part = erts[name][low:high]
+            reached = np.searchsorted(np.sort(part / unit), x * (1 + 1e-9), side="right") / len(part)
+            one.append(np.full(len(x), np.nan) if np.isnan(part).any() else reached)
+        for group in groups_of(suite, function, several=several):
+            for wide in dict.fromkeys((dimension, None)):
+                within.setdefault((group, wide), []).append((one[0], one[1]))
+    mean = _blocks(within, ("group", "dimension"), x).with_columns(
+        pl.Series(
+            name, np.concatenate([np.mean([pair[i] for pair in some], axis=0) for some in within.values()])
+        ).fill_nan(None)
+        for i, name in enumerate(names)
+    )
     on = ["group", "dimension", "effort"]
-    mean = pl.concat(each).group_by(on).agg(pl.col("best_of_store", "best_2009").mean().fill_nan(None))
     return table.join(mean, on=on, how="left", nulls_equal=True, maintain_order="left")
 
 

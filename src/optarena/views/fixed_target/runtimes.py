@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.errors import OptarenaError
-from optarena.traces import Floats, Ints
+from optarena.traces import Bools, Floats, Ints
 
 TOLERANCE = 1e-9
 """A target counts as reached at target + 1e-9 |target|: values in files have ten digits."""
@@ -187,34 +187,61 @@ def restart_quantile(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: float) 
         most *= 2
 
 
-def restart_quantiles(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: Sequence[float]) -> Floats:
-    """(targets, q): `restart_quantile` of many targets at once, where all failures that cost anything cost the same.
+def one_cost(times: Floats, spent: Floats) -> tuple[Bools, Floats, Floats, Ints]:
+    """(targets,): whether all failures that cost anything cost the same, and no success took longer; then that cost,
+    the share of failures and the number of runs.
 
-    runtimes: (runs, targets). Then k failures in a row end at k times that cost, before which all is decided:
-    F(k B + x) = 1 - r^k + r^k #{successes <= x}/n with the failures' share r. NaN where that is not so.
+    Then k failures in a row end at k times that cost B, before which all is decided:
+    F(k B + x) = 1 - r^k + r^k #{successes <= x}/n for 0 <= x < B, with the failures' share r.
     """
-    times = np.asarray(runtimes, dtype=float)
-    spent = np.asarray(budgets, dtype=float)
     hit = np.isfinite(times)
     failed = ~hit & (spent > 0)[:, None]
     n, wins = (hit | failed).sum(axis=0), hit.sum(axis=0)
-    most = np.where(failed, spent[:, None], -np.inf).max(axis=0, initial=-np.inf)
+    cost = np.where(failed, spent[:, None], -np.inf).max(axis=0, initial=-np.inf)
     least = np.where(failed, spent[:, None], np.inf).min(axis=0, initial=np.inf)
     slowest = np.where(hit, times, -np.inf).max(axis=0, initial=-np.inf)
-    plain = ~failed.any(axis=0) | ((most == least) & (slowest <= least))
+    plain = ~failed.any(axis=0) | ((cost == least) & (slowest <= cost))
+    return plain, np.where(np.isfinite(cost), cost, np.inf), (n - wins) / np.maximum(n, 1), n
+
+
+def restart_ecdfs(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: Floats) -> Floats:
+    """(targets, x): `restart_ecdf` of many targets at once, where `one_cost` holds; NaN where it does not.
+
+    runtimes: (runs, targets).
+    """
+    times, spent = np.asarray(runtimes, dtype=float), np.asarray(budgets, dtype=float)
+    plain, cost, share, n = one_cost(times, spent)
+    rounds = np.floor(x[None, :] / cost[:, None])
+    with np.errstate(invalid="ignore"):
+        rest = np.where(rounds > 0, x[None, :] - rounds * cost[:, None], x[None, :])
+    counts = (times[:, :, None] <= rest[None, :, :]).sum(axis=0)
+    left = share[:, None] ** rounds
+    out = 1 - left + left * counts / np.maximum(n, 1)[:, None]
+    out[~np.isfinite(times).any(axis=0)] = 0.0
+    out[~plain] = np.nan
+    return out
+
+
+def restart_quantiles(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: Sequence[float]) -> Floats:
+    """(targets, q): `restart_quantile` of many targets at once, where `one_cost` holds; NaN where it does not.
+
+    runtimes: (runs, targets).
+    """
+    times, spent = np.asarray(runtimes, dtype=float), np.asarray(budgets, dtype=float)
+    plain, cost, share, n = one_cost(times, spent)
+    wins = np.isfinite(times).sum(axis=0)
+    share = np.where(wins > 0, share, 0.0)
+    cost = np.where(share > 0, cost, 0.0)
     ordered = np.sort(times, axis=0)
     out = np.full((times.shape[1], len(q)), np.inf)
-    some = wins > 0
-    share = np.where(some, (n - wins) / np.maximum(n, 1), 0.0)
     for i, level in enumerate(q):
         with np.errstate(divide="ignore"):
             rounds = np.where(share > 0, np.floor(np.log1p(-(level - 1e-12)) / np.log(share)), 0.0)
         left = share**rounds
         place = np.ceil(n * (level - 1e-12 - (1 - left)) / left).astype(np.int64) - 1
         place = np.clip(place, 0, np.maximum(wins - 1, 0))
-        wait = np.where(share > 0, rounds * np.where(np.isfinite(most), most, 0.0), 0.0)
-        value = wait + np.take_along_axis(ordered, place[None, :], axis=0)[0]
-        out[:, i] = np.where(some, np.where(plain, value, np.nan), np.inf)
+        value = rounds * cost + np.take_along_axis(ordered, place[None, :], axis=0)[0]
+        out[:, i] = np.where(wins > 0, np.where(plain, value, np.nan), np.inf)
     return out
 
 

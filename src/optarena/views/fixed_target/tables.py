@@ -106,27 +106,21 @@ def _reference(scored: Scored, erts: Floats) -> pl.DataFrame:
     cells = scored.runs.cells
     keys = cells.select("suite", "function", "dimension")
     problem = keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
-    rows = []
-    for p in range(int(problem.max()) + 1):
-        mine = np.flatnonzero(problem == p)
-        suite, function, dimension = keys.row(int(mine[0]))
-        given = scored.given[mine[0]]
-        targets = scored.targets[mine[0]][given]
-        known = reference_ert(suite, function, dimension or 0, targets)
-        rows.append(
-            pl.DataFrame(
-                {
-                    "suite": [suite] * len(targets),
-                    "function": [function] * len(targets),
-                    "dimension": [dimension] * len(targets),
-                    "target": targets,
-                    "best_of_store": erts[mine].min(axis=0)[given],
-                    "best_2009": pl.Series(known).fill_nan(None),
-                },
-                schema_overrides={"suite": pl.String, "function": pl.String, "dimension": pl.Int64},
-            )
-        )
-    return pl.concat(rows)
+    _, first, back = np.unique(problem, return_index=True, return_inverse=True)
+    best = np.full((len(first), scored.targets.shape[1]), np.inf)
+    np.minimum.at(best, back, erts)
+    known = np.full(best.shape, np.nan)
+    for p, cell in enumerate(first.tolist()):
+        suite, function, dimension = keys.row(cell)
+        given = scored.given[cell]
+        known[p, given] = reference_ert(suite, function, dimension or 0, scored.targets[cell, given])
+    keep = scored.given[first].ravel()
+    of = np.repeat(first, best.shape[1])[keep]
+    return keys[of].with_columns(
+        target=pl.Series(scored.targets[first].ravel()[keep]),
+        best_of_store=pl.Series(best.ravel()[keep]),
+        best_2009=pl.Series(known.ravel()[keep]).fill_nan(None),
+    )
 
 
 def _with_loss(table: pl.DataFrame, reference: pl.DataFrame) -> pl.DataFrame:
