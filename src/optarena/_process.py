@@ -38,6 +38,34 @@ def resident_bytes(pid: int) -> int:
         return 0
 
 
+def session_bytes(session: int) -> int:
+    """The memory that all processes of a session hold together; 0 where the system does not say."""
+    total = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(path.read_text().rpartition(")")[2].split()[3]) == session:
+                total += resident_bytes(int(path.parent.name))
+        except (OSError, ValueError, IndexError):
+            continue
+    return total
+
+
+def children_seconds(pid: int) -> float:
+    """CPU seconds of the living children of a process and of theirs, with what those have waited for."""
+    total = 0.0
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return 0.0
+    for child in map(int, children):
+        try:
+            ticks = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11:15]
+        except OSError:
+            continue
+        total += sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") + children_seconds(child)
+    return total
+
+
 def groups_of_session(session: int) -> list[int]:
     """The process groups of a session, where the system tells: a program that a worker started has its own."""
     out = []

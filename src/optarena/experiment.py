@@ -22,10 +22,13 @@ import msgspec
 import numpy as np
 
 from optarena import problem as problems_
+from optarena import solver as solvers_
 from optarena._json import printable, strict
 from optarena.errors import OptarenaError, nearest
+from optarena.instance import Instance
 from optarena.optimizer import Optimizer, check_settings, get_optimizer, is_file, source_of
 from optarena.problem import Problem
+from optarena.solver import Solver
 
 if TYPE_CHECKING:
     from optarena.store.results import Results
@@ -36,7 +39,7 @@ LEAST_MEMORY = 500.0
 
 
 class Use(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An optimizer as an experiment uses it: a registered name or a file's class, its settings, its name in tables."""
+    """An optimizer (or solver) as an experiment uses it: a registered name or a file, settings, its name in tables."""
 
     use: str
     settings: dict[str, Any] = {}
@@ -55,13 +58,15 @@ class Use(msgspec.Struct, frozen=True, omit_defaults=True):
     def identity(self) -> str:
         """What stands in a study's id: the name without directories."""
         path = Path(self.use)
-        if not is_file(self.use):
+        if not is_file(self.use) and not self.use.endswith(".toml"):
             return self.use
         return f"{path.parent.name}/{path.name}" if path.name == "optimizer.py" else path.name
 
 
 def _title(use: str) -> str:
     """What an optimizer is called in tables: a class by its name, a wrapper's file by its own or its folder's."""
+    if use.endswith(".toml"):
+        return Path(use).stem
     if not is_file(use):
         return use
     if ":" in use:
@@ -110,6 +115,8 @@ class Study(msgspec.Struct, frozen=True, omit_defaults=True):
     version: str = "1"
     seed: str = ""
     """Where a foreign rule made the id: the key of all its streams, in hexadecimal digits."""
+    solver: bool = False
+    """Whether a solver runs it, in one go: such a study begins anew where another goes on."""
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -129,7 +136,7 @@ class Plan:
         self.studies: list[Study] = []
         self.refused: list[Refusal] = []
         self.problems: dict[str, Problem] = {}
-        self.classes: dict[str, type[Optimizer]] = {}
+        self.classes: dict[str, type[Optimizer] | type[Solver]] = {}
         self.sources: dict[str, str] = {}
         self.references: dict[str, str] = {}
         """Problem id -> how another process builds it; a problem that is only an object here has none."""
@@ -211,6 +218,12 @@ class Experiment:
             raise OptarenaError(f"{path}: not valid TOML: {error}") from error
         if isinstance(data.get("problem"), dict) and "command" in data["problem"]:
             raise OptarenaError(f"{path} describes a problem, not an experiment: optarena run -p {path} -o … -n …")
+        if isinstance(data.get("solver"), dict) and "command" in data["solver"]:
+            raise OptarenaError(
+                f"{path} describes a solver, not an experiment: optarena run -s {path} -p … --seconds …"
+            )
+        if "optimizers" in replaced:  # the flags -o and -s name all that take part
+            data.pop("solvers", None)
         try:
             return cls.from_data({**data, **replaced}, base=path.resolve().parent)
         except OptarenaError as error:
@@ -224,10 +237,23 @@ class Experiment:
         for key in data:
             if key not in _FIELDS:
                 raise OptarenaError(f"{key}: no such field.{nearest(key, _FIELDS)} (known: {', '.join(_FIELDS)})")
+        fields = dict(data)
+        if "solvers" in fields:
+            given = _as_list(fields.pop("solvers"), (str, Use), "solvers")
+            for i, item in enumerate(given):
+                name = _as_use(item, i, "solvers").use
+                if not solvers_.is_solver(name, base):
+                    known = [entry.name for entry in solvers_.entries()]
+                    raise OptarenaError(
+                        f"solvers[{i}]: no solver {name!r}.{nearest(name, known)} (optarena list solvers)"
+                    )
+            others = _as_list(fields["optimizers"], (str, Use), "optimizers") if "optimizers" in fields else []
+            fields["optimizers"] = [*others, *given]
         for key in ("optimizers", "problems"):
-            if key not in data:
-                raise OptarenaError(f"{key}: missing; give a list of {key}")
-        return cls(**data, base=base)
+            if key not in fields:
+                what = "optimizers, or of solvers" if key == "optimizers" else key
+                raise OptarenaError(f"{key}: missing; give a list of {what}")
+        return cls(**fields, base=base)
 
     def to_data(self) -> dict[str, Any]:
         """The plain data again; a Problem object is its id."""
@@ -249,10 +275,16 @@ class Experiment:
         """The studies under a root (else this experiment's seed, else a fresh one), trial by trial."""
         plan = Plan(self, root or self.seed or uuid.uuid4())
         for item in self.optimizers:
-            cls = get_optimizer(item.use, self.base)
-            check_settings(cls, item.use, item.settings)
-            plan.classes[item.label] = cls
-            source = source_of(item.use, self.base)
+            if solvers_.is_solver(item.use, self.base):
+                solver = solvers_.get_solver(item.use, self.base)
+                solvers_.check_settings(solver, item.use, item.settings)
+                plan.classes[item.label] = solver
+                source = solvers_.source_of(item.use, self.base)
+            else:
+                cls = get_optimizer(item.use, self.base)
+                check_settings(cls, item.use, item.settings)
+                plan.classes[item.label] = cls
+                source = source_of(item.use, self.base)
             if source is not None:
                 plan.sources[item.label] = source
         for given in self.problems:
@@ -297,8 +329,11 @@ class Experiment:
 
     def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
         limit = None if self.budget is None else evaluations(self.budget, problem.dimension)
+        cls = plan.classes[item.label]
+        if issubclass(cls, Solver):
+            return self._run(plan, problem, item, trial)
         identity: list[Any] = [problem.id, problem.version, item.identity, item.settings, self.batch, trial]
-        if plan.classes[item.label].capabilities.uses_budget:
+        if cls.capabilities.uses_budget:
             identity.append([limit, self.seconds])
         return Study(
             id=str(uuid.uuid5(plan.root, canonical(identity))),
@@ -316,6 +351,21 @@ class Experiment:
     def settle(self, plan: Plan, before: Results) -> None:
         """What a plan takes from the store: called once, while no other run can register studies there."""
 
+    def _run(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+        """A solver's study: its budget is in seconds, and no part of what it is."""
+        identity = [problem.id, problem.version, item.identity, item.settings, trial]
+        return Study(
+            id=str(uuid.uuid5(plan.root, canonical(["solver", *identity]))),
+            root=str(plan.root),
+            problem=problem.id,
+            optimizer=item,
+            trial=trial,
+            budget=Budget(seconds=self.seconds),
+            record=self.record,
+            version=problem.version,
+            solver=True,
+        )
+
     def run(self, store: str | Path, **options: Any) -> Results:
         """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
         from optarena.runner.local import run
@@ -325,14 +375,33 @@ class Experiment:
         return open_store(store)
 
 
-_FIELDS = ("optimizers", "problems", "budget", "seconds", "target", "trials", "batch", "record", "limits", "seed")
+_FIELDS = (
+    "optimizers",
+    "solvers",
+    "problems",
+    "budget",
+    "seconds",
+    "target",
+    "trials",
+    "batch",
+    "record",
+    "limits",
+    "seed",
+)
 
 
 # ---- what may be paired -------------------------------------------------------------------------------------------
 
 
-def misfit(cls: type[Optimizer], problem: Problem, experiment: Experiment, item: Use) -> str | None:
-    """Why this optimizer, as it is used, cannot work on this problem in this experiment, or None."""
+def misfit(cls: type[Optimizer] | type[Solver], problem: Problem, experiment: Experiment, item: Use) -> str | None:
+    """Why this optimizer or solver, as it is used, cannot work on this problem in this experiment, or None."""
+    if issubclass(cls, Solver):
+        if experiment.target is not None:
+            return "is a solver and takes no target"
+        chosen = solvers_.check_settings(cls, item.use, item.settings)
+        return solvers_.refusal(cls, problem, experiment.seconds, chosen)
+    if isinstance(problem, Instance):
+        return "needs a search space, the problem is an instance for solvers (optarena list solvers)"
     can = cls.capabilities
     if len(problem.objectives) > 1 and not can.several_objectives:
         return f"takes one objective, the problem has {len(problem.objectives)}"
@@ -497,12 +566,12 @@ def _as_list(given: Any, single: tuple[type, ...], field: str) -> list[Any]:
     return list(given)
 
 
-def _as_use(item: Any, index: int) -> Use:
+def _as_use(item: Any, index: int, where: str = "optimizers") -> Use:
     if isinstance(item, Use):
         return item
     if isinstance(item, str):
         return Use(item)
-    field = f"optimizers[{index}]"
+    field = f"{where}[{index}]"
     if not isinstance(item, Mapping):
         raise OptarenaError(f"{field}: expected a name or a table {{use = …, settings = {{…}}}}, got {item!r}")
     for key in item:
@@ -510,7 +579,7 @@ def _as_use(item: Any, index: int) -> Use:
             hint = nearest(str(key), ("use", "settings", "name"))
             raise OptarenaError(f"{field}.{key}: no such field.{hint} (known: use, settings, name)")
     if not isinstance(item.get("use"), str):
-        raise OptarenaError(f"{field}.use: missing; name an optimizer (optarena list optimizers shows all)")
+        raise OptarenaError(f"{field}.use: missing; name an optimizer or a solver (optarena list {where} shows all)")
     if not isinstance(item.get("settings", {}), Mapping):
         raise OptarenaError(f"{field}.settings: expected a table, got {item['settings']!r}")
     if not isinstance(item.get("name", ""), str):

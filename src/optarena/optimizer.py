@@ -125,6 +125,9 @@ class Entry(msgspec.Struct, frozen=True):
     needs: str | tuple[str, ...] | None = None
     """The module, or the modules, whose absence means that the extra is not installed."""
 
+    group: ClassVar[str] = "optarena.optimizers"
+    libraries: ClassVar[Mapping[str, Library]] = LIBRARIES
+
     @property
     def installed(self) -> bool:
         needs = (self.needs,) if isinstance(self.needs, str) else self.needs or ()
@@ -133,8 +136,8 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def licence(self) -> str:
         """The library's licence; of a plug-in, what its package says."""
-        if self.library in LIBRARIES:
-            return LIBRARIES[self.library].licence
+        if self.library in self.libraries:
+            return self.libraries[self.library].licence
         try:
             facts = importlib.metadata.metadata(self.library)
         except importlib.metadata.PackageNotFoundError:
@@ -145,14 +148,14 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def maintained(self) -> str:
         """Yes, or no and since when; of a plug-in nothing is known."""
-        library = LIBRARIES.get(self.library)
+        library = self.libraries.get(self.library)
         if library is None:
             return "?"
         return "yes" if library.last_release is None else f"no (last release {library.last_release})"
 
     def load(self) -> Any:
         """The object behind the target; the adapters of ours load without their library."""
-        return importlib.metadata.EntryPoint(self.name, self.target, "optarena.optimizers").load()
+        return importlib.metadata.EntryPoint(self.name, self.target, self.group).load()
 
 
 def _family(

@@ -271,6 +271,7 @@ BUILT_IN_SUITES = {
     "bbob-biobj": "optarena.problems.coco_suites:BiobjSuite",
     "sklearn": "optarena.problems.sklearn:SklearnSuite",
     "hpo": "optarena.problems.hpo:HpoSuite",
+    "jobshop": "optarena.problems.jobshop:JobShopSuite",
 }
 
 

@@ -77,9 +77,12 @@ def choice(default: str, known: Sequence[str]) -> Setting:
     return Setting(default, f"one of {', '.join(known)}", read, tuple(known))
 
 
-def choose(name: str, declared: Mapping[str, Setting], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Every declared setting: what was given where it was given, else the default. `name` is for the message."""
-    refuse_unknown(name, list(declared), given)
+def choose(
+    name: str, declared: Mapping[str, Setting], given: Mapping[str, Any], *, kind: str = "optimizer"
+) -> dict[str, Any]:
+    """Every declared setting: what was given where it was given, else the default. `name` and `kind` (optimizer,
+    solver) are for the message."""
+    refuse_unknown(name, list(declared), given, kind=kind)
     out = {key: setting.default for key, setting in declared.items()}
     for key, value in given.items():
         setting = declared[key]
@@ -95,9 +98,9 @@ def choose(name: str, declared: Mapping[str, Setting], given: Mapping[str, Any])
     return out
 
 
-def refuse_unknown(name: str, known: Sequence[str], given: Mapping[str, Any]) -> None:
+def refuse_unknown(name: str, known: Sequence[str], given: Mapping[str, Any], *, kind: str = "optimizer") -> None:
     """Refuse a setting that is not among the known ones."""
     for key in given:
         if key not in known:
             listed = f"it has {', '.join(known)}" if known else "it has none"
-            raise OptarenaError(f"optimizer {name!r} has no setting {key!r}.{nearest(key, known)} ({listed})")
+            raise OptarenaError(f"{kind} {name!r} has no setting {key!r}.{nearest(key, known)} ({listed})")

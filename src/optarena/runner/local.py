@@ -13,10 +13,12 @@ from typing import Any, Protocol
 from optarena._plugins import versions_of
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
+from optarena.optimizer import Optimizer
 from optarena.runner.environment import environment
 from optarena.runner.loop import Outcome, run_study
 from optarena.runner.past import from_columns
 from optarena.runner.supervisor import Supervisor
+from optarena.solver import PROVEN, Solver
 from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
 from optarena.store.merging import differing, made_with, same_signature
@@ -104,6 +106,12 @@ class _Heart:
 
 def _workers(plan: Plan, wanted: int | None) -> int:
     here = sorted(set(plan.problems) - set(plan.references))
+    if any(issubclass(cls, Solver) for cls in plan.classes.values()) and (wanted == 0 or here):
+        what = "workers: 0" if wanted == 0 else f"problem {here[0]!r}"
+        raise OptarenaError(
+            f"{what}: every run of a solver is a process of its own, so give workers, and instances by their ids or"
+            " as 'file.py:instance'"
+        )
     if wanted is None:
         return 0 if here else max(1, min(os.cpu_count() or 1, len(plan.studies)))
     if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
@@ -129,10 +137,12 @@ def _here(
                 heart()
                 progress.tick(study, evaluations)
 
+            cls = plan.classes[study.optimizer.label]
+            assert issubclass(cls, Optimizer)
             outcome = run_study(
                 study,
                 plan.problems[study.problem],
-                plan.classes[study.optimizer.label],
+                cls,
                 journal,
                 source=plan.sources.get(study.optimizer.label),
                 past=from_columns(before._columns, study.id),
@@ -158,6 +168,10 @@ def _todo(plan: Plan, results: Results, retry: bool) -> Iterator[Study]:
 def _room(study: Study, row: dict[str, Any]) -> bool:
     """Whether a study that is done has something left to do under this plan's budget."""
     budget = study.budget
+    if study.solver:  # more time for the same solver is another run of it, unless it has proved all there is
+        given = row["budget_seconds"]
+        assert budget.seconds is not None
+        return row["reason"] not in PROVEN and (given is None or budget.seconds > given)
     if study.record == "all" and row["record"] != "all":
         return True  # what was not kept must be made again
     if budget.evaluations is not None and row["evaluations"] >= budget.evaluations:

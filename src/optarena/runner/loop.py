@@ -27,6 +27,7 @@ from optarena.runner.evaluator import Evaluator
 from optarena.runner.interrupts import is_interrupt
 from optarena.runner.past import NOT_REPEATABLE, Diverged, Past
 from optarena.runner.recorder import Recorder
+from optarena.solver import Solver
 from optarena.space import Array
 from optarena.store.journal import Journal, problem_card
 from optarena.store.records import End, Start
@@ -85,7 +86,7 @@ def run_study(
 def begin(
     study: Study,
     problem: Problem,
-    optimizer_class: type[Optimizer],
+    optimizer_class: type[Optimizer] | type[Solver],
     journal: Journal,
     source: str | None,
     past: Past,
@@ -94,6 +95,9 @@ def begin(
 ) -> Start:
     """Write the start of an attempt: the card with all that scoring needs."""
     card = problem_card(problem, signed=signed)
+    versions = versions_of(optimizer_class.packages)
+    if issubclass(optimizer_class, Solver):
+        versions |= optimizer_class.versions(study.optimizer.settings)
     start = Start(
         s=0,
         study=study.id,
@@ -109,7 +113,7 @@ def begin(
         settings=strict(study.optimizer.settings),
         record=study.record,
         cause=past.cause,
-        versions=versions_of(optimizer_class.packages),
+        versions=versions,
         source=source,
         seed=study.seed,
     )

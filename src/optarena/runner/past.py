@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from optarena._json import Number, numbers
-from optarena.store.reading import ROW_STATUSES, Columns
+from optarena.store.reading import ROW_STATUSES, Attempt, Columns
 from optarena.store.records import Rows
 
 NOT_REPEATABLE = "not repeatable"
@@ -106,6 +106,12 @@ class Row(msgspec.Struct):
 def _short(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 100 else text[:97] + "…"
+
+
+def begun_again(last: Attempt) -> Past:
+    """The past of a study that begins anew, as a solver's does: nothing but the number of its attempt."""
+    whole = any(end.status == "done" for end in last.ends)
+    return Past(attempt=last.start.attempt + 1, cause="extended" if whole else "retried")
 
 
 def from_columns(columns: Columns, study: str) -> Past | None:

@@ -7,6 +7,7 @@ an evaluation that timed out or crashed, a study that ran out of time.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import selectors
 import signal
@@ -22,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from optarena._process import groups_of_session, resident_bytes, state
+from optarena._process import groups_of_session, resident_bytes, session_bytes, state
 from optarena.errors import WorkError
 from optarena.experiment import Limits
 from optarena.runner import cell as cells
@@ -289,10 +290,11 @@ class Pool:
                 worker.kill("stopped")
             return
         worker.stopped_since = None
-        if resident_bytes(worker.process.pid) > self._memory:
+        task, view = worker.tasks[0], worker.cell.view
+        held = session_bytes if task.study.solver else resident_bytes  # a solver's programs are part of it
+        if held(worker.process.pid) > self._memory:
             worker.kill("memory")
             return
-        task, view = worker.tasks[0], worker.cell.view
         if view[cells.SERIAL] != task.serial:
             if not worker.begun and now - worker.started > START_SECONDS:
                 worker.kill("stopped")
@@ -303,9 +305,14 @@ class Pool:
         elapsed = (time.monotonic_ns() - since) * 1e-9
         if self.limits.study is not None and began is not None and now - began > self.limits.study:
             worker.kill("study")
-        elif self.limits.evaluation is not None and phase == cells.EVALUATE and elapsed > self.limits.evaluation:
+        elif elapsed > self._allowed(task) and phase == cells.EVALUATE:
             worker.decided = (evaluation, since)
             worker.kill("timed out")
+
+    def _allowed(self, task: Task) -> float:
+        """Seconds that an evaluation may take, or a solver all in all."""
+        limit = task.hard if task.study.solver else self.limits.evaluation
+        return math.inf if limit is None else limit
 
     def _bury(self, worker: _Worker, todo: deque[Task]) -> None:
         """A worker has ended: hand on what it was doing, and give the rest of its tasks back."""

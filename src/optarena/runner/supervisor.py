@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from optarena.experiment import Experiment, Plan, Study
+from optarena.optimizer import Optimizer
 from optarena.problem import Problem
 from optarena.runner.cell import EVALUATE, PHASES
 from optarena.runner.environment import environment
 from optarena.runner.loop import Outcome, begin
-from optarena.runner.past import Past, from_columns
+from optarena.runner.past import Past, begun_again, from_columns
 from optarena.runner.pool import Death, Pool
+from optarena.runner.solve import grace
 from optarena.runner.worker import Answer, Task
 from optarena.store import Store
 from optarena.store.journal import Journal
@@ -57,6 +59,9 @@ class Supervisor:
 
     def _tasks(self, todo: list[Study]) -> Iterator[Task]:
         for serial, study in enumerate(todo, start=1):
+            if study.solver:
+                yield self._solver_task(serial, study)
+                continue
             past = self._pasts.get(study.id) if self._pasts is not None else from_columns(self._columns, study.id)
             yield Task(
                 serial=serial,
@@ -69,11 +74,29 @@ class Supervisor:
                 memory=int(self.limits.memory * 1e6) if self.limits.memory else None,
             )
 
+    def _solver_task(self, serial: int, study: Study) -> Task:
+        """A solver begins anew: what an earlier attempt found stays, unscored."""
+        owner = None if self._pasts is not None else self._columns.newest().get(study.id)
+        past = Past() if owner is None else begun_again(self._columns.attempts[owner])
+        assert study.budget.seconds is not None
+        return Task(
+            serial=serial,
+            study=study,
+            problem=self.plan.references[study.problem],
+            base=self.base,
+            source=self.plan.sources.get(study.optimizer.label),
+            past=past,
+            hard=study.budget.seconds + grace(study.budget.seconds),
+        )
+
     def _alone(self, task: Task) -> bool:
+        if task.study.solver:  # two libraries of solvers may not share a process, and each run is measured by itself
+            return True
         problem = self.plan.problems[task.study.problem]
         # what is stateful and cannot be reset must begin afresh, whichever worker it meets
         stateful = not problem.stateless and type(problem).reset is Problem.reset
-        own = self.plan.classes[task.study.optimizer.label].capabilities.own_process
+        cls = self.plan.classes[task.study.optimizer.label]
+        own = issubclass(cls, Optimizer) and cls.capabilities.own_process
         return own or problem.own_process or stateful
 
     # ---- what the pool tells -----------------------------------------------------------------------------------------
@@ -87,6 +110,8 @@ class Supervisor:
     def died(self, death: Death) -> Task | None:
         """What to do about a dead worker's study: a task that goes on from what was recorded, or None at its end."""
         task = death.task
+        if task.study.solver:
+            return self._solver_died(death)
         before = _rows(task.past)
         task.past = self._recorded(task, death.journal)
         done = task.past.last
@@ -105,6 +130,30 @@ class Supervisor:
         if death.ours in ("stopped", "overtaken"):
             return task
         return self._judge(task, death, where, evaluating, progress=_rows(task.past) > before)
+
+    def _solver_died(self, death: Death) -> Task | None:
+        """What to do about a dead solver: what it emitted is kept, and counts, unless somebody else killed it."""
+        task = death.task
+        assert task.past is not None
+        assert task.study.budget.seconds is not None
+        done = self._recorded(task, death.journal).last
+        if death.ours in ("timed out", "overtaken"):
+            seconds = task.study.budget.seconds
+            return self._end(task, "timed out", done, f"killed {grace(seconds):g} s after its budget of {seconds:g} s")
+        if death.ours == "study":
+            return self._end(task, "timed out", done, f"more than {self.limits.study:g} s")
+        if death.ours == "memory":
+            return self._end(task, "failed", done, "out of memory")
+        if death.fault and not death.ours:
+            out = any(word in death.text for word in ("bad_alloc", "MemoryError", "out of memory"))
+            return self._end(task, "failed", done, "out of memory" if out else f"crashed: {death.text}")
+        key = (death.phase, 0, False)
+        count = self._deaths.get(task.study.id, (key, 0))[1] + 1
+        self._deaths[task.study.id] = (key, count)
+        if count >= self.limits.deaths and not death.ours:
+            return self._end(task, "failed", done, f"crashed: {death.text}")
+        task.past = Past(attempt=task.past.attempt + 1, cause="retried")
+        return task
 
     def _judge(self, task: Task, death: Death, where: str, evaluating: bool, progress: bool) -> Task | None:
         """A death that was not ours."""

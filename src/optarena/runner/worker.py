@@ -46,6 +46,8 @@ class Task(msgspec.Struct, omit_defaults=True):
     singly: bool = False
     memory: int | None = None
     """Bytes that the process may hold."""
+    hard: float | None = None
+    """Seconds after which a solver is killed, whatever it does."""
 
 
 class Answer(msgspec.Struct, omit_defaults=True):
@@ -88,11 +90,14 @@ def main() -> None:
 
 def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
     from optarena.errors import WorkError
+    from optarena.instance import Instance
     from optarena.optimizer import get_optimizer
     from optarena.problem import Problem, build
     from optarena.runner.cell import DONE, IDLE, SERIAL, Cell
     from optarena.runner.environment import environment
     from optarena.runner.loop import run_study
+    from optarena.runner.solve import run_solver
+    from optarena.solver import get_solver
     from optarena.store import Store
     from optarena.store.journal import Journal
 
@@ -111,7 +116,8 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
                 journal = Journal(Store(store).journals, environment())
             cell.view[SERIAL], cell.view[DONE] = task.serial, 0
             answer(Answer(task.serial, "begun", journal=journal.path.name))
-            _limit_memory(task.memory)
+            if not task.study.solver:  # its threads reserve more than they use: the supervisor watches what it holds
+                _limit_memory(task.memory)
             base = Path(task.base) if task.base is not None else None
             key = (task.problem, task.base)
             if key not in problems:
@@ -123,17 +129,31 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
                 cell.view[DONE] = evaluations
 
             try:
-                outcome = run_study(
-                    task.study,
-                    problems[key],
-                    get_optimizer(task.study.optimizer.use, base),
-                    journal,
-                    source=task.source,
-                    past=task.past,
-                    cell=cell,
-                    singly=task.singly,
-                    tick=tick,
-                )
+                if task.study.solver:
+                    instance = problems[key]
+                    assert isinstance(instance, Instance)
+                    outcome = run_solver(
+                        task.study,
+                        instance,
+                        get_solver(task.study.optimizer.use, base),
+                        journal,
+                        source=task.source,
+                        past=task.past,
+                        cell=cell,
+                        tick=tick,
+                    )
+                else:
+                    outcome = run_study(
+                        task.study,
+                        problems[key],
+                        get_optimizer(task.study.optimizer.use, base),
+                        journal,
+                        source=task.source,
+                        past=task.past,
+                        cell=cell,
+                        singly=task.singly,
+                        tick=tick,
+                    )
             except WorkError as error:
                 answer(Answer(task.serial, "broken", reason=str(error)))
                 return

@@ -71,7 +71,9 @@ class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
     settings: dict[str, Any] = {}
     record: str = "all"
     cause: str = ""
-    """Why an attempt after the first began: diverged, extended beyond a batch that was a remainder, or retried."""
+    """Why an attempt after the first began: diverged, extended, or retried.
+
+    Extended: beyond a batch that was a remainder, or beyond the seconds that a solver had."""
     versions: dict[str, str] = {}
     source: str | None = None
     seed: str = ""
@@ -85,8 +87,9 @@ class RowsWithoutPoints(msgspec.Struct, tag_field="t", tag="e", omit_defaults=Tr
 
     `w`: nanoseconds, wall and CPU, of suggesting, of evaluating, and of the observe before this line.
     `f`: row -> (status, message) of those that failed. `v`: violations. `m`: hidden metrics, in the card's order.
-    Imported rows may say more: `e`, their numbers where these are not k, k+1, …; `a`, more numbers by name (`seconds`
-    since the study began, `decisions`, `effort.<name>`, `bound`, `batch`, `suggestion`); `n`, texts by name.
+    Rows that were imported, or that a solver emitted, may say more: `e`, their numbers where these are not k, k+1, …;
+    `a`, more numbers by name (`seconds` since the study began, `decisions`, `effort.<name>`, `bound`, `batch`,
+    `suggestion`); `n`, texts by name.
     """
 
     s: int
@@ -129,7 +132,7 @@ class End(msgspec.Struct, tag_field="t", tag="end", omit_defaults=True):
     reason: str = ""
     detail: str = ""
     a: dict[str, Number] = {}
-    """Imported: where its effort axes and its bound stood when it ended, if a row of its own says so."""
+    """Where its effort axes and its bound stood when it ended: of a solver, or imported as a row of its own."""
 
 
 class Close(msgspec.Struct, tag_field="t", tag="close"):

@@ -331,6 +331,8 @@ def _points(points: list[list[Any]], card: ProblemCard) -> dict[str, Any]:
     if card.version == IMPORTED:
         text = _encode(points)  # in which an infinite number is null, too
         return {"points": (_encode(strict(points)) if b"null" in text else text).decode()} if any(points) else {}
+    if not card.space:  # an instance for solvers
+        return {}
     space = Space(card.space)
     matrix = np.full((len(points), space.dimension), np.nan)
     known = [i for i, point in enumerate(points) if point]

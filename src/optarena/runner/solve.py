@@ -1,0 +1,325 @@
+"""One run of a solver, from its first solution to its end: each solution verified and written as it is emitted.
+
+Everything that goes wrong is an end with a reason. What a solver emitted stays, whatever becomes of it afterwards.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import resource
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from optarena._json import Number, number, printable
+from optarena._process import children_seconds
+from optarena.errors import OptarenaError, describe
+from optarena.experiment import Study, optimizer_rng
+from optarena.instance import TOLERANCE, Instance, WrongSolution
+from optarena.runner.cell import CLOSE, SETUP, Cell, NoCell
+from optarena.runner.interrupts import is_interrupt
+from optarena.runner.loop import DETAIL_LENGTH, Outcome, begin
+from optarena.runner.past import Past
+from optarena.solver import Crashed, Ended, Solver, Time, as_ended
+from optarena.store.journal import Journal
+from optarena.store.records import End, Rows
+
+SYNC_SECONDS = 1.0
+CLOCKS_DIFFER = 0.1
+"""Seconds that a program's own clock may be ahead of ours: it was started before we began to count."""
+
+
+def grace(seconds: float) -> float:
+    """How long after its budget a solver may take to end by itself before it is killed."""
+    return max(2.0, 0.1 * seconds)
+
+
+def run_solver(
+    study: Study,
+    instance: Instance,
+    solver_class: type[Solver],
+    journal: Journal,
+    *,
+    source: str | None = None,
+    past: Past | None = None,
+    cell: Cell | NoCell | None = None,
+    tick: Callable[[int], None] | None = None,
+) -> Outcome:
+    """Run a solver once and record it; a past only says which attempt this is."""
+    cell = cell or NoCell()
+    start = begin(study, instance, solver_class, journal, source, past or Past())
+    seconds = study.budget.seconds
+    assert seconds is not None
+    emitter = _Emitter(study, instance, journal, start.s, tick)
+    try:
+        outcome = _run(study, instance, solver_class, emitter, cell, seconds)
+    except BaseException as error:  # an interrupt, or a store that cannot be written: say so if that is possible
+        reason = "by the user" if isinstance(error, KeyboardInterrupt) else describe(error)
+        journal.end(End(start.s, "interrupted", emitter.count, time.time(), emitter.costs(), reason))
+        raise
+    end = End(start.s, outcome.status, outcome.evaluations, time.time(), emitter.costs(), outcome.reason)
+    end.detail, end.a = outcome.detail, emitter.at_end
+    journal.end(end)
+    return outcome
+
+
+def _run(
+    study: Study,
+    instance: Instance,
+    solver_class: type[Solver],
+    emitter: _Emitter,
+    cell: Cell | NoCell,
+    seconds: float,
+) -> Outcome:
+    try:
+        cell.enter(SETUP)
+        for module in solver_class.modules:
+            importlib.import_module(module)
+        solver = solver_class(seed=int(optimizer_rng(study).integers(2**31)), **study.optimizer.settings)
+        cell.evaluate(1, 1)
+        budget = emitter.begin(seconds)
+        try:
+            with _Syncing(emitter.journal):
+                result = solver.solve(instance, budget, emitter)
+        finally:
+            emitter.finish()
+            cell.enter(CLOSE)
+        return emitter.outcome(as_ended(result, emitter.count))
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        return emitter.failure(error)
+
+
+class _Emitter:
+    """What a solver calls with each solution: verifies it, and writes a row of the study."""
+
+    def __init__(
+        self, study: Study, instance: Instance, journal: Journal, handle: int, tick: Callable[[int], None] | None
+    ) -> None:
+        self.instance, self.journal, self.handle, self.tick = instance, journal, handle, tick
+        self.everything = study.record == "all"
+        self.sign = -1.0 if instance.maximise else 1.0
+        known = instance.known.optimum
+        self.optimum = None if known is None else self.sign * known[0]
+        best = known or instance.known.best_known
+        self.best_known = None if best is None else self.sign * best[0]
+        self.count = 0
+        self.best = math.inf
+        self.wrong = ""
+        self.at_end: dict[str, Number] = {}
+        self._closed = True
+        self._time: Time | None = None
+        self._cpu = 0.0
+        self._charged = (0.0, 0.0)
+        self._last = 0.0
+        self._counters: dict[str, float] = {}
+        self._lock = threading.Lock()  # a solver may call from threads of its own
+
+    # ---- the clock ---------------------------------------------------------------------------------------------------
+
+    def begin(self, seconds: float) -> Time:
+        self._cpu = _cpu_seconds()
+        self._time = Time(seconds)
+        self._closed = False
+        return self._time
+
+    def finish(self) -> None:
+        """The solver has ended; what it might still emit comes too late."""
+        assert self._time is not None
+        with self._lock:
+            self._closed = True
+            spent = self._time.spent()
+            self.at_end = {"seconds": max(spent, self._last), "effort.cpu_seconds": _cpu_seconds() - self._cpu}
+            self.at_end.update({_axis(name): value for name, value in self._counters.items()})
+
+    def costs(self) -> list[int]:
+        """Wall and CPU nanoseconds since the last line, as those of evaluating."""
+        if self._time is None:
+            return [0] * 6
+        now = self._time.spent(), _cpu_seconds() - self._cpu
+        if self._closed:
+            now = float(self.at_end["seconds"] or 0.0), float(self.at_end["effort.cpu_seconds"] or 0.0)
+        wall, cpu = (max(0.0, a - b) for a, b in zip(now, self._charged, strict=True))
+        self._charged = now
+        return [0, 0, round(wall * 1e9), round(cpu * 1e9), 0, 0]
+
+    # ---- a solution --------------------------------------------------------------------------------------------------
+
+    def __call__(
+        self,
+        objective: float,
+        solution: Any = None,
+        *,
+        bound: float | None = None,
+        seconds: float | None = None,
+        **efforts: float | None,
+    ) -> bool:
+        assert self._time is not None
+        at = self._time.spent()
+        with self._lock:
+            if self._closed or self.wrong:
+                return False
+            notes: dict[str, list[str | None]] = {}
+            value = float("nan")
+            try:
+                value = _real(objective)
+                at = self._at(at, seconds)
+                if solution is None or not self.instance.verifies:
+                    notes["verified"] = ["no"]
+                else:
+                    value = self._verified(value, solution)
+                self._plausible(value, bound)
+            except WrongSolution as error:
+                self.wrong = printable(str(error))
+            except Exception as error:  # what it called a solution cannot even be looked at
+                self.wrong = f"what it called a solution cannot be read: {describe(error)}"
+            self.count += 1
+            minimised = self.sign * value
+            improves = minimised < self.best
+            if self.everything or improves or self.wrong:
+                row = Rows(self.handle, self.count, [[number(value)]], self.costs(), x=[], n=notes)
+                row.a = {"seconds": [at], **{name: [v] for name, v in self._efforts(efforts).items()}}
+                if bound is not None and not math.isnan(bound):
+                    row.a["bound"] = [number(bound)]
+                if self.wrong:
+                    row.f = {0: ("error", f"wrong: {self.wrong}")}
+                self.journal.write(row)
+            if improves and not self.wrong:
+                self.best = minimised
+            if self.tick is not None:
+                self.tick(self.count)
+            return not self.wrong
+
+    def _at(self, now: float, told: float | None) -> float:
+        """When a solution was found: by our clock, or as the program tells if that is possible."""
+        at = now if told is None else _real(told)
+        if at > now * 1.01 + CLOCKS_DIFFER:
+            raise WrongSolution(f"it tells of {at:g} s when {now:.3g} s have passed")
+        if at < 0 or (told is not None and at < self._last):
+            raise WrongSolution(f"it tells of {at:g} s after it told of {self._last:g} s")
+        self._last = max(at, self._last)
+        return self._last
+
+    def _verified(self, claimed: float, solution: Any) -> float:
+        value = self.instance.check(solution)
+        if abs(value - claimed) > TOLERANCE * max(1.0, abs(value)):
+            raise WrongSolution(f"claims {claimed:.10g}, the solution has {value:.10g}")
+        return value
+
+    def _plausible(self, value: float, bound: float | None) -> None:
+        """What is known of the instance must not be contradicted."""
+        slack = TOLERANCE * max(1.0, abs(value))
+        if self.optimum is not None and self.sign * value < self.optimum - slack:
+            raise WrongSolution(f"claims {value:.10g}, better than the optimum {self.sign * self.optimum:.10g}")
+        self._bounded(bound)
+
+    def _bounded(self, bound: float | None) -> None:
+        if bound is None or self.best_known is None or not math.isfinite(bound):
+            return
+        if self.sign * bound > self.best_known + TOLERANCE * max(1.0, abs(bound)):
+            raise WrongSolution(f"claims the bound {bound:.10g}, and {self.sign * self.best_known:.10g} is known")
+
+    def _efforts(self, given: dict[str, float | None]) -> dict[str, Number]:
+        """Counters as columns; one that falls (several threads, counted apart) tells nothing and is left out."""
+        out: dict[str, Number] = {"effort.cpu_seconds": max(0.0, _cpu_seconds() - self._cpu)}
+        for name, told in given.items():
+            if told is None:
+                continue
+            count = _real(told)
+            if count >= self._counters.get(name, 0.0) and math.isfinite(count):
+                self._counters[name] = count
+                out[_axis(name)] = count
+        return out
+
+    # ---- the end -----------------------------------------------------------------------------------------------------
+
+    def outcome(self, ended: Ended) -> Outcome:
+        """How it ended, if what it says at its end is possible."""
+        for name, value in ended.efforts.items():
+            if value >= self._counters.get(name, 0.0):
+                self.at_end[_axis(name)] = number(float(value))
+        try:
+            if self.wrong:
+                raise WrongSolution(self.wrong)
+            self._bounded(ended.bound)
+            self._claim(ended.status)
+        except WrongSolution as error:
+            return Outcome("failed", self.count, f"wrong: {error}")
+        if ended.bound is not None:
+            self.at_end["bound"] = number(ended.bound)
+        status = ended.status
+        if status in ("feasible", "no solution"):
+            status = "feasible" if self.count else "no solution"
+        return Outcome("done", self.count, status, ended.remark)
+
+    def _claim(self, status: str) -> None:
+        best = self.sign * self.best
+        if status == "optimal":
+            if not self.count:
+                raise WrongSolution("claims an optimum and emitted no solution")
+            slack = TOLERANCE * max(1.0, abs(best))
+            if self.best_known is not None and self.best > self.best_known + slack:
+                raise WrongSolution(
+                    f"claims that {best:.10g} is optimal, and {self.sign * self.best_known:.10g} is known"
+                )
+        if status == "infeasible" and (self.count or self.best_known is not None):
+            raise WrongSolution("claims that the instance is infeasible, and a solution is known")
+
+    def failure(self, error: BaseException) -> Outcome:
+        """What was raised, as an end."""
+        if self.wrong:
+            return Outcome("failed", self.count, f"wrong: {self.wrong}")
+        if isinstance(error, Crashed):
+            return Outcome("failed", self.count, f"crashed: {describe(error, named=False)}")
+        if isinstance(error, MemoryError):
+            return Outcome("failed", self.count, "out of memory")
+        text = describe(error, named=not isinstance(error, OptarenaError))
+        try:
+            detail = printable("".join(traceback.format_exception(error)))[-DETAIL_LENGTH:]
+        except Exception:
+            detail = ""
+        return Outcome("failed", self.count, f"error: {text}", detail)
+
+
+class _Syncing:
+    """Asks the disk to hold what is written, once a second, beside a solver that does not come back for minutes."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def _work(self) -> None:
+        while not self._over.wait(SYNC_SECONDS):
+            self.journal.sync_if_due()
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+def _axis(name: str) -> str:
+    return "decisions" if name == "decisions" else f"effort.{name}"
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, (bool, str, bytes)):
+        raise WrongSolution(f"{value!r} is not a number")
+    out = float(value)
+    if not math.isfinite(out):
+        raise WrongSolution(f"{out} is not a finite number")
+    return out
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of all programs that it started."""
+    waited = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + waited.ru_utime + waited.ru_stime + children_seconds(os.getpid())

@@ -1,0 +1,249 @@
+"""The solver's contract and the registry of solvers. Running one, in a process of its own, lives in `runner`.
+
+    class Shortest(optarena.Solver):
+        takes = ("tsp",)
+        def solve(self, instance, budget, emit):
+            while budget.left() > 0:
+                ...
+                emit(length, tour)
+            return "feasible"
+
+A solver plus settings is a configuration; a trial is a seed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+
+from optarena._plugins import file_of, load_object, plugins, source_hash
+from optarena.errors import OptarenaError, describe, nearest
+from optarena.instance import Instance
+from optarena.optimizer import Entry, Library
+from optarena.settings import Setting, choose, refuse_unknown
+
+PROVEN = ("optimal", "infeasible", "unbounded")
+"""Ends after which more time changes nothing."""
+ENDS = (*PROVEN, "feasible", "no solution")
+"""How a run may end that did not fail: the words stand as the reason of a study that is done."""
+EFFORTS = ("decisions", "conflicts", "nodes", "iterations", "restarts")
+"""What solvers count, by the names that all of them use here."""
+
+
+class Time:
+    """A budget in seconds, which runs from the moment that this is made."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.started = time.perf_counter()
+
+    def spent(self) -> float:
+        return time.perf_counter() - self.started
+
+    def left(self) -> float:
+        """Seconds that are left, never below 0."""
+        return max(0.0, self.seconds - self.spent())
+
+
+class Emit(Protocol):
+    """Reports a solution; False means that there is no use in going on."""
+
+    def __call__(
+        self,
+        objective: float,
+        solution: Any = None,
+        *,
+        bound: float | None = None,
+        seconds: float | None = None,
+        **efforts: float | None,
+    ) -> bool: ...
+
+
+class Ended(msgspec.Struct):
+    """How a solver says that it ended: a word of `ENDS`, its last bound and counters, a remark."""
+
+    status: str
+    bound: float | None = None
+    efforts: dict[str, float] = {}
+    remark: str = ""
+
+
+class Crashed(Exception):
+    """Raised by a solver whose program died: the text says of what."""
+
+
+class Solver:
+    """Subclass it and define `solve`. Settings are declared (see `optarena.settings`); `self.chosen` has their values.
+
+    `solve(instance, budget, emit)` reports each solution by `emit(objective, solution, bound=…, decisions=…, …)` and
+    returns a word of `ENDS` or an `Ended`. Modules named in `modules` are imported before the clock starts. Building a
+    model is part of solving. `self.seed` differs from trial to trial.
+    """
+
+    takes: tuple[str, ...] = ()
+    """The forms of instances that it takes, best first (see `optarena.instance`)."""
+    modules: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    """Distributions whose versions are kept with each study."""
+    settings: ClassVar[Mapping[str, Setting]] = {}
+
+    def __init__(self, *, seed: int = 0, **settings: Any) -> None:
+        self.seed = seed
+        self.chosen = choose(type(self).__name__, self.settings, settings, kind="solver")
+
+    @classmethod
+    def form(cls, instance: Instance) -> str:
+        """The form in which it takes an instance: the first that both know, else empty."""
+        return next((form for form in cls.takes if form in instance.forms), "")
+
+    @classmethod
+    def misfit(cls, instance: Instance, chosen: Mapping[str, Any]) -> str:  # noqa: ARG003
+        """Why it cannot work on this instance, whose form it takes; empty if it can."""
+        return ""
+
+    @classmethod
+    def versions(cls, chosen: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003
+        """Versions of programs, which no package tells; asked for where studies run."""
+        return {}
+
+    def solve(self, instance: Any, budget: Time, emit: Emit) -> str | Ended | None:
+        raise NotImplementedError(f"{type(self).__name__} does not define solve(instance, budget, emit)")
+
+
+LIBRARIES = {
+    "optarena": Library("BSD-3-Clause"),
+    "ortools": Library("Apache-2.0"),
+    "highspy": Library("MIT"),
+    "PySCIPOpt": Library("MIT"),
+    "pychoco": Library("BSD-4-Clause"),
+    "MiniZinc": Library("MPL-2.0"),
+}
+
+
+class SolverEntry(Entry, frozen=True):
+    """A registered solver, known without importing it."""
+
+    program: str | None = None
+    """The program that must be on the PATH."""
+
+    group: ClassVar[str] = "optarena.solvers"
+    libraries: ClassVar[Mapping[str, Library]] = LIBRARIES
+
+    @property
+    def installed(self) -> bool:
+        import shutil
+
+        return super().installed and (self.program is None or shutil.which(self.program) is not None)
+
+    @property
+    def install(self) -> str:
+        """What to do where it is not installed."""
+        if self.program is not None:
+            return f"needs the program {self.program!r}: apt-get install minizinc flatzinc, or minizinc.org"
+        return f"pip install 'optarena[{self.extra}]'"
+
+
+BUILT_IN = {
+    entry.name: entry
+    for entry in (
+        SolverEntry("Annealing", "optarena.solvers.annealing:Annealing"),
+        SolverEntry("CP-SAT", "optarena.solvers.cp_sat:CpSat", "ortools", "solvers", "ortools"),
+    )
+}
+
+
+def entries() -> list[SolverEntry]:
+    """Every solver that is registered: ours, then those plugged in by the entry point `optarena.solvers`."""
+    others = [
+        SolverEntry(name, entry.value, library=entry.dist.name if entry.dist else "?")
+        for name, entry in sorted(plugins("optarena.solvers").items())
+        if name not in BUILT_IN
+    ]
+    return [*BUILT_IN.values(), *others]
+
+
+def is_solver(name: str, base: Path | None = None) -> bool:
+    """Whether a name stands for a solver: a registered one, a class of a file, or a program that a .toml describes."""
+    if name.endswith(".toml"):
+        return True
+    if ".py:" in name:
+        if b"Solver" not in _text(file_of(name, base)):
+            return False
+        found, _ = load_object(name, base)
+        return isinstance(found, type) and issubclass(found, Solver)
+    return name in BUILT_IN or name in plugins("optarena.solvers")
+
+
+def _text(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
+
+
+def source_of(name: str, base: Path | None = None) -> str | None:
+    """The hash of a user's own file, for the card; None for a registered solver."""
+    if name.endswith(".toml"):
+        return source_hash((base or Path.cwd()) / name)
+    return source_hash(file_of(name, base)) if ".py:" in name else None
+
+
+def get_solver(name: str, base: Path | None = None) -> type[Solver]:
+    """The class behind a registered name, behind `path/to/my.py:MySolver`, or behind `path/to/program.toml`."""
+    if ".py:" in name:
+        found: Any = load_object(name, base)[0]
+    else:
+        entry = {e.name: e for e in entries()}.get(name)
+        if entry is None:
+            known = [e.name for e in entries()]
+            raise OptarenaError(f"no solver named {name!r}.{nearest(name, known)} (optarena list solvers shows all)")
+        if not entry.installed:
+            raise OptarenaError(f"{name} is not installed: {entry.install}")
+        try:
+            found = entry.load()
+        except Exception as error:
+            raise OptarenaError(f"solver {name!r} of {entry.library} does not load: {describe(error)}") from error
+    if not (isinstance(found, type) and issubclass(found, Solver)):
+        raise OptarenaError(f"{name}: {found!r} is not a subclass of optarena.Solver")
+    return found
+
+
+def check_settings(cls: type[Solver], name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of all settings; one that the class does not have, or out of its limits, is refused."""
+    own = inspect.signature(cls.__init__).parameters
+    if cls.__init__ is not Solver.__init__:  # settings that are keywords of its own
+        keywords = [key for key in own if key not in ("self", "seed", "settings")]
+        if not any(p.kind is p.VAR_KEYWORD for p in own.values()):
+            refuse_unknown(name, keywords, settings, kind="solver")
+        settings = {key: value for key, value in settings.items() if key not in keywords}
+        if not cls.settings:
+            return dict(settings)
+    return choose(name, cls.settings, settings, kind="solver")
+
+
+def refusal(cls: type[Solver], problem: Any, seconds: float | None, chosen: Mapping[str, Any]) -> str | None:
+    """Why this solver cannot work on this problem, or None."""
+    if not isinstance(problem, Instance):
+        return "is a solver and takes instances, not points of a space (docs/solvers.md)"
+    if not cls.form(problem):
+        return f"takes {' or '.join(cls.takes)}, the instance comes as {' or '.join(problem.forms)}"
+    if seconds is None:
+        return "is a solver and needs a budget in seconds"
+    return cls.misfit(problem, chosen) or None
+
+
+def as_ended(result: Any, solutions: int) -> Ended:
+    """What `solve` returned, in one form; TypeError or ValueError says what is wrong with it."""
+    if result is None:
+        result = "feasible" if solutions else "no solution"
+    ended = Ended(result) if isinstance(result, str) else result
+    if not isinstance(ended, Ended):
+        raise TypeError(f"solve returned {result!r:.60}, expected one of {', '.join(ENDS)}")
+    if ended.status not in ENDS:
+        raise ValueError(f"solve returned {ended.status!r}, expected one of {', '.join(ENDS)}")
+    if ended.bound is not None and math.isnan(ended.bound):
+        ended.bound = None
+    return ended

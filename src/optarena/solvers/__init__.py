@@ -1,0 +1,1 @@
+"""Solvers: a module per library or program. Their contract and registry live in `optarena.solver`."""
