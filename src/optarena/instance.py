@@ -115,6 +115,9 @@ class Instance(Problem):
     verifies: bool = True
     """Whether `verify` can tell a solution from what is none; else objectives are taken as told, and marked."""
 
+    exact: bool = True
+    """Whether every objective is a whole number."""
+
     def __init__(self) -> None:
         self.space = Space.nothing()
 
@@ -136,13 +139,18 @@ class Instance(Problem):
     def check(self, solution: Any) -> float:
         """The objective of a solution, or of a point of the linear model; WrongSolution where it is none."""
         if not isinstance(solution, LinearPoint):
-            return self.verify(solution)
+            return self._exactly(self.verify(solution))
         value = self.model.objective(solution.x)
         worth = self.verify(self.from_linear(solution.x))
         sign = -1.0 if self.maximise else 1.0
         if sign * (worth - value) > TOLERANCE * max(1.0, abs(value)):
             raise WrongSolution(f"its point has the objective {value:g}, and stands for a solution of {worth:g}")
-        return value
+        return self._exactly(value)
+
+    def _exactly(self, value: float) -> float:
+        """A whole objective without what a solver's tolerances add to it."""
+        near = abs(value - round(value)) <= TOLERANCE * max(1.0, abs(value))
+        return float(round(value)) if self.exact and near else value
 
     @cached_property
     def model(self) -> Linear:

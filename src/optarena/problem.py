@@ -272,6 +272,8 @@ BUILT_IN_SUITES = {
     "sklearn": "optarena.problems.sklearn:SklearnSuite",
     "hpo": "optarena.problems.hpo:HpoSuite",
     "jobshop": "optarena.problems.jobshop:JobShopSuite",
+    "knapsack": "optarena.problems.knapsack:KnapsackSuite",
+    "tsp": "optarena.problems.tsp:TspSuite",
 }
 
 

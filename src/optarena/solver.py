@@ -154,6 +154,9 @@ BUILT_IN = {
     for entry in (
         SolverEntry("Annealing", "optarena.solvers.annealing:Annealing"),
         SolverEntry("CP-SAT", "optarena.solvers.cp_sat:CpSat", "ortools", "solvers", "ortools"),
+        SolverEntry("HiGHS", "optarena.solvers.highs:Highs", "highspy", "solvers", "highspy"),
+        SolverEntry("SCIP", "optarena.solvers.scip:Scip", "PySCIPOpt", "solvers", "pyscipopt"),
+        SolverEntry("Choco", "optarena.solvers.choco:Choco", "pychoco", "solvers", "pychoco"),
     )
 }
 

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 from optarena.cli._text import clean, counted, duration
 from optarena.experiment import Plan, Study
 from optarena.runner.loop import Outcome
+from optarena.solver import Solver
 from optarena.store.records import STATUSES
 
 PLAIN_SECONDS = 5.0
@@ -25,6 +26,7 @@ class RunProgress:
         self.plan: Plan | None = None
         self.total = 0
         self.workers = 0
+        self._solvers_only = False
         self.outcomes: Counter[str] = Counter()
         self.failed: list[tuple[Study, Outcome]] = []
         self.evaluations = 0
@@ -43,10 +45,13 @@ class RunProgress:
 
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None:
         self.plan, self.total, self.workers = plan, len(todo), workers
-        optimizers, problems = plan.experiment.optimizers, plan.problems
+        problems = plan.problems
+        solvers = sum(issubclass(cls, Solver) for cls in plan.classes.values())
+        who = [(len(plan.classes) - solvers, "optimizer"), (solvers, "solver")]
+        self._solvers_only = solvers == len(plan.classes)
         trials = plan.experiment.trials
         self._say(
-            f"{counted(len(optimizers), 'optimizer')} × {counted(len(problems), 'problem')} ×"
+            f"{' and '.join(counted(n, word) for n, word in who if n)} × {counted(len(problems), 'problem')} ×"
             f" {counted(trials, 'trial')}: {counted(len(plan.studies), 'study')}"
             + (f", {finished:,} of them finished before" if finished else "")
         )
@@ -104,7 +109,8 @@ class RunProgress:
         done = sum(self.outcomes.values())
         left = f" · {duration(spent / done * (self.total - done))} left" if done and done < self.total else ""
         crew = counted(self.workers, "worker") if self.workers else "in this process"
-        note = f"{made:,} evaluations · {crew} · {made / max(spent, 1e-9):,.0f}/s{left}"
+        what = "solutions" if self._solvers_only else "evaluations"
+        note = f"{made:,} {what} · {crew} · {made / max(spent, 1e-9):,.0f}/s{left}"
         if self._bars is not None:
             self._bars.update(self._tasks[""], note=note)
         elif time.monotonic() >= self._next_line:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from optarena import solver
 from optarena.cli._text import clean, table
 from optarena.errors import OptarenaError, describe
 from optarena.formats import FORMATS
@@ -19,11 +20,12 @@ from optarena.problem import get_suite, select, suite_names
 class Kind(StrEnum):
     optimizers = "optimizers"
     problems = "problems"
+    solvers = "solvers"
     formats = "formats"
 
 
 def command(
-    kind: Annotated[Kind, typer.Argument(help="optimizers, problems or formats.")],
+    kind: Annotated[Kind, typer.Argument(help="optimizers, solvers, problems or formats.")],
     pattern: Annotated[str | None, typer.Argument(help="For problems: list the ids that this selects.")] = None,
 ) -> None:
     """Names, and what is behind them."""
@@ -35,6 +37,9 @@ def command(
     elif kind is Kind.optimizers:
         headers = ["optimizer", "library", "installed", "capabilities", "licence", "maintained"]
         print(table(headers, [_optimizer(entry) for entry in entries()]))
+    elif kind is Kind.solvers:
+        headers = ["solver", "library", "installed", "takes", "settings", "licence"]
+        print(table(headers, [_solver(entry) for entry in solver.entries()]))
     elif pattern is not None:
         notices: list[str] = []
         for id in select(pattern, notices=notices):
@@ -53,6 +58,15 @@ def command(
 def _optimizer(entry: Entry) -> list[str]:
     installed = "yes" if entry.installed else f"pip install 'optarena[{entry.extra}]'"
     return [entry.name, entry.library, installed, _capabilities(entry), entry.licence, entry.maintained]
+
+
+def _solver(entry: solver.SolverEntry) -> list[str]:
+    try:
+        cls = entry.load()
+        takes, settings = ", ".join(cls.takes), ", ".join(cls.settings)
+    except Exception as error:  # a plug-in may fail in any way
+        takes, settings = f"does not load: {describe(error)}", ""
+    return [entry.name, entry.library, "yes" if entry.installed else entry.install, takes, settings, entry.licence]
 
 
 def _capabilities(entry: Entry) -> str:

@@ -12,11 +12,12 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from optarena.cli._progress import RunProgress
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment
 from optarena.optimizer import is_file as is_own_optimizer
 from optarena.problem import is_file
 from optarena.runner.local import run
+from optarena.solver import entries, is_solver
 
 
 def command(
@@ -30,6 +31,12 @@ def command(
             "-o",
             "--optimizer",
             help="A name, my.py:MyOptimizer, or a wrapper for Bayesmark (folder:Name, folder/); repeat.",
+        ),
+    ] = None,
+    solver: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-s", "--solver", help="A solver's name, my.py:MySolver, or program.toml (docs/solvers.md); repeat."
         ),
     ] = None,
     problem: Annotated[
@@ -80,7 +87,8 @@ def command(
 ) -> None:
     """Make the experiment and run it."""
     flags: dict[str, Any] = {
-        "optimizers": [_here(name, is_own_optimizer(name)) for name in optimizer or ()],
+        "optimizers": [_here(name, is_own_optimizer(name) or name.endswith(".toml")) for name in optimizer or ()]
+        + [_solver(name) for name in solver or ()],
         "problems": [_here(name, is_file(name)) for name in problem or ()],
         "budget": budget,
         "trials": trials,
@@ -94,7 +102,7 @@ def command(
     flags["limits"] = {key: value for key, value in limits.items() if value is not None} or None
     given = {key: value for key, value in flags.items() if value is not None and value != []}
     if file is None:
-        for key, flag in (("optimizers", "-o OPTIMIZER"), ("problems", "-p PROBLEM")):
+        for key, flag in (("optimizers", "-o OPTIMIZER or -s SOLVER"), ("problems", "-p PROBLEM")):
             if key not in given:
                 raise OptarenaError(f"nothing to run: give an EXPERIMENT.toml, or {flag} (optarena run --help)")
         if "budget" not in given and "seconds" not in given:
@@ -119,6 +127,13 @@ def command(
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
+
+
+def _solver(name: str) -> str:
+    if not is_solver(name):
+        known = [entry.name for entry in entries()]
+        raise OptarenaError(f"no solver named {name!r}.{nearest(name, known)} (optarena list solvers shows all)")
+    return _here(name, name.endswith(".toml") or ".py:" in name)
 
 
 def _here(name: str, file: bool) -> str:

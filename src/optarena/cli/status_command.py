@@ -10,6 +10,7 @@ import polars as pl
 import typer
 
 from optarena.cli._text import clean, counted, print_json, table
+from optarena.solver import ENDS
 from optarena.store import Store
 from optarena.store.results import Results, open_store
 
@@ -49,8 +50,12 @@ def command(
         rows.append([name, *counts, f"{part['evaluations'].sum():,}", f"{part['failures'].sum():,}"])
     headers = ["optimizer", *statuses, "evaluations", "of them failed"]
     print(table(headers, rows, right=headers[1:]))
+    ends = frame.filter((pl.col("status") == "done") & pl.col("reason").is_in(ENDS))
+    if ends.height:
+        words = [f"{(ends['reason'] == word).sum():,} {word}" for word in ENDS if word in ends["reason"]]
+        print(f"how solvers ended: {', '.join(words)}")
     if studies:
-        columns = ["study", "problem", "optimizer", "trial", "status", "evaluations", "best"]
+        columns = ["study", "problem", "optimizer", "trial", "status", "reason", "evaluations", "best"]
         print(table(columns, frame.select(columns).rows(), right=("trial", "evaluations", "best")))
     for status in ORDER[2:]:
         _studies(frame.filter(pl.col("status") == status), status, everything=failed)

@@ -66,6 +66,8 @@ def replay(store: str | Path, study: str) -> Verdict:
         supervisor = Supervisor(place, plan, plan.experiment, Silent(), lambda: None)
         supervisor.run([planned], results._columns, 1, pasts={planned.id: answered})
         made = from_columns(open_store(place.path)._columns, planned.id)
+        if planned.solver:
+            facts += _ends(attempt, open_store(place.path)._columns.attempts[0])
     known, now = recorded.by_evaluation(), made.by_evaluation() if made is not None else {}
     names = list(attempt.card.space)
     compared = 0
@@ -80,6 +82,22 @@ def replay(store: str | Path, study: str) -> Verdict:
             return Verdict(attempt.start.study, compared, False, f"evaluation {k}: {text}", facts)
         compared += 1
     return Verdict(attempt.start.study, compared, True, "", facts)
+
+
+def _ends(was: Attempt, now: Attempt) -> list[str]:
+    """What a solver said at its end, where it now says otherwise; seconds and processor time always differ."""
+    if not was.ends or not now.ends:
+        return []
+    old, new = was.ends[-1], now.ends[-1]
+    out = (
+        []
+        if old.reason == new.reason
+        else [f"how it ended: {old.status}, {old.reason}; now {new.status}, {new.reason}"]
+    )
+    for name in dict.fromkeys([*old.a, *new.a]):
+        if name not in ("seconds", "effort.cpu_seconds") and old.a.get(name) != new.a.get(name):
+            out.append(f"{name.removeprefix('effort.')} at its end: {old.a.get(name)}, now {new.a.get(name)}")
+    return out
 
 
 def _find(results: Results, study: str) -> Attempt:
