@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from optarena.errors import Exhausted, OptarenaError
     from optarena.experiment import Experiment, use
     from optarena.formats import from_frame
+    from optarena.instance import Instance, WrongSolution
     from optarena.optimizer import Capabilities, Optimizer
     from optarena.problem import Evaluation, Known, Objective, Problem, Suite, as_problem
+    from optarena.solver import Solver
     from optarena.space import Space
     from optarena.store.results import Results
     from optarena.store.results import open_store as open
@@ -22,14 +24,17 @@ __all__ = [
     "Evaluation",
     "Exhausted",
     "Experiment",
+    "Instance",
     "Known",
     "Objective",
     "OptarenaError",
     "Optimizer",
     "Problem",
     "Results",
+    "Solver",
     "Space",
     "Suite",
+    "WrongSolution",
     "__version__",
     "as_problem",
     "from_frame",
@@ -43,14 +48,17 @@ _WHERE = {
     "Evaluation": "optarena.problem",
     "Exhausted": "optarena.errors",
     "Experiment": "optarena.experiment",
+    "Instance": "optarena.instance",
     "Known": "optarena.problem",
     "Objective": "optarena.problem",
     "Optimizer": "optarena.optimizer",
     "OptarenaError": "optarena.errors",
     "Problem": "optarena.problem",
     "Results": "optarena.store.results",
+    "Solver": "optarena.solver",
     "Space": "optarena.space",
     "Suite": "optarena.problem",
+    "WrongSolution": "optarena.instance",
     "as_problem": "optarena.problem",
     "from_frame": "optarena.formats",
     "open": "optarena.store.results:open_store",

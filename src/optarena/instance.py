@@ -191,6 +191,6 @@ class Instance(Problem):
         """Form `moves`: the solution that a state stands for."""
         return state
 
-    def file(self) -> tuple[str, str]:
-        """Form `file`: a name for the file that other programs read, and its text."""
+    def file(self) -> tuple[str, str] | Path:
+        """Form `file`: a file that other programs read, or a name for it and its text."""
         raise NotImplementedError

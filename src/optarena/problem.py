@@ -311,6 +311,10 @@ def select(pattern: str, base: Path | None = None, notices: list[str] | None = N
         from optarena.problems.sklearn import select_files
 
         return select_files(pattern, base)
+    if _is_instance(pattern):
+        from optarena.problems import files
+
+        return files.select_files(pattern, base)
     if is_file(pattern):
         return [pattern]
     out: dict[str, None] = {}
@@ -382,11 +386,19 @@ def build(id: str, base: Path | None = None) -> Problem:
 
 def is_file(id: str) -> bool:
     """Whether an id names a user's file: an object in it, `path/to/my.py:problem`, a program, `path/to/my.toml`,
-    or data to tune a model on, `path/to/clf-mine.csv:SVM_nll`."""
-    return ".py:" in id or ".csv:" in id or id.endswith(".toml")
+    data to tune a model on, `path/to/clf-mine.csv:SVM_nll`, or a model for solvers, `path/to/p0033.mps`, `a.mzn`."""
+    return ".py:" in id or ".csv:" in id or id.endswith(".toml") or _is_instance(id)
+
+
+def _is_instance(id: str) -> bool:
+    return id.endswith((".mps", ".mps.gz", ".mzn")) or ".mzn:" in id
 
 
 def _from_file(id: str, base: Path | None) -> Problem:
+    if _is_instance(id):
+        from optarena.problems import files
+
+        return files.build_file(id, base)
     if id.endswith(".toml"):
         from optarena.problems.command import CommandProblem
 

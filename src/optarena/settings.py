@@ -66,6 +66,17 @@ def flag(default: bool | None) -> Setting:
     return Setting(default, "true or false", read)
 
 
+def text(default: str) -> Setting:
+    """Any text without a NUL in it."""
+
+    def read(value: Any) -> str:
+        if not isinstance(value, str) or "\0" in value:
+            raise ValueError
+        return value
+
+    return Setting(default, "a text", read)
+
+
 def choice(default: str, known: Sequence[str]) -> Setting:
     """One of the known words."""
 

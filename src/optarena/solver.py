@@ -157,6 +157,7 @@ BUILT_IN = {
         SolverEntry("HiGHS", "optarena.solvers.highs:Highs", "highspy", "solvers", "highspy"),
         SolverEntry("SCIP", "optarena.solvers.scip:Scip", "PySCIPOpt", "solvers", "pyscipopt"),
         SolverEntry("Choco", "optarena.solvers.choco:Choco", "pychoco", "solvers", "pychoco"),
+        SolverEntry("MiniZinc", "optarena.solvers.minizinc:MiniZinc", "MiniZinc", program="minizinc"),
     )
 }
 
@@ -196,6 +197,10 @@ def source_of(name: str, base: Path | None = None) -> str | None:
 
 def get_solver(name: str, base: Path | None = None) -> type[Solver]:
     """The class behind a registered name, behind `path/to/my.py:MySolver`, or behind `path/to/program.toml`."""
+    if name.endswith(".toml"):
+        from optarena.solvers.command import load
+
+        return load((base or Path.cwd()) / name)
     if ".py:" in name:
         found: Any = load_object(name, base)[0]
     else:

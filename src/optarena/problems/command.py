@@ -76,12 +76,12 @@ class CommandProblem(FunctionProblem):
             raise OptarenaError(f"mode: expected 'study' or 'evaluation', got {mode!r}.{nearest(str(mode), MODES)}")
         if seconds is not None and not (type(seconds) in (int, float) and 0 < seconds < math.inf):
             raise OptarenaError(f"seconds: expected a number above 0 (without it there is no limit), got {seconds!r}")
-        added = _as_environment({} if environment is None else environment)
+        added = as_environment({} if environment is None else environment)
         self.directory = Path(directory).resolve()
         if not self.directory.is_dir():
             raise OptarenaError(f"directory: there is no directory {self.directory}")
         self.added = added
-        self.command = [_program(command[0], self.directory, added.get("PATH")), *command[1:]]
+        self.command = [find_program(command[0], self.directory, added.get("PATH")), *command[1:]]
         self.mode, self.seconds = mode, seconds
         self._process: _Process | None = None
 
@@ -159,7 +159,7 @@ class CommandProblem(FunctionProblem):
         return answer
 
 
-def _as_environment(given: Any) -> dict[str, str]:
+def as_environment(given: Any) -> dict[str, str]:
     """What is added to the environment: names that the system takes, and texts."""
     if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
         raise OptarenaError(f"environment: expected a table of texts, got {given!r}")
@@ -171,7 +171,7 @@ def _as_environment(given: Any) -> dict[str, str]:
     return dict(given)
 
 
-def _program(name: str, directory: Path, path: str | None) -> str:
+def find_program(name: str, directory: Path, path: str | None) -> str:
     """The file of a program: relative to the directory when it has a slash, else as found on the PATH."""
     if "/" in name:
         file = directory / name

@@ -20,9 +20,9 @@ class Choco(Solver):
     settings: ClassVar[dict[str, Setting]] = {"search": choice("default", SEARCHES)}
 
     def solve(self, instance: Any, budget: Time, emit: Emit) -> Ended:
-        import pychoco.backend
+        from pychoco import Model, backend
 
-        model = pychoco.Model()
+        model = Model()
         build: dict[str, Callable[[Any, Any], tuple[Any, list[Any], Callable[[], Any]]]] = {
             "jobshop": _jobshop,
             "tsp": _tsp,
@@ -45,7 +45,7 @@ class Choco(Solver):
         def counters() -> dict[str, float]:
             return {
                 # pychoco 0.4's own get_node_count() tells the time
-                "decisions": float(pychoco.backend.get_node_count(solver._handle)),
+                "decisions": float(backend.get_node_count(solver._handle)),
                 "conflicts": float(solver.get_fail_count()),
                 "restarts": float(solver.get_restart_count()),
             }

@@ -1,0 +1,152 @@
+"""Instances in files: mixed-integer programs (`folder/*.mps`) and MiniZinc models (`folder/model.mzn:*.dzn`).
+
+A problem's id is the name of its file, without the folder. What is known of the files of a folder may stand in a
+`known.toml` beside them:
+
+    [optimum]
+    "p0033.mps" = 3089
+    [best_known]
+    "golomb.mzn:09.dzn" = 44
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optarena import _patterns
+from optarena.errors import OptarenaError
+from optarena.instance import Instance, Linear
+from optarena.problem import Known, Objective
+from optarena.problems import _mps
+
+MPS = (".mps", ".mps.gz")
+DATA = (".dzn", ".json")
+
+
+def select_files(pattern: str, base: Path | None) -> list[str]:
+    """The files that a pattern stands for; wildcards and braces may stand in the name of a model and of its data."""
+    out: dict[str, None] = {}
+    for text in _patterns.expand_braces(pattern):
+        file, colon, data = text.partition(".mzn:")
+        file += ".mzn" if colon else ""
+        for model in _found(file, base):
+            if not colon:
+                out[model] = None
+                continue
+            beside = str(Path(model).parent / data)
+            out.update(
+                {f"{model}:{Path(found).relative_to(Path(model).parent)}": None for found in _found(beside, base)}
+            )
+    return list(out)
+
+
+def _found(file: str, base: Path | None) -> list[str]:
+    place = (base or Path.cwd()) / file
+    if place.is_file() or not _patterns.has_glob(file):
+        return [file]
+    found = sorted(path for path in place.parent.glob(place.name) if path.is_file())
+    if not found:
+        raise OptarenaError(f"no file matches {place}")
+    return [str(Path(file).parent / path.name) for path in found]
+
+
+def build_file(id: str, base: Path | None) -> Instance:
+    """The instance in a file."""
+    root = base or Path.cwd()
+    if id.endswith(MPS):
+        path = (root / id).resolve()
+        out: Instance = Mip(path)
+        out.id = path.name
+    else:
+        model, _, data = id.partition(".mzn:")
+        path = (root / (model if model.endswith(".mzn") else f"{model}.mzn")).resolve()
+        beside = path.parent / data if data else None
+        out = MiniZincModel(path, beside)
+        out.id = f"{path.name}:{data}" if data else path.name
+    out.known = _known(path.parent / "known.toml", out.id)
+    return out
+
+
+def _known(path: Path, id: str) -> Known:
+    if not path.is_file():
+        return Known()
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+    found: dict[str, tuple[float]] = {}
+    for kind in ("optimum", "best_known"):
+        value = data.get(kind, {}).get(id) if isinstance(data.get(kind, {}), dict) else None
+        if value is not None:
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise OptarenaError(f"{path}: {kind}.{id}: expected a number, got {value!r}")
+            found[kind] = (float(value),)
+    return Known(**found)  # type: ignore[arg-type]
+
+
+class Mip(Instance):
+    """A mixed-integer program in an MPS file. A solution has a value for each column, in the order of the file."""
+
+    forms = ("linear", "file")
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.source, self.suite, self.function = path, "mip", path.name.removesuffix(".gz").removesuffix(".mps")
+        model = self.model
+        self.size = model.columns
+        self.objectives = (Objective("value", "max" if model.maximise else "min"),)
+        costs = model.cost != 0
+        self.exact = bool(
+            model.whole[costs].all() and (model.cost == np.rint(model.cost)).all() and model.constant.is_integer()
+        )
+
+    def linear(self) -> Linear:
+        assert self.source is not None
+        return _mps.read(self.source)
+
+    def verify(self, solution: Any) -> float:
+        return self.model.objective(solution)
+
+    def file(self) -> Path:
+        assert self.source is not None
+        return self.source
+
+
+class MiniZincModel(Instance):
+    """A MiniZinc model and its data. What its solutions are worth is taken from the solver: nothing here can tell."""
+
+    forms = ("minizinc",)
+    verifies = False
+    exact = False
+
+    def __init__(self, model: Path, data: Path | None) -> None:
+        super().__init__()
+        for file in (model, data):
+            if file is not None and not file.is_file():
+                raise OptarenaError(f"there is no file {file}")
+        if data is not None and data.suffix not in DATA:
+            raise OptarenaError(f"{data}: data for MiniZinc end in {' or '.join(DATA)}")
+        self.source, self.data, self.suite, self.function = model, data, "minizinc", model.stem
+        self.objectives = (Objective("value", "max" if _maximises(model) else "min"),)
+        # the card keeps what the model was; its data are told apart by the version
+        self.version = hashlib.sha256(data.read_bytes()).hexdigest()[:8] if data is not None else "1"
+
+    def minizinc(self) -> tuple[Path, Path | None]:
+        assert self.source is not None
+        return self.source, self.data
+
+
+def _maximises(model: Path) -> bool:
+    """Whether a model maximises; one that only asks for a solution, or includes its goal, is refused."""
+    text = model.read_text(encoding="utf-8", errors="replace")
+    text = re.sub(r'"(?:\\.|[^"\\])*"|%[^\n]*|/\*.*?\*/', " ", text, flags=re.DOTALL)
+    found = re.search(r"\bsolve\b[^;]*?\b(minimize|maximize|satisfy)\b", text)
+    if found is None or found[1] == "satisfy":
+        raise OptarenaError(f"{model}: no 'solve … minimize' or 'maximize': only models with an objective are scored")
+    return found[1] == "maximize"

@@ -1,0 +1,216 @@
+"""Solvers that are programs: any language, a line a solution. Describing one takes a TOML file.
+
+    [solver]
+    command = ["./solve", "--seconds", "{seconds}", "--seed", "{seed}", "--alpha", "{alpha}", "{instance}"]
+    output = "lines"        # time and objective; "json": an object a line; "minizinc": MiniZinc's stream
+    [solver.settings]
+    alpha = 0.5             # what {alpha} stands for, unless a configuration says otherwise
+
+No shell is ever used: each word of the command is one argument. docs/solvers.md has what a line may say.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from optarena.errors import OptarenaError, nearest
+from optarena.instance import Instance
+from optarena.problems.command import as_environment, find_program
+from optarena.settings import Setting, flag, number, text, whole
+from optarena.solver import ENDS, Emit, Ended, Solver, Time
+from optarena.solvers._program import Program
+from optarena.solvers.minizinc import follow
+
+FIELDS = ("command", "output", "clock", "environment", "version", "settings")
+OUTPUTS = ("lines", "json", "minizinc")
+CLOCKS = ("program", "ours")
+GIVEN = ("instance", "seconds", "seed")
+_HOLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class CommandSolver(Solver):
+    """The base of the classes that `load` makes of files."""
+
+    takes = ("file",)
+    command: ClassVar[list[str]] = []
+    output: ClassVar[str] = "lines"
+    clock: ClassVar[str] = "program"
+    environment: ClassVar[dict[str, str]] = {}
+    directory: ClassVar[Path] = Path()
+    told_version: ClassVar[str] = ""
+
+    @classmethod
+    def versions(cls, chosen: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003
+        return {cls.__name__: cls.told_version} if cls.told_version else {}
+
+    def solve(self, instance: Instance, budget: Time, emit: Emit) -> Ended | None:
+        with tempfile.TemporaryDirectory(prefix="optarena-solver-") as folder:
+            file = instance.file()
+            if not isinstance(file, Path):
+                name, content = file
+                file = Path(folder) / Path(name).name
+                file.write_text(content, encoding="utf-8")
+            values = {"instance": str(file), "seconds": f"{budget.left():.3f}", "seed": str(self.seed)}
+            values |= {key: _word(value) for key, value in self.chosen.items()}
+            command = [_HOLE.sub(lambda hole: values[hole[1]], word) for word in self.command]
+            with Program(command, self.directory, self.environment) as program:
+                if self.output == "minizinc":
+                    return follow(program, instance, budget, emit)
+                return self._follow(program, budget, emit)
+
+    def _follow(self, program: Program, budget: Time, emit: Emit) -> Ended | None:
+        """Take its lines to their end; what is no line of the kind is passed over, unless all are."""
+        ended: Ended | None = None
+        understood, first = False, b""
+        for line in program.lines(budget):
+            told = _object(line) if self.output == "json" else _numbers(line)
+            if told is None:
+                first = first or line.strip()
+                continue
+            understood = True
+            status = told.pop("status", None)
+            if "objective" not in told:
+                bound = told.pop("bound", None)
+                ended = Ended(_end(status), bound, {k: float(v) for k, v in told.items() if _is_number(v)})
+                continue
+            efforts = {key: value for key, value in told.items() if _is_number(value) and key.isidentifier()}
+            value, solution = efforts.pop("objective", told["objective"]), told.get("solution")
+            seconds, bound = efforts.pop("seconds", None), efforts.pop("bound", None)
+            if not emit(value, solution, bound=bound, seconds=seconds if self.clock == "program" else None, **efforts):
+                program.stop()
+            if status is not None:
+                ended = Ended(_end(status), bound)
+        if first and not understood:
+            wanted = "an object with an 'objective'" if self.output == "json" else "'time objective'"
+            raise ValueError(f"none of its lines is {wanted}; the first is {first[:100]!r}")
+        return ended
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _end(status: Any) -> str:
+    word = str(status).strip().lower().replace("_", " ")
+    aliases = {
+        "unsatisfiable": "infeasible",
+        "unknown": "no solution",
+        "satisfied": "feasible",
+        "time limit": "feasible",
+    }
+    word = aliases.get(word, word)
+    if word not in ENDS:
+        raise ValueError(f"it ended as {status!r}, expected one of {', '.join(ENDS)}")
+    return word
+
+
+def _numbers(line: bytes) -> dict[str, Any] | None:
+    """`time objective`, or a word that says how it ended."""
+    words = line.split()
+    if len(words) == 2:
+        try:
+            return {"seconds": float(words[0]), "objective": float(words[1])}
+        except ValueError:
+            pass
+    word = line.decode(errors="replace").strip().lower()
+    return {"status": word} if word in ENDS else None
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        told = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return told if isinstance(told, dict) and ("objective" in told or "status" in told) else None
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# ---- the file -------------------------------------------------------------------------------------------------------
+
+
+def load(path: Path) -> type[CommandSolver]:
+    """The class of the solver that a TOML file describes."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise OptarenaError(f"there is no file {path}") from None
+    except OSError as error:
+        raise OptarenaError(f"{path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+    table = data.get("solver")
+    if not isinstance(table, dict) or len(data) > 1:
+        raise OptarenaError(f"{path}: expected a table [solver] with a command, and nothing else (docs/solvers.md)")
+    for key in table:
+        if key not in FIELDS:
+            raise OptarenaError(
+                f"{path}: solver.{key}: no such field.{nearest(key, FIELDS)} (known: {', '.join(FIELDS)})"
+            )
+    try:
+        return _make(table, path)
+    except OptarenaError as error:
+        raise OptarenaError(f"{path}: {error}") from error
+
+
+def _make(table: dict[str, Any], path: Path) -> type[CommandSolver]:
+    command = table.get("command")
+    if not isinstance(command, list) or not command or not all(isinstance(w, str) and w for w in command):
+        raise OptarenaError(f"solver.command: expected a list such as ['./solve', '{{instance}}'], got {command!r}")
+    for key, known in (("output", OUTPUTS), ("clock", CLOCKS)):
+        given = table.get(key, known[0])
+        if given not in known:
+            raise OptarenaError(f"solver.{key}: expected one of {', '.join(known)}, got {given!r}")
+    settings = table.get("settings", {})
+    if not isinstance(settings, dict):
+        raise OptarenaError(f"solver.settings: expected a table of defaults, got {settings!r}")
+    declared = {key: _setting(key, default) for key, default in settings.items()}
+    holes = {hole for word in command for hole in _HOLE.findall(word)}
+    for hole in sorted(holes):
+        if hole not in (*GIVEN, *declared):
+            known_ = ", ".join((*GIVEN, *declared))
+            raise OptarenaError(
+                f"solver.command: nothing is called {{{hole}}}.{nearest(hole, declared)} (known: {known_})"
+            )
+    for key in declared:
+        if key not in holes:
+            raise OptarenaError(f"solver.settings.{key}: no word of the command has {{{key}}}")
+    directory = path.resolve().parent
+    environment = as_environment(table.get("environment", {}))
+    return type(
+        path.stem,
+        (CommandSolver,),
+        {
+            "__doc__": f"The program that {path.name} describes.",
+            "command": [find_program(command[0], directory, environment.get("PATH")), *command[1:]],
+            "output": table.get("output", "lines"),
+            "clock": table.get("clock", "program"),
+            "environment": environment,
+            "directory": directory,
+            "settings": declared,
+            "told_version": str(table.get("version", "")),
+        },
+    )
+
+
+def _setting(key: str, default: Any) -> Setting:
+    if key in GIVEN:
+        raise OptarenaError(f"solver.settings.{key}: the name has a meaning of its own")
+    if isinstance(default, bool):
+        return flag(default)
+    if isinstance(default, int):
+        return whole(default, -(2**63))
+    if isinstance(default, float):
+        return number(default, -float("inf"))
+    if isinstance(default, str):
+        return text(default)
+    raise OptarenaError(f"solver.settings.{key}: a default is a number, a text, true or false, got {default!r}")
