@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,22 +11,30 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from optarena import solver
 from optarena._plugins import file_of, load_module, load_object
 from optarena.cli._text import clean, counted
 from optarena.errors import OptarenaError, describe, nearest
+from optarena.instance import Instance
 from optarena.optimizer import Optimizer, entries, get_optimizer, is_file
 from optarena.optimizers.bayesmark_wrappers import load, wrapper_classes, wrappers_in
 from optarena.problem import Problem, build, select, suite_names
-from optarena.testing import REAL, Finding, check_optimizer, check_problem, time_optimizer
+from optarena.testing import REAL, Finding, check_instance, check_optimizer, check_problem, check_solver, time_optimizer
 
 
 def command(
-    what: Annotated[str, typer.Argument(metavar="NAME|FILE", help="An optimizer, a problem (id or pattern), a file.")],
+    what: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="An optimizer, a solver, a problem (id or pattern), a file.")
+    ],
 ) -> None:
     """Exit 0 if all is well, 1 if something is to be mended."""
     found = 0
     for name, thing in _things(what):
-        if isinstance(thing, type):
+        if isinstance(thing, str):
+            found += _report(name, "solver", check_solver(thing))
+        elif isinstance(thing, Instance):
+            found += _report(name, "instance", check_instance(thing))
+        elif isinstance(thing, type):
             found += _report(name, "optimizer", check_optimizer(thing))
             times = [f"{seconds * 1e3:.3g} ms on the {space} space" for space, seconds in _times(thing).items()]
             if times:
@@ -55,15 +64,18 @@ def _times(cls: type[Optimizer]) -> dict[str, float]:
 
 
 def _things(what: str) -> list[tuple[str, Any]]:
-    """The optimizers and problems that a name, a pattern or a file stands for."""
+    """The optimizers and problems that a name, a pattern or a file stands for; a solver by its name."""
     if what.endswith(".py"):
         wrapped = [(name, get_optimizer(f"{what}:{name}")) for name in wrapper_classes(Path(what))]
         module = load_module(Path(what))
         mine = {name: thing for name, thing in vars(module).items() if _is_own(thing, module.__name__)}
         own = [(name, thing) for name, thing in mine.items() if not _is_base(thing, mine.values())]
-        checked: list[tuple[str, Any]] = [*wrapped, *own]
+        closed = [
+            (name, f"{what}:{name}") for name, thing in vars(module).items() if _is_solver(thing, module.__name__)
+        ]
+        checked: list[tuple[str, Any]] = [*wrapped, *own, *closed]
         if not checked:
-            only = "only abstract optimizers" if mine else "no optimizer and no problem"
+            only = "only abstract optimizers" if mine else "no optimizer, no solver and no problem"
             raise OptarenaError(f"{what} defines {only}")
         return checked
     if ".py:" in what:
@@ -76,14 +88,19 @@ def _things(what: str) -> list[tuple[str, Any]]:
                 thing = thing()
             except Exception as error:
                 raise OptarenaError(f"{what}: cannot be made without arguments: {describe(error)}") from error
+        if _is_solver(thing, thing.__module__ if inspect.isclass(thing) else ""):
+            return [(f"{path.name}:{what.rpartition(':')[2]}", what)]
         if isinstance(thing, Problem) or (inspect.isclass(thing) and issubclass(thing, Optimizer)):
             return [(f"{path.name}:{what.rpartition(':')[2]}", thing)]
-        raise OptarenaError(f"{what}: {type(thing).__name__} is neither an optimizer nor a problem")
+        raise OptarenaError(f"{what}: {type(thing).__name__} is neither an optimizer nor a solver nor a problem")
     if what.endswith(".toml"):
-        return [(Path(what).name, build(what))]
+        return [(Path(what).name, what if _describes_solver(Path(what)) else build(what))]
     names = [entry.name for entry in entries()]
     if what in names:
         return [(what, get_optimizer(what))]
+    solvers = [entry.name for entry in solver.entries()]
+    if what in solvers:
+        return [(what, what)]
     if what.split("/")[0] in suite_names() or "*" in what or "{" in what:
         return [(id, build(id)) for id in select(what)]
     if Path(what).is_dir():
@@ -93,14 +110,25 @@ def _things(what: str) -> list[tuple[str, Any]]:
         return [(name, load(wrapper)[0]) for name, wrapper in offered.items()]
     if is_file(what):
         return [(what, get_optimizer(what))]
-    hint = nearest(what, [*names, *suite_names()])
-    raise OptarenaError(f"nothing is called {what!r}.{hint} (optarena list optimizers, optarena list problems)")
+    hint = nearest(what, [*names, *solvers, *suite_names()])
+    raise OptarenaError(f"nothing is called {what!r}.{hint} (optarena list optimizers, solvers, problems)")
 
 
 def _is_own(thing: Any, module: str) -> bool:
     if inspect.isclass(thing):
         return issubclass(thing, Optimizer) and thing.__module__ == module
     return isinstance(thing, Problem)
+
+
+def _is_solver(thing: Any, module: str) -> bool:
+    return inspect.isclass(thing) and issubclass(thing, solver.Solver) and thing.__module__ == module
+
+
+def _describes_solver(path: Path) -> bool:
+    try:
+        return "solver" in tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False  # whoever builds it says what is wrong
 
 
 def _is_base(thing: Any, others: Iterable[Any]) -> bool:

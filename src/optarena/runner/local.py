@@ -67,6 +67,7 @@ def run(
     root = experiment.seed or (None if new else place.root(experiment)) or uuid.uuid4()
     plan = experiment.plan(root)
     workers = _workers(plan, workers)
+    plan.notices += _crowded(plan, workers)
     progress = progress or Silent()
     if not plan.studies:
         progress.begin(plan, [], 0, workers)
@@ -89,6 +90,17 @@ def run(
             _here(place, plan, todo, before, progress, heart)
     finally:
         place.end_run(this)
+
+
+def _crowded(plan: Plan, workers: int) -> list[str]:
+    """What to say where solvers would share cores: their seconds are then not those of the machine by itself."""
+    solvers = [item for item in plan.experiment.optimizers if issubclass(plan.classes[item.label], Solver)]
+    given = [item.settings.get("threads", 1) for item in solvers]
+    threads, cores = max((n for n in given if isinstance(n, int)), default=1), os.cpu_count() or 1
+    if not solvers or threads * workers <= cores:
+        return []
+    fair = f"--workers {cores // threads}" if threads <= cores else f"at most {cores} threads"
+    return [f"{workers} workers, with up to {threads} threads each, share {cores} cores: for fair times, {fair}"]
 
 
 class _Heart:

@@ -1,4 +1,4 @@
-"""The conformance kit: is an optimizer or a problem well-behaved? Anyone may use it in their own tests.
+"""The conformance kit: is an optimizer, a problem or a solver well-behaved? Anyone may use it in their own tests.
 
     from optarena.testing import assert_optimizer
     def test_mine():
@@ -16,6 +16,7 @@ from optarena.problem import Problem
 from optarena.testing._finding import Finding
 from optarena.testing._optimizers import check_optimizer, time_optimizer
 from optarena.testing._problems import check_problem
+from optarena.testing._solvers import check_instance, check_solver
 from optarena.testing._spaces import INTEGER, MIXED, REAL, SPACES
 
 __all__ = [
@@ -26,8 +27,11 @@ __all__ = [
     "Finding",
     "assert_optimizer",
     "assert_problem",
+    "assert_solver",
+    "check_instance",
     "check_optimizer",
     "check_problem",
+    "check_solver",
     "time_optimizer",
 ]
 
@@ -41,4 +45,10 @@ def assert_optimizer(optimizer: str | type[Optimizer], *, rounds: int = 6, **set
 def assert_problem(problem: Problem) -> None:
     """Raise AssertionError with every finding."""
     findings = check_problem(problem)
+    assert not findings, "\n".join(map(str, findings))
+
+
+def assert_solver(solver: str, **options: Any) -> None:
+    """Raise AssertionError with every finding; `solver` is a name, `my.py:MySolver` or `program.toml`."""
+    findings = check_solver(solver, **options)
     assert not findings, "\n".join(map(str, findings))
