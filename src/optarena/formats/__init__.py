@@ -41,6 +41,12 @@ FORMATS = {
         "iohprofiler", "optarena.formats.iohprofiler", "IOHprofiler's data folders, or archives of them (docs/coco.md)"
     ),
     "parquet": Format("parquet", "optarena.formats.parquet", "the same columns, typed, in a Parquet file"),
+    "minizinc": Format(
+        "minizinc", "optarena.formats.minizinc", "MiniZinc's JSON streams, a file a run (docs/solvers.md)", writes=False
+    ),
+    "aries": Format(
+        "aries", "optarena.formats.aries", "aries-bench's CSV files and folders (docs/solvers.md)", writes=False
+    ),
     "bayesmark": Format("bayesmark", "optarena.formats.bayesmark", "Bayesmark's database folders (docs/bayesmark.md)"),
 }
 

@@ -1,0 +1,109 @@
+"""aries-bench's CSV files: a file a run, or what its `collect` gathers in `<configuration>/results.csv`.
+
+Columns: `type` (start, new_solution), `num_solutions`, `objective`, `time` or `time(us)` in microseconds,
+`num_decisions`, `num_conflicts`, `num_dom_updates`, `num_restarts`; gathered ones begin with `problem` and `flatzinc`.
+A run's own file is `<configuration>/<problem>/<instance>/<instance>.csv`; what the solver printed stands beside it as
+`.dzn`, and tells whether the optimum was proved.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from optarena.errors import OptarenaError
+from optarena.formats._solver_logs import Files, Log, table
+from optarena.formats.tidy import Table
+
+SUFFIXES = (".csv",)
+GATHERED = "results.csv"
+COUNTERS = {
+    "num_decisions": "decisions",
+    "num_conflicts": "effort.conflicts",
+    "num_dom_updates": "effort.dom_updates",
+    "num_restarts": "effort.restarts",
+}
+NEEDED = ("type", "objective")
+TIMES = ("time(us)", "time")
+
+
+def read(path: Path) -> Table:
+    """Every run of a folder (results, or one configuration of them), an archive of one, or a file."""
+    files = Files(path)
+    names = files.names(".csv")
+    gathered = {str(Path(name).parent) for name in names if Path(name).name == GATHERED}
+    logs: list[Log] = []
+    for name in names:
+        if Path(name).name == GATHERED:
+            logs += _gathered(files, name)
+        elif not any(str(parent) in gathered for parent in Path(name).parents):
+            logs.append(_single(files, name))
+    return table(str(path), logs)
+
+
+def _parsed(files: Files, name: str) -> list[tuple[int, dict[str, str]]]:
+    reader = csv.DictReader(io.StringIO(files.read(name) or ""))
+    columns = [column.strip() for column in reader.fieldnames or ()]
+    lacking = [column for column in NEEDED if column not in columns]
+    if lacking or not any(column in columns for column in TIMES):
+        raise OptarenaError(f"{files.path}: {name} is not of aries-bench: no column {(lacking or [TIMES[0]])[0]!r}")
+    reader.fieldnames = columns
+    return list(enumerate(reader, start=2))
+
+
+def _gathered(files: Files, name: str) -> list[Log]:
+    """The runs of one configuration, in the order of the file."""
+    folder = Path(name).parent
+    configuration = folder.name or files.path.resolve().parent.name if files.single else folder.name
+    configuration = configuration or files.path.resolve().name
+    logs: dict[tuple[str, str], Log] = {}
+    for number, row in _parsed(files, name):
+        if "problem" not in row or "flatzinc" not in row:
+            raise OptarenaError(f"{files.path}: {name} has no columns 'problem' and 'flatzinc'")
+        key = (row["problem"], row["flatzinc"])
+        if key not in logs:
+            logs[key] = Log(name, f"{key[0]}/{key[1]}", configuration)
+            logs[key].end = _ending(files, str(folder / key[0] / key[1] / f"{key[1]}.dzn"))
+        _take(logs[key], row, f"{files.path}: {name} line {number}")
+    return list(logs.values())
+
+
+def _single(files: Files, name: str) -> Log:
+    path = Path(name)
+    if len(path.parts) >= 3 and path.parts[-2] == path.stem and not files.manifest:
+        configuration = "/".join(path.parts[:-3]) or files.path.resolve().name
+        log = Log(name, f"{path.parts[-3]}/{path.stem}", configuration)
+    else:
+        log = files.log(name)
+    log.end = _ending(files, str(path.with_suffix(".dzn")))
+    for number, row in _parsed(files, name):
+        _take(log, row, f"{files.path}: {name} line {number}")
+    return log
+
+
+def _take(log: Log, row: dict[str, str], where: str) -> None:
+    kind = (row["type"] or "").strip()
+    if kind == "start":
+        return
+    if kind != "new_solution":
+        raise OptarenaError(f"{where}: type {kind!r} is neither 'start' nor 'new_solution'")
+    try:
+        out: dict[str, Any] = {"value": float(row["objective"])}
+        out["seconds"] = float(next(row[column] for column in TIMES if row.get(column))) * 1e-6
+        out.update({ours: float(row[theirs]) for theirs, ours in COUNTERS.items() if row.get(theirs)})
+    except (ValueError, TypeError, StopIteration):
+        raise OptarenaError(f"{where}: a solution needs numbers as objective and time") from None
+    log.rows.append(out)
+
+
+def _ending(files: Files, name: str) -> dict[str, Any]:
+    """What a run's own output says of its end, where it is there."""
+    text = files.read(name)
+    if text is None:
+        return {"status": "unknown"}
+    if "=====UNSATISFIABLE=====" in text:
+        return {"status": "infeasible"}
+    proved = any(line.strip() == "==========" for line in text.splitlines())
+    return {"status": "optimal" if proved else "feasible" if "----------" in text else "unknown"}

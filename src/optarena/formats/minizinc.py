@@ -1,0 +1,69 @@
+"""MiniZinc's streams of JSON lines, a file a run, as `minizinc --json-stream -i --output-time --output-objective
+--output-mode json` prints them. Whose run a file is, its name or a manifest tells (see `_solver_logs`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from optarena.errors import OptarenaError
+from optarena.formats._solver_logs import Files, Log, table
+from optarena.formats.tidy import Table
+
+SUFFIXES = (".jsonl", ".json", ".txt", ".log", ".out")
+COUNTERS = {"nodes": "effort.nodes", "failures": "effort.conflicts", "restarts": "effort.restarts"}
+SENSES = {"minimize": "min", "maximize": "max"}
+WANTED = "minizinc --json-stream -i --output-time --output-objective --output-mode json"
+
+
+def read(path: Path) -> Table:
+    """Every run of a folder or archive, or the run of one file."""
+    files = Files(path)
+    return table(str(path), [_run(files, name) for name in files.names(*SUFFIXES)])
+
+
+def _run(files: Files, name: str) -> Log:
+    log = files.log(name)
+    counters: dict[str, float] = {}
+    last: dict[str, Any] = {}
+    for number, line in enumerate((files.read(name) or "").splitlines(), start=1):
+        if not line.strip():
+            continue
+        where = f"{files.path}: {name} line {number}"
+        try:
+            told = msgspec.json.decode(line)
+            kind = told["type"]
+        except (msgspec.DecodeError, KeyError, TypeError):
+            raise OptarenaError(f"{where}: not a line of MiniZinc's stream ({WANTED})") from None
+        if kind == "solution":
+            log.rows.append(_solution(told, where))
+        elif kind == "statistics":
+            numbers = told.get("statistics", {})
+            log.sense = log.sense or SENSES.get(str(numbers.get("method")), "")
+            counters |= {ours: float(numbers[key]) for key, ours in COUNTERS.items() if _is_number(numbers.get(key))}
+        elif kind == "status":
+            last = {"status": str(told.get("status", "")).lower().replace("_", " ")}
+            if _is_number(told.get("time")):
+                last["seconds"] = told["time"] * 1e-3
+        elif kind == "error":
+            last = {"status": "failed", "reason": f"{told.get('what', 'error')}: {told.get('message', '')}"}
+    # a run that was stopped may print no status
+    log.end = {**(last or {"status": "feasible" if log.rows else "unknown"}), **counters}
+    return log
+
+
+def _solution(told: dict[str, Any], where: str) -> dict[str, Any]:
+    output = told.get("output", {})
+    values = output.get("json") if isinstance(output, dict) else None
+    value = values.get("_objective") if isinstance(values, dict) else None
+    if not _is_number(value):
+        raise OptarenaError(f"{where}: a solution without an objective: run {WANTED}")
+    if not _is_number(told.get("time")):
+        raise OptarenaError(f"{where}: a solution without a time: run {WANTED}")
+    return {"value": float(value), "seconds": told["time"] * 1e-3}  # type: ignore[arg-type]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

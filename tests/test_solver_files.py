@@ -1,0 +1,316 @@
+"""Solvers and instances in files: programs of any kind, MPS and MiniZinc models, and logs of other tools."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import sys
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import optarena as oa
+from optarena.errors import OptarenaError
+from optarena.formats import import_files
+from optarena.instance import LinearPoint
+from optarena.problem import build, select
+from optarena.problems import _mps
+from optarena.testing import check_instance, check_solver
+
+pytestmark = pytest.mark.xdist_group("processes")
+
+ROOT = uuid.UUID(int=11)
+
+# ---- programs -------------------------------------------------------------------------------------------------------
+
+PROGRAM = """#!{python}
+import json, sys, time
+seconds, seed, how, file = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+cities = [line.split() for line in open(file) if line[0].isdigit()]
+n = len(cities)
+def length(tour):
+    at = [(float(x), float(y)) for _, x, y in cities]
+    d = lambda a, b: int(((at[a][0] - at[b][0]) ** 2 + (at[a][1] - at[b][1]) ** 2) ** 0.5 + 0.5)
+    return sum(d(tour[i - 1], tour[i]) for i in range(n))
+tour = list(range(n))
+if how == "lines":
+    print("# hello")
+    print(0.001, length(tour))
+    print("0.002 1e9")
+elif how == "json":
+    print(json.dumps({{"objective": length(tour), "solution": tour, "decisions": 5, "bound": 1.5}}))
+    print(json.dumps({{"status": "feasible", "bound": 2.5, "nodes": 9}}))
+elif how == "lie":
+    print(json.dumps({{"objective": 1, "solution": tour}}))
+elif how == "late":
+    print(99.0, length(tour))
+elif how == "noise":
+    print("hello world")
+elif how == "dies":
+    print(0.0, length(tour)); sys.stdout.flush()
+    sys.stderr.write("no licence\\n"); sys.exit(4)
+elif how == "hangs":
+    print(0.0, length(tour)); sys.stdout.flush()
+    time.sleep(3600)
+"""
+
+DESCRIPTION = """
+[solver]
+command = ["./program", "{{seconds}}", "{{seed}}", "{{how}}", "{{instance}}"]
+output = "{output}"
+version = "1.2"
+[solver.settings]
+how = "lines"
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program"
+    path.write_text(PROGRAM.format(python=sys.executable))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    for output in ("lines", "json"):
+        (tmp_path / f"{output}.toml").write_text(DESCRIPTION.format(output=output))
+    return tmp_path
+
+
+def test_a_program_is_a_solver_and_its_settings_fill_its_arguments(program):
+    uses = [oa.use(f"{'json' if how in ('json', 'lie') else 'lines'}.toml", name=how, how=how)
+            for how in ("lines", "json", "lie", "late", "noise", "dies", "hangs")]  # fmt: skip
+    results = oa.Experiment(uses, "tsp/n7/i1", seconds=0.5, seed=ROOT).run("results", workers=2)
+    ends = {row["optimizer"]: (row["status"], row["reason"]) for row in results.studies.iter_rows(named=True)}
+    value = build("tsp/n7/i1").cost(list(range(7)))
+    assert ends == {
+        "lines": ("done", "feasible"),
+        "json": ("done", "feasible"),
+        "lie": ("failed", f"wrong: claims 1, the solution has {value:g}"),
+        "late": ("failed", ends["late"][1]),
+        "noise": ("failed", f"error: ValueError: none of its lines is 'time objective'; the first is {b'hello world'}"),
+        "dies": ("failed", "crashed: exit code 4 (no licence)"),
+        "hangs": ("done", "feasible"),  # it was asked to end with its budget, and did
+    }
+    assert "it tells of 99 s when" in ends["late"][1]
+    best = dict(results.studies.select("optimizer", "best").iter_rows())
+    assert {best[how] for how in ("lines", "json", "dies", "hangs")} == {value}
+    lines = results.filter(optimizer="lines")
+    assert lines.efforts("seconds").tolist() == [0.001, 0.002]
+    assert results._columns.notes["verified"].tolist().count("no") == 4  # it gave no solutions, and that is kept
+    assert results.filter(optimizer="json").extra_at_end("bound").tolist() == [2.5]
+    assert results.filter(optimizer="json").efforts("decisions").tolist() == [5.0]
+    assert ("lines", "1.2", 5) in results.versions().rows()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[solver]\n", r"solver.command: expected a list"),
+        ('[solver]\ncommand = ["true", "{instnce}"]\n', r"nothing is called \{instnce\}"),
+        ('[solver]\ncommand = ["true"]\n[solver.settings]\na = 1\n', r"no word of the command has \{a\}"),
+        ('[solver]\ncommand = ["no-such-program"]\n', "no program 'no-such-program' is found on the PATH"),
+        ('[solver]\ncommand = ["true"]\noutput = "xml"\n', "solver.output: expected one of lines, json, minizinc"),
+        ('[solver]\ncomand = ["true"]\n', "no such field. Did you mean 'command'"),
+        ("[sovler]\n", r"expected a table \[solver\]"),
+    ],
+)
+def test_a_mistake_in_a_description_is_named(tmp_path, text, message):
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(OptarenaError, match=message):
+        oa.Experiment("mine.toml", "tsp/n7/i1", seconds=1).plan()
+
+
+def test_the_kit_checks_solvers_and_instances(program):
+    assert check_solver("lines.toml", ["tsp/n7/i1"], seconds=0.5) == []
+    findings = check_solver("json.toml", ["tsp/n7/i1"], seconds=0.5, how="lie")
+    assert [finding.check for finding in findings] == ["truth"]
+    assert check_instance(build("jobshop/la01")) == []
+    assert [
+        f.check for f in check_solver("lines.toml", ["mine.mzn"] if Path("mine.mzn").exists() else [], 0.5, how="noise")
+    ]
+
+
+# ---- models in files ------------------------------------------------------------------------------------------------
+
+SMALL = """NAME          SMALL
+* a comment
+OBJSENSE
+    MAX
+ROWS
+ N  PROFIT
+ L  LIM1
+ G  LIM2
+ E  MYEQN
+COLUMNS
+    MARKER                 'MARKER'                 'INTORG'
+    X         PROFIT             1.0   LIM1               1.0
+    X         LIM2               1.0
+    MARKER                 'MARKER'                 'INTEND'
+    Y         PROFIT             2.0   LIM1               1.0
+    Y         MYEQN             -1.0
+    Z         PROFIT            -1.0   MYEQN              1.0
+RHS
+    RHS       LIM1               4.0   LIM2               1.0
+    RHS       MYEQN              7.0   PROFIT            -3.0
+RANGES
+    RNG       LIM1               2.5
+BOUNDS
+ UP BND       X                  4.0
+ LO BND       Y                 -1.0
+ UP BND       Y                  1.0
+ENDATA
+"""
+
+
+def test_an_mps_file_is_read_as_it_is_written(tmp_path):
+    (tmp_path / "small.mps").write_text(SMALL)
+    model = _mps.read(tmp_path / "small.mps")
+    assert model.maximise
+    assert model.constant == 3.0
+    assert model.whole.tolist() == [True, False, False]
+    assert model.low.tolist() == [0.0, -1.0, 0.0]
+    assert model.high.tolist() == [4.0, 1.0, np.inf]
+    assert model.row_low.tolist() == [1.5, 1.0, 7.0]
+    assert model.row_high.tolist() == [4.0, np.inf, 7.0]
+    assert model.objective([3.0, 1.0, 8.0]) == 3 + 2 - 8 + 3
+    with pytest.raises(oa.WrongSolution, match=r"column 0 is 2\.5, not a whole number"):
+        model.objective([2.5, 1.0, 8.0])
+    with pytest.raises(oa.WrongSolution, match=r"row 0 is 5, outside \[1.5, 4\]"):
+        model.objective([4.0, 1.0, 8.0])
+    (tmp_path / "bad.mps").write_text(
+        SMALL.replace("LIM2               1.0\n    MARKER", "LIM3               1.0\n    MARKER")
+    )
+    with pytest.raises(OptarenaError, match=r"bad.mps line 13: no such row or column: 'LIM3'"):
+        build("bad.mps")
+
+
+@pytest.mark.parametrize("name", ["HiGHS", "SCIP"])
+def test_a_folder_of_mps_files_is_a_suite(tmp_path, name):
+    pytest.importorskip({"HiGHS": "highspy", "SCIP": "pyscipopt"}[name])
+    (tmp_path / "mps").mkdir()
+    (tmp_path / "mps" / "small.mps").write_text(SMALL)
+    (tmp_path / "mps" / "known.toml").write_text('[optimum]\n"small.mps" = 0\n')
+    assert select("mps/*.mps") == ["mps/small.mps"]
+    results = oa.Experiment(name, "mps/*.mps", seconds=10, seed=ROOT).run("results", workers=1)
+    row = results.studies.row(0, named=True)
+    assert (row["problem"], row["status"], row["reason"], row["best"]) == ("small.mps", "done", "optimal", 0.0)
+
+
+def test_known_optima_beside_files_are_used(tmp_path):
+    (tmp_path / "small.mps").write_text(SMALL)
+    (tmp_path / "known.toml").write_text('[best_known]\n"small.mps" = 1.5\n')
+    instance = build("small.mps")
+    assert instance.known.best_known == (1.5,)
+    assert instance.check(LinearPoint(np.array([3.0, 1.0, 8.0]))) == 0.0
+
+
+MODEL = """
+% maximize nothing
+int: n;
+array[1..n] of var 1..n: q;
+include "all_different.mzn";
+constraint all_different(q);
+solve maximize sum(i in 1..n)(i * q[i]);
+"""
+
+
+def test_minizinc_models_of_a_folder_are_run_and_their_values_marked_as_told(tmp_path):
+    if shutil.which("minizinc") is None:
+        pytest.skip("minizinc is not installed")
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "order.mzn").write_text(MODEL)
+    for n in (4, 5):
+        (tmp_path / "models" / f"n{n}.dzn").write_text(f"n = {n};\n")
+    assert select("models/order.mzn:*.dzn") == ["models/order.mzn:n4.dzn", "models/order.mzn:n5.dzn"]
+    results = oa.Experiment("MiniZinc", "models/order.mzn:*.dzn", seconds=20, seed=ROOT).run("results", workers=2)
+    assert results.studies.select("problem", "best", "reason", "sense").rows() == [
+        ("order.mzn:n4.dzn", 30.0, "optimal", "max"),
+        ("order.mzn:n5.dzn", 55.0, "optimal", "max"),
+    ]
+    assert set(results._columns.notes["verified"]) == {"no"}
+    assert {"minizinc", "gecode"} <= set(results.versions()["package"])
+    (tmp_path / "any.mzn").write_text("var 1..3: x; solve satisfy;")
+    with pytest.raises(OptarenaError, match="only models with an objective are scored"):
+        build("any.mzn")
+
+
+# ---- logs of other tools --------------------------------------------------------------------------------------------
+
+HEAD = "type,num_solutions,objective,time(us),num_decisions,num_conflicts,num_dom_updates,num_restarts\n"
+
+
+def aries(folder: Path) -> None:
+    for configuration, times in (("lexical_min_never", (1500, 2_000_000)), ("activity_max_luby", (3000, 1_000_000))):
+        run = folder / configuration / "shop" / "one"
+        run.mkdir(parents=True)
+        rows = f"start,0,,0,0,0,0,0\nnew_solution,1,40,{times[0]},7,1,90,0\nnew_solution,2,35,{times[1]},20,5,300,1\n"
+        (run / "one.csv").write_text(HEAD + rows)
+        (run / "one.dzn").write_text("x = 1;\n----------\n" + ("==========\n" if "never" in configuration else ""))
+
+
+def test_aries_bench_folders_are_imported_gathered_or_not(tmp_path):
+    aries(tmp_path / "results")
+    import_files("aries", ["results"], "store")
+    studies = oa.open("store").studies.sort("optimizer")
+    assert studies.select("problem", "optimizer", "status", "reason", "best", "sense").rows() == [
+        ("shop/one", "activity_max_luby", "done", "feasible", 35.0, "min"),
+        ("shop/one", "lexical_min_never", "done", "optimal", 35.0, "min"),
+    ]
+    one = oa.open("store").filter(optimizer="lexical*")
+    assert one.efforts("seconds").tolist() == [0.0015, 2.0]
+    assert one.efforts("decisions").tolist() == [7.0, 20.0]
+    assert one.efforts("conflicts").tolist() == [1.0, 5.0]
+    for folder in (tmp_path / "results").iterdir():
+        text = (folder / "shop" / "one" / "one.csv").read_text().splitlines()
+        rows = ["shop,one," + line for line in text[1:]]
+        (folder / "results.csv").write_text("\n".join(["problem,flatzinc," + text[0].replace("(us)", ""), *rows, ""]))
+    import_files("aries", ["results"], "gathered")
+    assert (
+        oa.open("gathered").studies.sort("optimizer").select("best", "reason").equals(studies.select("best", "reason"))
+    )
+    (tmp_path / "results" / "lexical_min_never" / "results.csv").write_text("problem,flatzinc\n")
+    with pytest.raises(OptarenaError, match="is not of aries-bench"):
+        import_files("aries", ["results"], "other")
+
+
+def stream(*solutions: tuple[int, float], status: str = "") -> str:
+    lines = [
+        f'{{"type": "solution", "output": {{"json": {{"x": 1, "_objective": {value}}}}}, "time": {ms}}}'
+        for ms, value in solutions
+    ]
+    lines.insert(0, '{"type": "warning", "message": "old"}')
+    lines.append('{"type": "statistics", "statistics": {"nodes": 12, "failures": 3}}')
+    return "\n".join([*lines, *([f'{{"type": "status", "status": "{status}"}}'] if status else []), ""])
+
+
+def test_minizinc_streams_are_imported_by_name_or_by_manifest(tmp_path):
+    logs = tmp_path / "logs"
+    (logs / "gecode").mkdir(parents=True)
+    (logs / "gecode" / "queens.json").write_text(stream((10, 5.0), (25, 9.0), status="OPTIMAL_SOLUTION"))
+    (logs / "queens__chuffed__2.jsonl").write_text(stream((400, 4.0)))
+    (logs / "hard__chuffed.jsonl").write_text(stream(status="UNKNOWN"))
+    import_files("minizinc", ["logs"], "store")
+    rows = oa.open("store").studies.sort("optimizer", "problem")
+    assert rows.select("problem", "optimizer", "trial", "status", "reason", "best", "sense").rows() == [
+        ("hard", "chuffed", 0, "done", "unknown", None, "min"),
+        ("queens", "chuffed", 2, "done", "feasible", 4.0, "max"),
+        ("queens", "gecode", 0, "done", "optimal solution", 9.0, "max"),
+    ]
+    assert oa.open("store").filter(optimizer="gecode").efforts("seconds").tolist() == [0.01, 0.025]
+    assert oa.open("store").filter(optimizer="gecode").extra_at_end("effort.nodes").tolist() == [12.0]
+    (logs / "odd.jsonl").write_text(stream((1, 2.0)))
+    with pytest.raises(OptarenaError, match=r"whose run is odd.jsonl\?"):
+        import_files("minizinc", ["logs"], "other")
+    names = sorted(str(path.relative_to(logs)) for path in logs.rglob("*.json*"))
+    (logs / "manifest.csv").write_text(
+        "file,problem,configuration,trial,sense,budget_seconds\n"
+        + "".join(f"{n},p,c,{i},max,60\n" for i, n in enumerate(names))
+    )
+    import_files("minizinc", ["logs"], "told")
+    told = oa.open("told").studies
+    assert told.select("problem", "optimizer", "sense", "budget_seconds").unique().rows() == [("p", "c", "max", 60.0)]
+    assert told.height == 4
+    (logs / "bad.jsonl").write_text("hello\n")
+    (logs / "manifest.csv").unlink()
+    with pytest.raises(OptarenaError, match=r"not a line of MiniZinc's stream|whose run is"):
+        import_files("minizinc", ["logs"], "other")
