@@ -26,7 +26,9 @@ from optarena.views.fixed_target import (
     performance_profile,
     rank_sum_test,
     restart_ecdf,
+    restart_ecdfs,
     restart_quantile,
+    restart_quantiles,
     runtimes,
     shifted_geometric_mean,
     simulated_restarts,
@@ -424,3 +426,148 @@ def test_runtimes_on_noisy_problems_are_to_the_noise_free_value(tmp_path):
     )
     view = oa.from_frame(rows, tmp_path / "s").fixed_target(targets=[4.0, 0.1], bootstrap=0)
     assert view.ert["ert"].to_list() == [1.0, 3.0]
+
+
+# ---- what counts in the place of the value ---------------------------------------------------------------------------
+
+
+def single(rows, path, **columns):
+    """One study of one problem: a value a row."""
+    frame = pl.DataFrame(rows).with_columns(problem=pl.lit("p"), optimizer=pl.lit("A"), **columns)
+    return oa.from_frame(frame, path)
+
+
+def test_a_budget_cuts_precision_and_profiles_off_too(tmp_path):
+    results = single({"value": [10.0, 1.0, 1e-9], "f_opt": 0.0, "dimension": 1}, tmp_path / "s")
+    view = results.fixed_target(targets=[1.0], budget=2, bootstrap=0)
+    end = view.table("precision").filter((pl.col("panel") == "end") & (pl.col("of") == 1e-8))
+    assert end.filter(pl.col("ratio") < 1e7)["fraction"].sum() == 0
+    later = view.table("precision").filter((pl.col("panel") == "budget") & (pl.col("of") == 10) & (pl.col("ratio") < 2))
+    assert later["fraction"].sum() == 0
+
+
+def test_the_area_over_the_curve_in_seconds_counts_from_the_value_on(tmp_path):
+    rows = {"value": [1e2, 1e-8], "seconds": [0.25, 0.5], "f_opt": 0.0, "budget": 2}
+    view = single(rows, tmp_path / "s").fixed_target(axis="seconds", bootstrap=0, budget=1.0)
+    assert view.table("aocc")["aocc"].to_list() == [0.0]  # it ends as it becomes precise
+    two = single({"value": [1e-8, 1.0], "seconds": [0.25, 0.5], "f_opt": 0.0}, tmp_path / "t")
+    assert two.fixed_target(axis="seconds", bootstrap=0).table("aocc")["aocc"].to_list() == [0.5]
+
+
+def test_a_failure_is_charged_the_seconds_after_its_last_improvement(tmp_path):
+    experiment = oa.Experiment("QuasiRandom", "bbob/f1/d2/i1", 200, record="improvements")
+    results = experiment.run(tmp_path / "s", workers=0)
+    (row,) = results.studies.to_dicts()
+    view = results.fixed_target(targets=[1e-30], axis="seconds", bootstrap=0)
+    spent = row["suggest_seconds"] + row["evaluate_seconds"] + row["observe_seconds"]
+    assert view.ert["rt_failure"].to_list() == pytest.approx([spent])
+    batches = results.fixed_target(targets=[1e-30], axis="batches", bootstrap=0)
+    assert batches.ert["rt_failure"].to_list() == [200.0]
+
+
+def test_absolute_targets_are_not_parts_where_no_optimum_is_known(tmp_path):
+    results = single({"value": [500.0, 150.0, 100.0]}, tmp_path / "s")
+    view = results.fixed_target(targets=[60.0, 1.0], bootstrap=0)
+    assert view.ert["ert"].to_list() == [2.0, 3.0]
+    assert "the best value of the store stands for it" in view.notes[0]
+    assert results.fixed_target(targets="relative:0.125", bootstrap=0).ert["ert"].to_list() == [2.0]
+
+
+def test_runs_without_an_optimum_take_that_of_the_others(tmp_path):
+    oa.from_frame(pl.DataFrame({"problem": "p", "optimizer": "A", "value": [3.0, 2.5], "f_opt": 2.0}), tmp_path / "s")
+    results = oa.from_frame(pl.DataFrame({"problem": "p", "optimizer": "B", "value": [9.0, 2.25]}), tmp_path / "s")
+    view = results.fixed_target(targets=[0.5], bootstrap=0)
+    assert view.frame["optimum"] == "known"
+    assert view.ert["ert"].to_list() == [2.0, 2.0]
+
+
+def test_constrained_problems_of_coco_score_what_its_logger_writes(tmp_path):
+    rows = {"value": [-5.0, 3.0, 2.5], "violation.1": [0.25, -1.0, 0.5], "violation.2": [-2.0, -3.0, 0.5]}
+    coco = single(rows, tmp_path / "s", suite=pl.lit("bbob-constrained"), f_opt=pl.lit(2.0), function=pl.lit("f1"))
+    # max(f - f_opt, 0) + what is violated: 0.25, 1, 1.5
+    assert coco.fixed_target(targets=[1.0, 0.25], bootstrap=0).ert["ert"].to_list() == [1.0, 1.0]
+    other = single(rows, tmp_path / "t", f_opt=pl.lit(2.0))
+    assert other.fixed_target(targets=[1.0, 0.25], bootstrap=0).ert["ert"].to_list() == [2.0, float("inf")]
+
+
+def test_improvements_of_what_was_seen_are_not_those_that_count(tmp_path):
+    rows = {"value": [-5.0, 3.0], "violation.1": [0.25, -1.0], "record": "improvements", "budget": 5}
+    results = single(rows, tmp_path / "s", suite=pl.lit("bbob-constrained"), f_opt=pl.lit(2.0))
+    with pytest.raises(OptarenaError, match="only its improvements were recorded"):
+        results.fixed_target()
+
+
+def test_bi_objective_indicators_score_as_cocopp_scores_them(tmp_path):
+    keys = ["algorithm", "function", "dim", "instance"]
+    folder = DATA.parent / "coco"
+    traces, runs = (
+        pl.read_csv(gzip.decompress((folder / f"biobj_{n}.csv.gz").read_bytes())) for n in ("traces", "runs")
+    )
+    rows = traces.join(runs.select(*keys, "maxevals"), on=keys).select(
+        problem=pl.format("bbob-biobj/f{}/d{}/i{}", "function", "dim", "instance"),
+        suite=pl.lit("bbob-biobj"),
+        function=pl.format("f{}", "function"),
+        dimension="dim",
+        instance="instance",
+        evaluation="evals",
+        optimizer="algorithm",
+        evaluations="maxevals",
+        record=pl.lit("improvements"),
+        f_opt=pl.lit(0.0),
+        **{"f.indicator": "indicator"},
+    )
+    late = rows.filter(pl.col("instance") == 1).with_columns(
+        instance=pl.lit(11), problem=pl.format("bbob-biobj/{}/d{}/i11", "function", "dimension")
+    )
+    view = oa.from_frame(pl.concat([rows, late], how="vertical_relaxed"), tmp_path / "s").fixed_target(
+        mode="coco", bootstrap=0
+    )
+    assert {"cocopp counts instances 1 to 10" in row["reason"] for row in view.excluded} == {True}
+    golden = pl.read_csv(gzip.decompress((DATA / "biobj_ert_ps.csv.gz").read_bytes()), infer_schema_length=None)
+    golden = golden.with_columns(pl.format("f{}", "function").alias("function"))
+    ours = view.ert.sort("function", "dimension", "target", descending=[False, False, True])
+    theirs = golden.sort("function", "dim", "target", descending=[False, False, True])
+    assert ours.height == theirs.height == len(golden.unique(["function", "dim"])) * 58
+    assert ours["target"].to_list() == pytest.approx(theirs["target"].to_list(), rel=1e-12)
+    assert ours["n_success"].to_list() == theirs["nsucc"].to_list()
+    assert ours["ert"].to_list() == pytest.approx(theirs["ert"].cast(pl.Float64).to_list(), rel=1e-12)
+
+
+def test_our_own_bi_objective_runs_score_by_the_indicator(tmp_path):
+    results = oa.Experiment("RandomSearch", "bbob-biobj/f1/d2/i1", 300).run(tmp_path / "s", workers=0)
+    view = results.fixed_target(mode="coco", bootstrap=0)
+    assert view.ert.height == 58
+    assert view.frame["precision"] == "reference - hypervolume"
+    oa.Experiment("RandomSearch", "bbob/f1/d2/i1", 30).run(tmp_path / "s", workers=0)
+    both = oa.open(tmp_path / "s").fixed_target(bootstrap=0)
+    assert both.ert.group_by("suite").len().sort("suite").rows() == [("bbob", 51), ("bbob-biobj", 58)]
+    assert {"bbob/f1", "bbob-biobj/f1", "all"} <= set(both.ecdf["group"])
+
+
+@given(st.integers(1, 6), st.integers(0, 6), st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_many_targets_at_once_have_the_restart_distribution_of_each(wins, fails, seed):
+    rng = np.random.default_rng(seed)
+    times = np.concatenate((rng.integers(1, 30, wins).astype(float), np.full(fails, np.inf)))[:, None]
+    spent = np.concatenate((rng.integers(30, 60, wins), np.full(fails, 30))).astype(float)
+    x = np.arange(0, 200, 0.5)
+    assert restart_ecdfs(times, spent, x)[0] == pytest.approx(restart_ecdf(times[:, 0], spent, x), abs=1e-9)
+    q = (0.1, 0.25, 0.5, 0.75, 0.9)
+    assert restart_quantiles(times, spent, q)[0].tolist() == [restart_quantile(times[:, 0], spent, p) for p in q]
+
+
+def test_percentiles_are_computed_or_say_that_they_are_sampled(store):
+    table = store.fixed_target(targets=[1e1, 1e-1], bootstrap=0).table("percentiles")
+    assert {"p10", "p25", "p50", "p75", "p90", "sampled"} <= set(table.columns)
+    ordered = table.filter(pl.col("p90").is_finite())
+    assert (ordered["p10"] <= ordered["p50"]).all()
+    assert (ordered["p50"] <= ordered["p90"]).all()
+
+
+def test_a_frame_of_differences_does_not_shift_what_has_values(tmp_path):
+    rows = pl.DataFrame({"problem": "p", "optimizer": "A", "value": [9.0, 5.5], "f_opt": 5.0})
+    results = oa.from_frame(rows, tmp_path / "s")
+    pinned = {"view": "fixed-target", "targets": {"kind": "default", "values": []}, "optimizers": ["A"]}
+    frame = {**results.fixed_target(bootstrap=0).pinned, **pinned, "levels": {"p": [None, 1.0]}}
+    view = results.fixed_target(targets=[0.5], frame=frame, bootstrap=0)
+    assert view.ert["ert"].to_list() == [2.0]

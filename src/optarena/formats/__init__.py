@@ -83,16 +83,15 @@ def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> l
 
 
 def _bring(ready: Sequence[Tidy | Runs], store: str | Path) -> list[Imported]:
-    """Write what was read to a store, if tables do not contradict each other or what it holds.
+    """Write what was read to a store, if it does not contradict itself or what is there.
 
-    A foreign log says what its values are, and may stand beside others: see `runs`.
+    A foreign log says what its values are, and may stand beside others if it is of the same optimum.
     """
     from optarena.formats.agreement import refuse_contradictions
     from optarena.formats.into_store import into_store
-    from optarena.formats.tidy import Tidy
     from optarena.store import Store
 
-    refuse_contradictions([item for item in ready if isinstance(item, Tidy)], Store(store))
+    refuse_contradictions(ready, Store(store))
     return [into_store(item, Store(store)) for item in ready]
 
 

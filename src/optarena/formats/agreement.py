@@ -6,14 +6,16 @@ Several instances may share a problem's id; each then has known values of its ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from optarena.errors import OptarenaError
 from optarena.formats.into_store import study_cards
+from optarena.formats.runs import Runs
 from optarena.formats.tidy import KNOWN_VALUES, SHOWN, Tidy
 from optarena.store import Store
+from optarena.store.merging import DIFFERENCE, Optimum, told_optimum
 from optarena.store.records import IMPORTED, ProblemCard
 
 
@@ -50,16 +52,45 @@ class _Claims:
         return None
 
 
-def refuse_contradictions(tables: Sequence[Tidy], store: Store) -> None:
-    """Compare each problem of the tables with what they and the store say of it."""
-    claims = _Claims()
+class _Optima:
+    """The optimum of f of each problem and instance, as its studies tell it; a log of f - f_opt tells it, too."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str, int | None], tuple[Optimum, str, bool]] = {}
+
+    def compare(self, card: ProblemCard, attributes: Mapping[str, str], where: str) -> None:
+        optimum, ran = told_optimum(card, attributes), card.version != IMPORTED
+        if optimum is None:
+            return
+        other, there, was_run = self._said.setdefault((card.id, card.instance), (optimum, where, ran))
+        if not (ran and was_run) and not optimum.agrees(other):  # what was run has a version, and two may differ
+            raise OptarenaError(
+                f"{where}: the optimum of {card.id} is {optimum.value!r} there, but {other.value!r} in {there}; two"
+                " problems need two names, nothing was imported"
+            )
+
+
+def refuse_contradictions(read: Sequence[Tidy | Runs], store: Store) -> None:
+    """Compare each problem of tables with what they and the store say of it, and the optima that logs tell."""
+    claims, optima = _Claims(), _Optima()
     if store.exists:
         from optarena.store.results import open_store
 
-        for card in {id(a.card): a.card for a in open_store(store.path)._columns.attempts}.values():
+        attempts = open_store(store.path)._columns.attempts
+        for attempt in attempts:
+            optima.compare(attempt.card, attempt.start.attributes, f"store {store.path}")
+        for attempt in {id(a.card): a for a in attempts}.values():
+            card, difference = attempt.card, attempt.start.attributes.get("values") == DIFFERENCE
             for column, value in _facts(card, True):
+                if column == "f_opt" and difference:  # 0, of f - f_opt; `optima` has that of f
+                    continue
                 run = card.version != IMPORTED
                 claims.contradicted(card, column, value, _Claim(value, lambda: f"store {store.path}", run))
+    for item in read:
+        if isinstance(item, Runs):
+            for one in item.runs:
+                optima.compare(one.card, one.attributes, item.name)
+    tables = [item for item in read if isinstance(item, Tidy)]
     mistakes = []
     for tidy in tables:
         seen = set()
@@ -76,6 +107,9 @@ def refuse_contradictions(tables: Sequence[Tidy], store: Store) -> None:
         more = len(mistakes) - SHOWN
         texts = mistakes[:SHOWN] + ([f"… and {more:,} more"] if more > 0 else [])
         raise OptarenaError("\n".join(texts + (["nothing was imported"] if len(mistakes) > 1 else [])))
+    for tidy in tables:
+        for card in {card.hash: card for card in study_cards(tidy)}.values():
+            optima.compare(card, {}, tidy.table.name)
 
 
 def _facts(card: ProblemCard, some: bool) -> Iterator[tuple[str, Any]]:

@@ -59,6 +59,23 @@ class Run:
         parts = [self.suite, self.function, f"d{self.dimension}"]
         return "/".join([*parts, f"i{self.instance}"] if self.instance is not None else parts)
 
+    @property
+    def card(self) -> ProblemCard:
+        """What it says of its problem."""
+        return ProblemCard(
+            hash="",
+            id=printable(self.problem),
+            version=IMPORTED,
+            space={f"x{i + 1}": {"type": "real"} for i in range(self.dimension)} if self.points is not None else {},
+            dimension=self.dimension,
+            objectives=self.objectives,
+            suite=printable(self.suite),
+            function=printable(self.function),
+            instance=self.instance,
+            metrics=tuple(self.metrics),
+            known=self.known,
+        )
+
 
 @dataclass
 class Runs:
@@ -92,7 +109,7 @@ def records(some: Runs) -> Iterator[Record]:
     """The lines of a journal; times are left at 0."""
     cards: dict[bytes, ProblemCard] = {}
     for s, run in enumerate(some.runs):
-        card = _card(run)
+        card = run.card
         key = _encode(card)
         if key not in cards:
             card.hash = hashlib.sha256(key).hexdigest()[:16]
@@ -116,22 +133,6 @@ def records(some: Runs) -> Iterator[Record]:
         if len(run.evaluation):
             yield _rows(s, run)
         yield End(s, run.status, run.evaluations, 0.0, NOTHING, printable(run.reason))
-
-
-def _card(run: Run) -> ProblemCard:
-    return ProblemCard(
-        hash="",
-        id=printable(run.problem),
-        version=IMPORTED,
-        space={f"x{i + 1}": {"type": "real"} for i in range(run.dimension)} if run.points is not None else {},
-        dimension=run.dimension,
-        objectives=run.objectives,
-        suite=printable(run.suite),
-        function=printable(run.function),
-        instance=run.instance,
-        metrics=tuple(run.metrics),
-        known=run.known,
-    )
 
 
 def _rows(s: int, run: Run) -> Rows:

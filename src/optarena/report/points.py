@@ -26,16 +26,28 @@ def best_points(results: Results, lines: int = LINES) -> pl.DataFrame:
     if chosen.height > lines:
         chosen = chosen.group_by("optimizer", "problem", maintain_order=True).first().head(lines)
     spaces = results.spaces
-    parts = []
     points = results.best_parameters(chosen["study"].to_list())
-    for (problem,), part in chosen.group_by("problem", maintain_order=True):
-        mine = part.filter(pl.col("study").is_in(list(points)))
-        found = [points[study] for study in mine["study"]]
-        if not found or len(found[0]) < 2:
+    by_problem: dict[str, list[tuple[Any, ...]]] = {}
+    for row in chosen.select("study", "optimizer", "problem", "trial", "best").iter_rows():
+        if row[0] in points:
+            by_problem.setdefault(row[2], []).append(row)
+    columns: dict[str, list[Any]] = {name: [] for name in BEST_POINTS}
+    for problem, mine in by_problem.items():
+        found = [points[row[0]] for row in mine]
+        if len(found[0]) < 2:
             continue
-        unit = _unit(spaces[str(problem)], found)
-        parts.append(_lines(mine, found, unit))
-    return pl.concat(parts) if parts else pl.DataFrame(schema=BEST_POINTS)
+        names = list(found[0])
+        unit = _unit(spaces[problem], found).tolist()
+        for line, (row, point, place) in enumerate(zip(mine, found, unit, strict=True)):
+            _, optimizer, _, trial, best = row
+            facts = {"optimizer": optimizer, "problem": problem, "trial": trial, "line": line, "best": best}
+            for name, value in facts.items():
+                columns[name] += [value] * len(names)
+            columns["order"] += range(len(names))
+            columns["parameter"] += names
+            columns["unit"] += place
+            columns["setting"] += [_setting(point[name]) for name in names]
+    return pl.DataFrame(columns, schema=BEST_POINTS)
 
 
 BEST_POINTS = {
@@ -49,20 +61,6 @@ BEST_POINTS = {
     "unit": pl.Float64,
     "setting": pl.String,
 }
-
-
-def _lines(part: pl.DataFrame, points: list[dict[str, Any]], unit: Floats) -> pl.DataFrame:
-    width = unit.shape[1]
-    names = list(points[0])
-    repeated = part.select("optimizer", "problem", "trial", "best").with_row_index("line")
-    repeated = repeated.select(pl.all().repeat_by(width).explode())
-    return repeated.with_columns(
-        pl.col("line").cast(pl.Int64),
-        order=pl.Series(np.tile(np.arange(width), part.height)),
-        parameter=pl.Series(names * part.height, dtype=pl.String),
-        unit=pl.Series(unit.ravel()),
-        setting=pl.Series([_setting(point[name]) for point in points for name in names], dtype=pl.String),
-    ).select(list(BEST_POINTS))
 
 
 def _unit(config: dict[str, dict[str, Any]], points: list[dict[str, Any]]) -> Floats:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,6 +16,9 @@ from optarena.store.records import IMPORTED, ProblemCard
 from optarena.store.results import Results, open_store
 
 SIGNATURE_TOLERANCE = 1e-9
+TINY = 1e-9
+DIFFERENCE = "f - f_opt"
+"""What a foreign log whose optimum is 0 says of its values, in the attribute `values`."""
 DEFINITION = ("space", "objectives", "constraints", "metrics", "noisy", "stateless", "known", "source")
 
 
@@ -51,6 +55,32 @@ def same_signature(one: ProblemCard, two: ProblemCard) -> bool:
     return a.shape == b.shape and bool(np.allclose(a, b, rtol=SIGNATURE_TOLERANCE, atol=0.0, equal_nan=True))
 
 
+class Optimum(NamedTuple):
+    """The optimum of f itself that a study tells, and how far its digits reach."""
+
+    value: float
+    within: float
+
+    def agrees(self, other: Optimum) -> bool:
+        return abs(self.value - other.value) <= max(self.within, other.within)
+
+
+def told_optimum(card: ProblemCard, attributes: Mapping[str, str]) -> Optimum | None:
+    """What a study says of the optimum of f; one that was imported as f - f_opt says what was subtracted, if that."""
+    if len(card.objectives) != 1:
+        return None
+    if attributes.get("values") == DIFFERENCE:
+        text = attributes.get("coco_f_opt", "")
+        try:
+            value = float(text)
+        except ValueError:
+            return None
+        digits = len(text.lower().partition("e")[0].replace(".", "").lstrip("+-0"))
+        return Optimum(value, abs(value) * 10.0 ** (1 - max(digits, 1)) + TINY)
+    known = card.known.optimum
+    return None if known is None else Optimum(float(known[0]), abs(float(known[0])) * TINY + TINY)
+
+
 def made_with(card: ProblemCard) -> str:
     """'scikit-learn 1.9.1, numpy 2.4.6, …': what decided the values of a problem."""
     return ", ".join(f"{name} {version}" for name, version in card.versions.items())
@@ -58,6 +88,7 @@ def made_with(card: ProblemCard) -> str:
 
 def _refuse_mismatch(all_results: Sequence[Results]) -> None:
     cards: dict[tuple[str, str], tuple[ProblemCard, Path]] = {}
+    optima: dict[tuple[str, int | None], tuple[Optimum, Path, bool]] = {}
     for results in all_results:
         for attempt in results._columns.attempts:
             card = attempt.card
@@ -73,6 +104,16 @@ def _refuse_mismatch(all_results: Sequence[Results]) -> None:
                 raise OptarenaError(
                     f"{card.id}, version {card.version}: its {what} in {results.path} is not that in {where};"
                     " they are two problems and need two versions"
+                )
+            optimum, ran = told_optimum(card, attempt.start.attributes), card.version != IMPORTED
+            if optimum is None:
+                continue
+            other, there, was_run = optima.setdefault((card.id, card.instance), (optimum, results.path, ran))
+            # what was run has a version, and two versions may differ
+            if not (ran and was_run) and not optimum.agrees(other):
+                raise OptarenaError(
+                    f"{card.id}: its optimum is {optimum.value!r} in {results.path} and {other.value!r} in {there};"
+                    " they are two problems, keep these stores apart"
                 )
 
 
