@@ -51,7 +51,8 @@ print(json.dumps([time.process_time() - began, sum(map(len, sets))]))
 """
 
 
-def main() -> None:
+def data() -> list[Path]:
+    """The folders of the three algorithms, made if they are not there."""
     names = ("RS", "ES", "ES2")
     DATA.mkdir(parents=True, exist_ok=True)
     for name in names:
@@ -60,7 +61,11 @@ def main() -> None:
                 subprocess.run([sys.executable, "-c", MAKE, name], cwd=scratch, check=True, capture_output=True)
                 subprocess.run(["cp", "-r", f"{scratch}/exdata/{name}", str(DATA)], check=True)
             (DATA / name / "done").touch()
-    folders = [DATA / name for name in names]
+    return [DATA / name for name in names]
+
+
+def main() -> None:
+    folders = data()
     with tempfile.TemporaryDirectory() as scratch:
         store = Path(scratch) / "store"
         imported = cpu(lambda: import_files("coco", folders, store), 1)

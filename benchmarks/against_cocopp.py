@@ -1,0 +1,45 @@
+"""cocopp beside optarena, in one run: three algorithms on bbob (24 functions, 5 dimensions, 15 instances), all of it.
+
+    python benchmarks/against_cocopp.py
+
+Ours: import, ERTs for 51 targets, all ECDFs and tables as JSON, and the HTML report. Theirs: its command, which loads
+the folders and writes tables and figures. Both are CPU seconds of a process and its children.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from _measure import cpu_of_command, load, write_table
+from _peers import python_of
+from coco_folders import data
+
+JOB = """
+import sys
+from pathlib import Path
+import optarena
+import msgspec
+from optarena._json import strict
+from optarena.formats import import_files
+out = Path(sys.argv[1])
+import_files("coco", [Path(name) for name in sys.argv[2:]], out / "store")
+results = optarena.open(out / "store")
+(out / "tables.json").write_bytes(msgspec.json.encode(strict(results.fixed_target().to_data())))
+results.report(out / "report.html")
+"""
+
+
+def main() -> None:
+    folders = [str(folder) for folder in data()]
+    with tempfile.TemporaryDirectory() as scratch:
+        ours = cpu_of_command([sys.executable, "-c", JOB, scratch, *folders])
+        peer = [str(python_of("cocopp", "cocopp", "six")), "-m", "cocopp", "-o", f"{scratch}/ppdata", *folders]
+        theirs = cpu_of_command(peer, cwd=Path(scratch))
+    rows = [("import, ERTs for 51 targets, ECDFs, tables and report of 5,400 runs", theirs, ours, "s")]
+    write_table("cocopp", f"cocopp 2.9.1 (CPU; {load()})", rows)
+
+
+if __name__ == "__main__":
+    main()
