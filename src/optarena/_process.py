@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import socket
@@ -38,31 +39,27 @@ def resident_bytes(pid: int) -> int:
         return 0
 
 
-def session_bytes(session: int) -> int:
-    """The memory that all processes of a session hold together; 0 where the system does not say."""
-    total = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(path.read_text().rpartition(")")[2].split()[3]) == session:
-                total += resident_bytes(int(path.parent.name))
-        except (OSError, ValueError, IndexError):
-            continue
-    return total
+def _children(pid: int) -> list[int]:
+    """The children of a process, whichever of its threads started them; none where the system does not say."""
+    out = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError, ValueError):
+            out += [int(word) for word in path.read_text().split()]
+    return out
+
+
+def tree_bytes(pid: int) -> int:
+    """The memory that a process and all below it hold; 0 where the system does not say."""
+    return resident_bytes(pid) + sum(map(tree_bytes, _children(pid)))
 
 
 def children_seconds(pid: int) -> float:
     """CPU seconds of the living children of a process and of theirs, with what those have waited for."""
     total = 0.0
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return 0.0
-    for child in map(int, children):
-        try:
+    for child in _children(pid):
+        with contextlib.suppress(OSError, ValueError):
             ticks = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11:15]
-        except OSError:
-            continue
-        total += sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") + children_seconds(child)
+            total += sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") + children_seconds(child)
     return total
 
 

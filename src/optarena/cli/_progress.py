@@ -26,7 +26,7 @@ class RunProgress:
         self.plan: Plan | None = None
         self.total = 0
         self.workers = 0
-        self._solvers_only = False
+        self.solvers_only = False
         self.outcomes: Counter[str] = Counter()
         self.failed: list[tuple[Study, Outcome]] = []
         self.evaluations = 0
@@ -48,7 +48,7 @@ class RunProgress:
         problems = plan.problems
         solvers = sum(issubclass(cls, Solver) for cls in plan.classes.values())
         who = [(len(plan.classes) - solvers, "optimizer"), (solvers, "solver")]
-        self._solvers_only = solvers == len(plan.classes)
+        self.solvers_only = solvers == len(plan.classes)
         trials = plan.experiment.trials
         self._say(
             f"{' and '.join(counted(n, word) for n, word in who if n)} × {counted(len(problems), 'problem')} ×"
@@ -109,7 +109,7 @@ class RunProgress:
         done = sum(self.outcomes.values())
         left = f" · {duration(spent / done * (self.total - done))} left" if done and done < self.total else ""
         crew = counted(self.workers, "worker") if self.workers else "in this process"
-        what = "solutions" if self._solvers_only else "evaluations"
+        what = "solutions" if self.solvers_only else "evaluations"
         note = f"{made:,} {what} · {crew} · {made / max(spent, 1e-9):,.0f}/s{left}"
         if self._bars is not None:
             self._bars.update(self._tasks[""], note=note)

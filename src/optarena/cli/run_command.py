@@ -120,7 +120,8 @@ def command(
             print(f"interrupted; what was evaluated is kept. Go on: {again}", file=sys.stderr)
             raise typer.Exit(130) from None
     print(progress.summary())
-    print(f"look: optarena status {store}   ·   optarena best {store}")
+    further = "score {} --view anytime" if progress.solvers_only else "best {}"
+    print(f"look: optarena status {store}   ·   optarena {further.format(store)}")
     if progress.failed:
         raise typer.Exit(1)
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from optarena._process import groups_of_session, resident_bytes, session_bytes, state
+from optarena._process import groups_of_session, resident_bytes, state, tree_bytes
 from optarena.errors import WorkError
 from optarena.experiment import Limits
 from optarena.runner import cell as cells
@@ -291,7 +291,7 @@ class Pool:
             return
         worker.stopped_since = None
         task, view = worker.tasks[0], worker.cell.view
-        held = session_bytes if task.study.solver else resident_bytes  # a solver's programs are part of it
+        held = tree_bytes if task.study.solver else resident_bytes  # a solver's programs are part of it
         if held(worker.process.pid) > self._memory:
             worker.kill("memory")
             return

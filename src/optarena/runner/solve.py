@@ -182,8 +182,10 @@ class _Emitter:
             minimised = self.sign * value
             improves = minimised < self.best
             if self.everything or improves or self.wrong:
-                row = Rows(self.handle, self.count, [[number(value)]], self.costs(), x=[], n=notes)
-                row.a = {"seconds": [at], **{name: [v] for name, v in self._efforts(efforts).items()}}
+                costs = self.costs()
+                row = Rows(self.handle, self.count, [[number(value)]], costs, x=[], n=notes)
+                row.a = {"seconds": [at], "effort.cpu_seconds": [self._charged[1]]}
+                row.a.update({name: [count] for name, count in self._efforts(efforts).items()})
                 if bound is not None and not math.isnan(bound):
                     row.a["bound"] = [number(bound)]
                 if self.wrong:
@@ -226,7 +228,7 @@ class _Emitter:
 
     def _efforts(self, given: dict[str, float | None]) -> dict[str, Number]:
         """Counters as columns; one that falls (several threads, counted apart) tells nothing and is left out."""
-        out: dict[str, Number] = {"effort.cpu_seconds": max(0.0, _cpu_seconds() - self._cpu)}
+        out: dict[str, Number] = {}
         for name, told in given.items():
             if told is None:
                 continue
