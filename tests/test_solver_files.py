@@ -184,18 +184,6 @@ def test_an_mps_file_is_read_as_it_is_written(tmp_path):
         build("bad.mps")
 
 
-@pytest.mark.parametrize("name", ["HiGHS", "SCIP"])
-def test_a_folder_of_mps_files_is_a_suite(tmp_path, name):
-    pytest.importorskip({"HiGHS": "highspy", "SCIP": "pyscipopt"}[name])
-    (tmp_path / "mps").mkdir()
-    (tmp_path / "mps" / "small.mps").write_text(SMALL)
-    (tmp_path / "mps" / "known.toml").write_text('[optimum]\n"small.mps" = 0\n')
-    assert select("mps/*.mps") == ["mps/small.mps"]
-    results = oa.Experiment(name, "mps/*.mps", seconds=10, seed=ROOT).run("results", workers=1)
-    row = results.studies.row(0, named=True)
-    assert (row["problem"], row["status"], row["reason"], row["best"]) == ("small.mps", "done", "optimal", 0.0)
-
-
 def test_known_optima_beside_files_are_used(tmp_path):
     (tmp_path / "small.mps").write_text(SMALL)
     (tmp_path / "known.toml").write_text('[best_known]\n"small.mps" = 1.5\n')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -371,48 +370,11 @@ def test_wrong_schedules_tours_and_packings_are_told_from_right_ones():
         pack.verify([0.5] * 50)
 
 
-# ---- real solvers ---------------------------------------------------------------------------------------------------
+def test_solvers_are_listed_and_named_by_their_own_flag(capsys):
+    from optarena.cli import main
 
-
-def test_ortools_and_highspy_work_in_one_experiment():
-    pytest.importorskip("ortools")
-    pytest.importorskip("highspy")
-    results = oa.Experiment(["CP-SAT", "HiGHS"], "tsp/n7/i1", seconds=10, seed=ROOT).run("results", workers=1)
-    assert set(ends(results).values()) == {("done", "optimal")}
-    assert len(set(results.studies["best"])) == 1
-    assert set(results.versions()["package"]) >= {"ortools", "highspy"}
-
-
-@pytest.mark.parametrize("name", ["CP-SAT", "HiGHS", "SCIP", "Choco", "MiniZinc"])
-def test_solvers_agree_on_what_is_optimal(name):
-    from optarena.solver import BUILT_IN
-
-    if not BUILT_IN[name].installed:
-        pytest.skip(f"{name} is not installed")
-    ids = ["tsp/n7/i1", "knapsack/m3n15/i1", "jobshop/ft06"]
-    if name in ("HiGHS", "SCIP"):
-        ids = ids[:2]  # the big-M model of a job shop takes them longer
-    results = oa.Experiment(name, ids, seconds=20, seed=ROOT).run("results", workers=2)
-    assert set(zip(results.studies["status"], results.studies["reason"], strict=True)) == {("done", "optimal")}
-    best = dict(results.studies.select("problem", "best").iter_rows())
-    assert best == {id: OPTIMA[id] for id in ids}
-    notes = results._columns.notes.get("verified")
-    assert notes is None or all(note is None for note in notes)
-
-
-OPTIMA = {"tsp/n7/i1": 2432.0, "knapsack/m3n15/i1": 6655.0, "jobshop/ft06": 55.0}  # the first two by enumeration
-
-
-def test_cp_sat_with_one_thread_is_replayed_and_says_what_differs():
-    pytest.importorskip("ortools")
-    results = oa.Experiment("CP-SAT", "jobshop/ft06", seconds=10, seed=ROOT).run("results", workers=1)
-    verdict = replay("results", results.studies["study"][0])
-    assert verdict.same
-    assert verdict.compared == results.studies["evaluations"][0]
-
-
-def test_an_unknown_minizinc_backend_is_named():
-    if shutil.which("minizinc") is None:
-        pytest.skip("minizinc is not installed")
-    with pytest.raises(OptarenaError, match=r"minizinc has no backend 'gekode'\. Did you mean 'gecode'"):
-        oa.Experiment([oa.use("MiniZinc", backend="gekode")], "jobshop/ft06", seconds=1).plan()
+    assert not main(["list", "solvers"])
+    out = capsys.readouterr().out
+    assert all(name in out for name in ("Annealing", "CP-SAT", "HiGHS", "SCIP", "Choco", "MiniZinc", "Apache-2.0"))
+    assert main(["run", "-s", "Anealing", "-p", "jobshop/ft06", "--seconds", "1"]) == 2
+    assert "no solver named 'Anealing'. Did you mean 'Annealing'?" in capsys.readouterr().err
