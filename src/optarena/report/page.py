@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from optarena._files import write_whole
+from optarena._memory import no_collection
 from optarena._version import __version__
 from optarena.errors import OptarenaError
 from optarena.report import words
@@ -33,6 +34,7 @@ def write_report(results: Results, path: str | Path) -> Path:
     return path
 
 
+@no_collection()
 def page(results: Results) -> str:
     """The whole file as text."""
     return _html("page.html", "page.js", payload(Material(results)))

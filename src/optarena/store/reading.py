@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena._json import Number
+from optarena._memory import no_collection
 from optarena.errors import OptarenaError
 from optarena.store.journal import read_lines
 from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, Rows, RowsWithoutPoints, Start
@@ -231,6 +232,7 @@ class Events:
         return self._index[key]
 
 
+@no_collection()
 def read_columns(journals: Iterable[Path], shards: Callable[[], Iterable[Path]] = tuple) -> Columns:
     """Read journals and shards as one. Journals are read first: what is compacted meanwhile is then in a shard."""
     read = []
