@@ -11,8 +11,9 @@ SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(2)>'
 CLOSING = "</script><script>window.bad=3</script><!--"
 FORMULA = '=HYPERLINK("http://example.org")'
-NAMES = ["RandomSearch", SCRIPT, IMAGE, "{{x}} ${y} \\input{/etc/passwd} %", FORMULA]
-PROBLEMS = ["plain/d2", f"{CLOSING}/d2", "a'b\"c`/d5", "datum.x + 1/d5"]
+TURNED = "abc\u202edef|\x07"  # what follows would be read from right to left
+NAMES = ["RandomSearch", SCRIPT, IMAGE, "{{x}} ${y} \\input{/etc/passwd} %", FORMULA, "__proto__", "@measure", TURNED]
+PROBLEMS = ["__proto__", f"{CLOSING}/d2", "a'b\"c`/d5", "datum.x + 1/d5"]
 
 
 def frame(
@@ -26,7 +27,7 @@ def frame(
     rng = np.random.default_rng(5)
     rows = []
     for problem in problems:
-        dimension = int(problem.rpartition("/d")[2] or 2)
+        dimension = int(problem.rpartition("/d")[2]) if "/d" in problem else 2
         for o, optimizer in enumerate(optimizers):
             for trial in range(trials):
                 for k in range(1, evaluations + 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, WorkError
 from optarena.report import data, runtimes
 from optarena.report.colours import BASELINE, PALETTE, assign
 from optarena.report.figures import FIGURES, figure
@@ -334,3 +335,85 @@ def test_importing_optarena_does_not_import_altair():
     code = "import optarena as oa, sys; oa.open, oa.Experiment; import optarena.views.fixed_cost, optarena.report.page;"
     code += "assert not {'altair', 'vl_convert'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ---- what a reader may trust -----------------------------------------------------------------------------------------
+
+
+def specs(part):
+    """Every specification inside a specification."""
+    if isinstance(part, dict):
+        yield part
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            yield from specs(inner)
+
+
+def test_names_of_properties_are_drawn_as_any_other(tmp_path):
+    names = ("RandomSearch", "__proto__", "constructor", "toString")
+    results = imported(tmp_path / "s", optimizers=names, problems=("__proto__", "b/d2"))
+    text = save(figure("final", results), tmp_path / "f.svg").read_text()
+    assert text.count('<path aria-label="') + text.count("<path transform=") >= len(names)
+    assert all(name in text for name in names)
+    dots = re.search(r'<g class="mark-symbol role-mark[^>]*>(.*?)</g>', text, re.DOTALL).group(1)
+    assert dots.count("<path") == len(names)
+    assert "__proto__" in save(figure("heatmap", results), tmp_path / "h.svg").read_text()
+
+
+def test_signs_that_cannot_be_seen_are_written_out_in_figures(tmp_path):
+    results = imported(tmp_path / "s", optimizers=("RandomSearch", "abc\u202edef\u200b"))
+    text = save(figure("final", results), tmp_path / "f.svg").read_text()
+    assert r"abc\u202edef\u200b" in text
+    assert "\u202e" not in text
+
+
+def test_an_empty_drawing_is_refused(tmp_path):
+    import altair as alt
+
+    nothing = alt.Chart(alt.InlineData(values=[])).mark_point().encode(x="a:Q")
+    for ending in ("svg", "html", "json"):
+        with pytest.raises(WorkError, match="the figure came out empty"):
+            save(nothing, tmp_path / f"f.{ending}")
+        assert not (tmp_path / f"f.{ending}").exists()
+
+
+def test_a_missing_directory_is_made(results):
+    assert main(["figure", "progress", str(results.path), "-o", "new/deep/fig.svg"]) == 0
+    assert Path("new/deep/fig.svg").is_file()
+
+
+def test_the_legend_names_only_who_is_drawn(results):
+    spec = figure("normalised", results.filter(optimizer=["RandomSearch", "Slow"])).to_dict()
+    legends = [one["legend"]["values"] for one in specs(spec) if one.get("field") == "optimizer" and one.get("legend")]
+    assert legends
+    assert all(names == ["RandomSearch", "Slow"] for names in legends)
+
+
+def test_a_figure_of_scores_names_its_frame(results):
+    for view, names in ((results.fixed_cost(), ("normalised", "heatmap")), (results.fixed_target(), ("ecdf", "loss"))):
+        for name in names:
+            title = figure(name, results).to_dict()["title"]
+            assert f"frame {view.frame['hash'][:12]}, mode exact" in (title["text"], title.get("subtitle"))
+
+
+def test_the_best_so_far_is_drawn_as_steps(results):
+    spec = figure("convergence", results).to_dict()
+    marks = [one["mark"] for one in specs(spec) if isinstance(one.get("mark"), dict)]
+    ways = {mark["type"]: mark.get("interpolate") for mark in marks}
+    assert ways == {"area": "step-after", "line": "step-after", "point": None}
+
+
+@pytest.mark.parametrize(("axis", "whole"), [("evaluations", True), ("seconds", False)])
+def test_counts_have_no_ticks_between_whole_numbers(results, axis, whole):
+    spec = figure("convergence", results, axis=axis).to_dict()
+    axes = [one["x"]["axis"] for one in specs(spec) if isinstance(one.get("x"), dict)]
+    assert axes
+    assert all(("tickMinStep" in one) == whole for one in axes)
+
+
+def test_times_are_order_statistics_as_all_quantiles_here(tmp_path):
+    results = oa.Experiment(["RandomSearch"], "functions/sphere/d2", 20, trials=4).run(tmp_path / "s", workers=0)
+    each = np.sort((results.studies["evaluate_seconds"] / results.studies["evaluations"]).to_numpy())
+    row = data.times(results).filter(pl.col("phase") == "evaluate").row(0, named=True)
+    assert [row["q1"], row["median"], row["q3"]] == [each[0], each[1], each[2]]

@@ -14,10 +14,11 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
-from optarena.report import sections
+from optarena.report import latex, sections
 from optarena.report.how import as_toml
 from optarena.report.material import Material
 from optarena.report.page import page, payload
+from optarena.report.tables import Column, Table
 from optarena.store import Store
 from stores import FORMULA, SCRIPT, frame, hostile, imported
 
@@ -100,7 +101,8 @@ def test_vega_is_given_names_as_data_and_never_as_expressions(tmp_path):
     specs += section(data, "problems")["blocks"][0]["specs"].values()
     found = set(expressions(specs))
     assert "optimizer" in found
-    assert not any(sign in text for text in found for sign in "<\"'`{")
+    constant = {"format(datum.value, '~s') + 's'"}
+    assert not any(sign in text for text in found - constant for sign in "<\"'`{")
 
 
 def test_latex_of_the_page_escapes_names(tmp_path):
@@ -141,7 +143,7 @@ def test_the_leaderboard_of_a_dimension_is_scored_in_the_frame_of_all(tmp_path):
 def test_the_words_name_the_first_and_do_not_claim_what_overlaps(tmp_path):
     results = imported(tmp_path / "store")
     first, second = results.fixed_cost().leaderboard().rows(named=True)[:2]
-    words = section(payload(Material(results)), "overview")["words"]
+    words = section(payload(Material(results)), "overview")["scoped"]["all"]
     assert words[0].startswith(f"{first['optimizer']} comes first of 3 optimizers on 3 problems, after 20 evaluations")
     assert second["optimizer"] in words[1]
     meet = first["mean_normed_ub"] >= second["mean_normed_lb"]
@@ -219,7 +221,7 @@ def test_an_experiment_as_toml_comes_back_the_same():
 def test_without_random_search_the_report_says_why_and_shows_the_rest(tmp_path):
     data = payload(Material(imported(tmp_path / "store", optimizers=("Good", "Slow"))))
     assert "no RandomSearch" in section(data, "fixed-cost")["absent"]
-    assert "no RandomSearch" in section(data, "overview")["words"][0]
+    assert "no RandomSearch" in section(data, "overview")["scoped"]["all"][0]
     assert section(data, "overview")["blocks"][0]["kind"] == "figure"
     assert data["datasets"]["convergence evaluations"]["size"]
 
@@ -234,7 +236,7 @@ def test_a_single_problem_has_intervals_over_its_trials(tmp_path):
 def test_an_empty_store_has_a_page(tmp_path):
     Store(tmp_path / "store").create()
     data = data_of(page(oa.open(tmp_path / "store")))
-    assert section(data, "overview")["words"] == ["Nothing has been run here yet."]
+    assert section(data, "overview")["scoped"]["all"] == ["Nothing has been run here yet."]
 
 
 def test_several_objectives_have_a_page(tmp_path):
@@ -315,6 +317,134 @@ def test_a_trial_that_found_nothing_counts_as_the_worst(tmp_path):
 
 def test_no_winner_is_named_where_optimizers_have_different_problems(tmp_path):
     rows = frame().filter(~((pl.col("optimizer") == "Good") & (pl.col("problem") == "c/d5")))
-    words = section(payload(Material(oa.from_frame(rows, tmp_path / "store"))), "overview")["words"]
+    words = section(payload(Material(oa.from_frame(rows, tmp_path / "store"))), "overview")["scoped"]["all"]
     assert words[0].startswith("No winner is named")
     assert "Good 2" in words[0]
+
+
+# ---- what a reader may trust -----------------------------------------------------------------------------------------
+
+
+def unequal(path) -> oa.Results:
+    """Problems of dimension 2 with 20 evaluations, of dimension 5 with 50."""
+    longer = frame(problems=("c/d5",), evaluations=50)
+    return oa.from_frame(pl.concat([frame(problems=("a/d2", "b/d2")), longer]), path)
+
+
+def test_a_leaderboard_says_at_which_budgets_its_scores_were_taken(tmp_path):
+    data = payload(Material(unequal(tmp_path / "store")))
+    board = table(data, "leaderboard-0")
+    assert board["title"] == "Leaderboard at the end of the budget (20 to 50 evaluations)"
+    assert board["titles"]["2"] == "Leaderboard after 20 evaluations"
+    assert board["titles"]["5"] == "Leaderboard after 50 evaluations"
+    assert board["latex"]["head"].startswith("% fixed cost at the end of the budget (20 to 50 evaluations), value\n")
+    assert board["latex"]["heads"]["5"].startswith("% fixed cost after 50 evaluations, value, dimension 5\n")
+
+
+def test_the_verdict_follows_the_dimension(tmp_path):
+    results = unequal(tmp_path / "store")
+    scoped = section(payload(Material(results)), "overview")["scoped"]
+    first = results.filter(dimension=5).fixed_cost(frame=results.fixed_cost().pinned).leaderboard()["optimizer"][0]
+    assert "on 3 problems, at the end of the budget (20 to 50 evaluations)" in scoped["all"][0]
+    assert scoped["5"][0].startswith(f"{first} ")
+    assert "on 1 problem of dimension 5, after 50 evaluations" in scoped["5"][0]
+
+
+def test_the_terminal_and_latex_say_it_too(tmp_path, capsys):
+    unequal("store")
+    for shape in ("table", "latex"):
+        assert main(["score", "store", "--format", shape]) == 0
+        assert "fixed cost at the end of the budget (20 to 50 evaluations), normalised" in capsys.readouterr().out
+
+
+def test_one_trial_on_one_problem_has_no_interval_and_the_page_says_so(tmp_path):
+    data = payload(Material(imported(tmp_path / "store", problems=("a/d2",), trials=1)))
+    words = section(data, "overview")["scoped"]["all"]
+    assert "without an interval" in words[0]
+    assert "gives no interval, so the order of the two is not settled" in words[1]
+    assert "gives no interval" in table(data, "leaderboard-0")["note"]
+    assert not any(sign in text for text in words for sign in ("∞", "–"))
+
+
+def test_ids_on_the_page_are_different(tmp_path):
+    data = payload(Material(imported(tmp_path / "store")))
+    blocks = [block for one in data["sections"] for block in one.get("blocks", ())]
+    blocks += [inner for block in blocks for inner in block.get("blocks", ())]
+    ids = [one["id"] for one in data["sections"]] + [block["id"] for block in blocks if block.get("id")]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_part_of_a_store_tells_how_it_was_run(tmp_path):
+    experiment = oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/{sphere,ackley}/d2", 8, trials=2)
+    results = experiment.run(tmp_path / "store", workers=0)
+    part = section(payload(Material(results.filter(problem="*sphere*"))), "how")
+    assert [block["title"] for block in part["blocks"] if block["kind"] == "code"] == [
+        "The experiment",
+        "The commands that run it again",
+    ]
+    assert any("a part of the store" in text for text in part["words"])
+    assert {block["id"] for block in part["blocks"] if block["kind"] == "table"} >= {"runs", "versions", "frame"}
+
+
+def test_sections_of_scores_name_their_frame(tmp_path):
+    results = imported(tmp_path / "store")
+    data = payload(Material(results))
+    assert section(data, "overview")["frame"] == f"frame {results.fixed_cost().frame['hash'][:12]}, mode exact"
+    assert section(data, "fixed-target")["frame"] == f"frame {results.fixed_target().frame['hash'][:12]}, mode exact"
+    assert section(data, "time")["absent"]
+    assert section(data, "problems")["frame"] == ""
+
+
+def test_a_long_table_keeps_its_rows_as_data_and_says_what_is_cut(monkeypatch):
+    monkeypatch.setattr("optarena.report.tables.MOST_LATEX", 3)
+    monkeypatch.setattr("optarena.report.tables.MOST_ROWS", 5)
+    columns = [Column("n", "number")]
+    short, long, longest = (Table("t", "T", columns, [[i] for i in range(n)]).to_data() for n in (3, 5, 6))
+    assert short["latex"] is not None
+    assert short["note"] == ""
+    assert len(long["rows"]) == 5
+    assert long["latex"] is None
+    assert "copies as CSV" in long["note"]
+    assert len(longest["rows"]) == 5
+    assert "The first 5 of 6 rows are here: optarena report with --problem" in longest["note"]
+
+
+def test_a_page_without_scores_whose_first_problems_have_no_curve_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("optarena.report.sections.problems.CURVES", 1)
+    oa.Experiment(["QuasiRandom"], "functions/sphere/d2", 5).run(tmp_path / "store", workers=0)
+    plan = oa.Experiment(["QuasiRandom"], "functions/ackley/d2", 5).plan()
+    Store(tmp_path / "store").begin_run(plan, [study.id for study in plan.studies])  # planned, not begun
+    data = payload(Material(oa.open(tmp_path / "store")))
+    assert "no RandomSearch" in section(data, "overview")["scoped"]["all"][0]
+
+
+def test_signs_that_cannot_be_seen_are_written_out(tmp_path):
+    text = page(hostile(tmp_path / "store"))
+    assert "\u202e" not in without_vega(text)
+    assert r"abc\u202edef|\u0007" in [one["name"] for one in data_of(text)["optimizers"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a|b", r"a\textbar{}b"),
+        ("a--b---c", "a-{}-b-{}-{}-c"),
+        ("a\u202eb\r", r"a\textbackslash{}u202eb\textbackslash{}r"),
+        ("é", "é"),
+    ],
+)
+def test_names_in_latex_are_what_they_are(name, shown):
+    assert latex.escaped(name) == shown
+
+
+def test_latex_needs_no_package_but_booktabs():
+    text = latex.latex_table(["a", "b"], [["x", (None, 1.0)], ["y", float("nan")]], comment=["a\rb"])
+    assert r"\text{" not in text
+    assert r"$[\mbox{--}, 1]$" in text
+    assert text.startswith("% a\\rb\n")
+
+
+def test_an_experiment_with_hidden_signs_is_written_so_that_they_are_seen_and_come_back():
+    data = {"problems": ["a\u202eb\x7f"], "optimizers": ["é"]}
+    assert "\u202e" not in as_toml(data)
+    assert tomllib.loads(as_toml(data)) == data

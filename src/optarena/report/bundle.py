@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib.metadata
 import os
 from pathlib import Path
@@ -15,17 +16,20 @@ def vega_bundle() -> str:
     """The piece. To make it takes seconds, so it is kept in the user's cache under the name of its version."""
     import vl_convert
 
-    place = _cache() / f"vega-{importlib.metadata.version('vl-convert-python')}.js"
+    version = importlib.metadata.version("vl-convert-python")
+    place = _cache() / f"vega-{version}-{hashlib.sha256(NAMES.encode()).hexdigest()[:8]}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError):
         kept = place.read_text(encoding="utf-8")
         if kept.endswith(END):
             return kept
-    text = vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;").replace("</script", "<\\/script") + END
+    text = vl_convert.javascript_bundle(NAMES).replace("</script", "<\\/script") + END
     with contextlib.suppress(WorkError):
         write_whole(place, text.encode())
     return text
 
 
+NAMES = "window.vegaEmbed=vegaEmbed;"
+"""What the page's script calls."""
 END = "\n/* whole */\n"
 
 

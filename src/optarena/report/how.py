@@ -10,10 +10,19 @@ from typing import Any
 import polars as pl
 
 from optarena.report.tables import Column, Table
+from optarena.report.text import visible
 from optarena.store import RunFile
 from optarena.store.results import Results
 
 FACTS = ("python", "platform", "cpu", "cores", "numpy", "scipy", "blas")
+
+
+def runs_of(results: Results) -> list[RunFile]:
+    """The runs that planned these studies: of a part of a store, those that concern it."""
+    if results.all_runs is results.runs:
+        return results.runs
+    chosen = set(results.studies["study"])
+    return [run for run in results.all_runs if any(study.id in chosen for study in run.studies)]
 
 
 def runs(results: Results) -> Table:
@@ -27,7 +36,7 @@ def runs(results: Results) -> Table:
             "ended" if run.ended else "did not say that it ended",
             shlex.join(run.argv) if run.argv else "from Python",
         ]
-        for run in results.runs
+        for run in runs_of(results)
     ]
     columns = [
         Column("began", "time"),
@@ -63,7 +72,7 @@ def roots(results: Results) -> list[str]:
 def recipes(results: Results) -> list[tuple[str, str]]:
     """For every different experiment of the store: its file's text and the commands that run it again."""
     newest: dict[str, RunFile] = {}
-    for run in results.runs:
+    for run in runs_of(results):
         newest[json.dumps([run.root, run.experiment], sort_keys=True)] = run
     out = []
     for i, run in enumerate(newest.values(), start=1):
@@ -85,7 +94,7 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return visible(json.dumps(value, ensure_ascii=False))  # TOML writes signs out as JSON does
     if isinstance(value, dict):
         pairs = (f"{_key(key)} = {_value(item)}" for key, item in value.items() if item is not None)
         return "{ " + ", ".join(pairs) + " }"
@@ -97,7 +106,7 @@ def _value(value: Any) -> str:
 
 
 def _key(key: str) -> str:
-    return key if key.replace("-", "_").isidentifier() and key.isascii() else json.dumps(key, ensure_ascii=False)
+    return key if key.replace("-", "_").isidentifier() and key.isascii() else _value(key)
 
 
 def _text(value: Any) -> str:

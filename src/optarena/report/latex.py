@@ -3,8 +3,11 @@ r"""Tables for papers: LaTeX with booktabs, numbers in math, the best in bold; r
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
+
+from optarena.report.text import visible
 
 SIGNS = {
     "\\": r"\textbackslash{}",
@@ -19,6 +22,7 @@ SIGNS = {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "|": r"\textbar{}",
 }
 
 
@@ -46,7 +50,7 @@ def latex_parts(
         all(isinstance(row[i], (int, float, tuple)) or row[i] is None for row in rows) and bool(rows)
         for i in range(len(headers))
     ]
-    top = [f"% {text}".replace("\n", " ") for text in comment]
+    top = commented(comment)
     top.append(r"\begin{tabular}{" + "".join("r" if right else "l" for right in numeric) + "}")
     top.append(r"\toprule")
     top.append(" & ".join(escaped(head) for head in headers) + r" \\")
@@ -57,6 +61,11 @@ def latex_parts(
         cells = [bolder(text) if (i, j) in bold else text for j, text in enumerate(cells)]
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join(top), lines, "\n".join([r"\bottomrule", r"\end{tabular}"])
+
+
+def commented(texts: Sequence[str]) -> list[str]:
+    """Lines that TeX does not read, whatever they contain."""
+    return [f"% {visible(text)}" for text in texts]
 
 
 def bolder(text: str) -> str:
@@ -76,7 +85,7 @@ def cell(value: Any) -> str:
 
 def number(value: float | None) -> str:
     if value is None or math.isnan(value):
-        return r"\text{--}"
+        return r"\mbox{--}"
     if math.isinf(value):
         return r"\infty" if value > 0 else r"-\infty"
     if isinstance(value, int):
@@ -89,4 +98,5 @@ def number(value: float | None) -> str:
 
 
 def escaped(text: str) -> str:
-    return "".join(SIGNS.get(sign, sign if sign.isprintable() else "?") for sign in text)
+    plain = "".join(SIGNS.get(sign, sign) for sign in visible(text))
+    return re.sub("-(?=-)", "-{}", plain)  # TeX joins two hyphens to a dash

@@ -189,6 +189,21 @@ def units(view: FixedCost) -> str:
     return "evaluations" if batch == 1 else f"batches of {batch} evaluations"
 
 
+def ending(view: FixedCost, metric: str) -> str:
+    """When the scores of a leaderboard were taken: each problem at the end of its own budget."""
+    scored = view.problem.filter((pl.col("metric") == metric) & pl.col("mean_normed").is_not_null())
+    ends = scored.group_by("problem").agg(pl.col("effort").max())["effort"].to_list()
+    low, high = min(ends, default=0.0), max(ends, default=0.0)
+    if low == high:
+        return f"after {high:g} {units(view)}"
+    return f"at the end of the budget ({low:g} to {high:g} {units(view)})"
+
+
+def framed(view: View) -> str:
+    """What a view's scores were measured against, in a line."""
+    return f"frame {view.frame['hash'][:12]}, mode {view.mode}"
+
+
 def _finite(column: str) -> pl.Expr:
     return pl.when(pl.col(column).is_finite()).then(pl.col(column)).alias(column)
 

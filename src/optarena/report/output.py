@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from optarena._files import write_whole
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, WorkError
 
 ENDINGS = ("pdf", "svg", "png", "html", "json")
 
 
 def save(chart: Any, path: str | Path, scale: float = 2.0) -> Path:
-    """Write it; `scale`: pixels of a PNG to a point."""
+    """Write it, and its directory where there is none; `scale`: pixels of a PNG to a point."""
     path = Path(path)
     ending = path.suffix[1:].lower()
     if ending not in ENDINGS:
@@ -25,17 +26,28 @@ def save(chart: Any, path: str | Path, scale: float = 2.0) -> Path:
 
 
 def _bytes(chart: Any, ending: str, scale: float) -> bytes:
-    if ending == "json":
-        return chart.to_json(indent=2).encode()
-    if ending == "html":
-        from optarena.report.page import figure_page
-
-        return figure_page(chart).encode()
     import vl_convert
 
     spec = chart.to_json()
+    svg = vl_convert.vegalite_to_svg(spec)
+    if not drawn(svg):  # Vega says nothing of what it could not draw
+        raise WorkError("the figure came out empty: nothing of its data could be drawn")
+    if ending == "svg":
+        return svg.encode()
     if ending == "pdf":
-        return vl_convert.vegalite_to_pdf(spec)
+        return vl_convert.svg_to_pdf(svg)
     if ending == "png":
-        return vl_convert.vegalite_to_png(spec, scale=scale)
-    return vl_convert.vegalite_to_svg(spec).encode()
+        return vl_convert.svg_to_png(svg, scale=scale)
+    if ending == "json":
+        return chart.to_json(indent=2).encode()
+    from optarena.report.page import figure_page
+
+    return figure_page(chart).encode()
+
+
+MARK = re.compile(r'<g class="mark-\w+ role-mark[^>]*>\s*<(?:path|rect|line|text|circle)[^>]*(?:\sd="M|<|>)')
+
+
+def drawn(svg: str) -> bool:
+    """Whether any mark was drawn, beyond axes and legends."""
+    return MARK.search(svg) is not None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,13 @@ from optarena._version import __version__
 from optarena.errors import OptarenaError
 from optarena.report import words
 from optarena.report.bundle import vega_bundle
-from optarena.report.material import Material
+from optarena.report.material import Material, framed
 from optarena.report.sections import SECTIONS, Pair
 from optarena.report.tables import Drawing, Table, dataset, plain
 from optarena.store.results import Results
+
+SCRIPTS = ("basics.js", "filters.js", "embed.js", "charts.js", "tables.js", "problems.js", "page.js")
+"""The page's script, in this order: one program."""
 
 
 def write_report(results: Results, path: str | Path) -> Path:
@@ -37,13 +41,13 @@ def write_report(results: Results, path: str | Path) -> Path:
 @no_collection()
 def page(results: Results) -> str:
     """The whole file as text."""
-    return _html("page.html", "page.js", payload(Material(results)))
+    return _html("page.html", SCRIPTS, payload(Material(results)))
 
 
 def figure_page(chart: Any) -> str:
     """A page with one chart."""
     spec = chart.to_dict()
-    return _html("figure.html", "figure.js", {"spec": spec})
+    return _html("figure.html", ("embed.js", "figure.js"), {"spec": spec})
 
 
 def payload(material: Material) -> dict[str, Any]:
@@ -60,8 +64,10 @@ def payload(material: Material) -> dict[str, Any]:
             continue
         part: dict[str, Any] = {"id": section.id, "title": section.title, "help": section.help, "absent": plain(reason)}
         if not reason:
-            content = section.content(material)
+            content, view = section.content(material), section.view(material)
+            part["frame"] = "" if view is None else framed(view)
             part["words"] = [plain(text) for text in content.words]
+            part["scoped"] = {scope: [plain(text) for text in told] for scope, told in content.scoped.items()}
             part["blocks"] = [
                 block.to_data() if isinstance(block, (Table, Drawing, Pair)) else block for block in content.blocks
             ]
@@ -79,7 +85,7 @@ def payload(material: Material) -> dict[str, Any]:
                 colours.names, colours.colours, colours.dashes, colours.shapes, strict=True
             )
         ],
-        "present": sorted(material.results.studies["optimizer"].unique().to_list()),
+        "present": [plain(name) for name in sorted(material.results.studies["optimizer"].unique())],
         "problems": [
             {"name": plain(row["problem"]), "dimension": row["dimension"]}
             for row in material.problems.iter_rows(named=True)
@@ -105,10 +111,10 @@ def _config() -> dict[str, Any]:
     return {**chart.to_dict(validate=False)["config"], "background": "transparent"}
 
 
-def _html(template: str, script: str, data: dict[str, Any]) -> str:
+def _html(template: str, scripts: Sequence[str], data: dict[str, Any]) -> str:
     here = files("optarena.report")
     style = (here / "static" / "page.css").read_text(encoding="utf-8")
-    code = (here / "static" / script).read_text(encoding="utf-8")
+    code = "\n".join((here / "static" / script).read_text(encoding="utf-8") for script in scripts)
     vega = vega_bundle()
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from optarena.report.latex import latex_table
-from optarena.report.material import units
+from optarena.report.material import ending
 from optarena.views._view import View
 from optarena.views.anytime import Anytime
 from optarena.views.fixed_cost import FixedCost
@@ -28,10 +28,8 @@ def latex(scored: View) -> str:
 
 def title(scored: FixedCost, metric: str) -> str:
     """What a table shows, in a line."""
-    last = scored.leaderboard(metric)
-    end = f"{last['effort'][0]:g} {units(scored)}" if last.height else "nothing"
     what = "" if metric == "value" else f" · {metric}, hidden from the optimizers"
-    return f"fixed cost after {end}, normalised (0 best known, 1 random search), mean over problems{what}"
+    return f"fixed cost {ending(scored, metric)}, normalised (0 best known, 1 random search), mean over problems{what}"
 
 
 def _latex_board(scored: FixedCost, metric: str) -> str:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
-from optarena._json import number, printable
-from optarena.report.latex import latex_parts
+from optarena._json import number
+from optarena.report.latex import commented, latex_parts
+from optarena.report.text import visible
 
 DIGITS = 5
-MOST_ROWS = 2000
-"""Of a table on the page; what is beyond is said, and `optarena score --format csv` has it."""
+MOST_ROWS = 20_000
+"""Of a table on the page; what is beyond is said."""
+MOST_LATEX = 2000
+"""Rows of a table that can be copied as LaTeX: more are no table for a paper, and the page stays small."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,11 @@ class Column:
 
 @dataclass
 class Table:
-    """A table of the page. A row may belong to a scope: `all`, or a dimension whose filter shows it."""
+    """A table of the page. A row may belong to a scope: `all`, or a dimension whose filter shows it.
+
+    `titles` and `comments`: of each scope, where they differ from those of all. `rest`: the command that gives all
+    rows, should they be too many for a page.
+    """
 
     id: str
     title: str
@@ -40,25 +47,36 @@ class Table:
     bold: Collection[tuple[int, int]] = ()
     note: str = ""
     comment: Sequence[str] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
+    comments: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rest: str = "optarena report with --problem, --optimizer or --dimension shows a part"
 
     def to_data(self) -> dict[str, Any]:
         shown = [list(row) for row in self.rows[:MOST_ROWS]]
-        head, lines, tail = latex_parts(
-            [column.label for column in self.columns], shown, bold=self.bold, comment=self.comment or [self.title]
-        )
-        note = self.note
+        notes = [self.note] if self.note else []
         if len(self.rows) > len(shown):
-            note = f"{note} The first {len(shown):,} of {len(self.rows):,} rows are here.".strip()
+            notes.append(f"The first {len(shown):,} of {len(self.rows):,} rows are here: {self.rest}.")
+        latex = None
+        if len(shown) <= MOST_LATEX:
+            head, lines, tail = latex_parts([column.label for column in self.columns], shown, bold=self.bold)
+            comments = {"all": self.comment or [self.title], **self.comments}
+            tops = {scope: "\n".join([*commented(texts), head]) for scope, texts in comments.items()}
+            latex = {"head": tops.pop("all"), "heads": tops, "rows": lines, "tail": tail}
+        else:
+            notes.append(
+                "It is too long for LaTeX and copies as CSV; a report of a part (--problem …) has it as LaTeX."
+            )
         return {
             "kind": "table",
             "id": self.id,
-            "title": self.title,
-            "note": note,
+            "title": visible(self.title),
+            "titles": {scope: visible(title) for scope, title in self.titles.items()},
+            "note": visible(" ".join(notes)),
             "columns": [{"label": c.label, "kind": c.kind, "digits": c.digits, "help": c.help} for c in self.columns],
             "rows": [[plain(value) for value in row] for row in shown],
             "scopes": None if self.scopes is None else list(self.scopes[:MOST_ROWS]),
             "bold": sorted([i, j] for i, j in self.bold if i < len(shown)),
-            "latex": {"head": head, "rows": lines, "tail": tail},
+            "latex": latex,
         }
 
 
@@ -82,14 +100,14 @@ class Drawing:
         return {
             "kind": "figure",
             "id": self.id,
-            "title": printable(self.title),
-            "caption": self.caption,
-            "alt": printable(self.alt),
+            "title": visible(self.title),
+            "caption": visible(self.caption),
+            "alt": visible(self.alt),
             "spec": self.spec,
             "dataset": self.dataset,
             "by": list(self.by),
             "widest": self.widest,
-            "problem": None if self.problem is None else printable(self.problem),
+            "problem": None if self.problem is None else visible(self.problem),
         }
 
 
@@ -102,7 +120,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [plain(item) for item in value]
     if isinstance(value, str):
-        return printable(value)
+        return visible(value)
     return value
 
 
@@ -121,7 +139,7 @@ def dataset(table: pl.DataFrame, names: Mapping[str, Sequence[str]]) -> dict[str
         elif series.dtype.is_float():
             columns[column] = _short(series)
         elif series.dtype == pl.String:
-            columns[column] = [None if value is None else printable(value) for value in series]
+            columns[column] = [None if value is None else visible(value) for value in series]
         else:
             columns[column] = series.to_list()
     return {"size": table.height, "coded": [name for name in names if name in columns], "columns": columns}

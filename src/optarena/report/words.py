@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import polars as pl
 
-from optarena.report.material import ALL, Material, units
+from optarena.report.material import ALL, Material, ending
 
 
 def counted(n: int, noun: str) -> str:
@@ -14,36 +15,45 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun if n == 1 else plural}"
 
 
-def verdict(material: Material) -> list[str]:
+def verdicts(material: Material) -> dict[str, list[str]]:
+    """The verdict on all problems and on those of each dimension, where there are several."""
+    out = {ALL: verdict(material)}
+    if material.fixed_cost is not None and len(material.dimensions) > 1:
+        out |= {str(dimension): verdict(material, str(dimension)) for dimension in material.dimensions}
+    return out
+
+
+def verdict(material: Material, scope: str = ALL) -> list[str]:
     """Three sentences at most: who comes first, by how much, and how sure that is."""
-    view = material.fixed_cost
-    studies = material.results.studies
-    if not studies.height:
+    if not material.results.studies.height:
         return ["Nothing has been run here yet."]
-    if view is None:
+    if material.fixed_cost is None:
         return [
             f"There is no overall score: {material.why_not}.",
             "What each problem's section shows needs no baseline.",
         ]
+    view = material.scopes.get(scope)
+    if view is None:
+        return [f"No problem of dimension {scope} can be scored: the section of failures says why."]
     board = view.leaderboard()
     first = board.row(0, named=True)
-    after = f"{first['effort']:g} {units(view)}"
-    on = counted(int(first["n"]), "problem")
+    when = ending(view, view.metrics[0])
+    on = counted(int(first["n"]), "problem") + ("" if scope == ALL else f" of dimension {scope}")
     if board.height == 1:
-        return [f"{first['optimizer']} alone was run on {on}, to {after}: its normalised score is {score(first)}."]
+        return [f"{first['optimizer']} alone was run on {on}: {when} its normalised score is {score(first)}."]
     absent = sorted(set(view.optimizers) - set(board["optimizer"]))
     if absent or board["n"].n_unique() > 1:  # means over different problems cannot be compared
         parts = [f"{row['optimizer']} {row['n']}" for row in board.iter_rows(named=True)] + [f"{n} 0" for n in absent]
         some = ", ".join(parts[:12]) + (", …" if len(parts) > 12 else "")
         out = [
-            f"No winner is named: by {after} the optimizers have values on different numbers of problems ({some}).",
+            f"No winner is named: the optimizers have values on different numbers of problems {when} ({some}).",
             "What each problem's section shows can be compared.",
         ]
         return [*out, "A run goes on: these numbers are provisional."] if view.frame["provisional"] else out
     second = board.row(1, named=True)
     tied = first["mean"] == second["mean"]
     lead = "shares the first place of" if tied else "comes first of"
-    head = f"{first['optimizer']} {lead} {counted(board.height, 'optimizer')} on {on}, after {after}"
+    head = f"{first['optimizer']} {lead} {counted(board.height, 'optimizer')} on {on}, {when}"
     out = [
         f"{head}: normalised score {score(first)}, where 0 is the best known and 1 is random search.",
         f"{'With it is' if tied else 'Next is'} {second['optimizer']} with {score(second)}; {overlap(first, second)}.",
@@ -55,19 +65,28 @@ def verdict(material: Material) -> list[str]:
 
 
 def score(row: dict[str, Any]) -> str:
-    """'0.21, 95 % interval [0.12, 0.31]'."""
-    return f"{_two(row['mean_normed'])}, 95 % interval {interval(row['mean_normed_lb'], row['mean_normed_ub'])}"
+    """'0.21, 95 % interval [0.12, 0.31]'; a single problem or trial has no interval."""
+    ends = row["mean_normed_lb"], row["mean_normed_ub"]
+    told = f"95 % interval {interval(*ends)}" if known(*ends) else "without an interval"
+    return f"{_two(row['mean_normed'])}, {told}"
 
 
 def interval(lower: float | None, upper: float | None) -> str:
     return f"[{_two(lower)}, {_two(upper)}]"
 
 
+def known(lower: float | None, upper: float | None) -> bool:
+    """Whether an interval says anything: both ends are there and finite."""
+    return lower is not None and upper is not None and math.isfinite(lower) and math.isfinite(upper)
+
+
 def overlap(first: dict[str, Any], second: dict[str, Any]) -> str:
     """Whether the intervals of two rows meet, said plainly."""
-    ends = [first["mean_normed_lb"], first["mean_normed_ub"], second["mean_normed_lb"], second["mean_normed_ub"]]
-    if any(end is None for end in ends):
-        return "one of the intervals is not known"
+    rows = [(row["mean_normed_lb"], row["mean_normed_ub"]) for row in (first, second)]
+    if not any(known(*ends) for ends in rows):
+        return "one problem or one trial gives no interval, so the order of the two is not settled"
+    if not all(known(*ends) for ends in rows):
+        return "one of the two has no interval, so their order is not settled"
     if first["mean_normed_ub"] < second["mean_normed_lb"]:
         return "their intervals do not meet"
     return "their intervals overlap, so the order of the two is not settled"
@@ -76,7 +95,11 @@ def overlap(first: dict[str, Any], second: dict[str, Any]) -> str:
 def describe_board(material: Material, metric: str) -> str:
     """The leaderboard as one sentence, for those who cannot see a figure."""
     rows = material.final(metric).filter(pl.col("scope") == ALL).iter_rows(named=True)
-    parts = [f"{row['optimizer']} {_two(row['score'])} {interval(row['lower'], row['upper'])}" for row in rows]
+    parts = [
+        f"{row['optimizer']} {_two(row['score'])}"
+        + (f" {interval(row['lower'], row['upper'])}" if known(row["lower"], row["upper"]) else "")
+        for row in rows
+    ]
     return "At the end, best first: " + "; ".join(parts[:12]) + ("; and others." if len(parts) > 12 else ".")
 
 

@@ -77,6 +77,8 @@ class Results:
     def __init__(self, path: Path, columns: Columns, runs: Sequence[RunFile], live_hosts: set[str]) -> None:
         self.path = path
         self.runs = list(runs)
+        self.all_runs = self.runs
+        """Those of the whole store, also where `filter` chose a part of it."""
         self._columns = columns
         self._live_hosts = live_hosts
         newest = columns.newest()
@@ -209,7 +211,7 @@ class Results:
     @property
     def all_optimizers(self) -> list[str]:
         """The name of every optimizer of the store, sorted, also of those that `filter` left out."""
-        planned = (study.optimizer for run in self.runs for study in run.studies)
+        planned = (study.optimizer for run in self.all_runs for study in run.studies)
         return sorted({*(attempt.start.optimizer for attempt in self._columns.attempts), *planned})
 
     @property
@@ -489,6 +491,7 @@ class Results:
         tests = [_matcher(optimizer), _matcher(problem), _matcher(suite)]
         wanted = None if dimension is None else set(np.atleast_1d(dimension).tolist())
         out = Results(self.path, self._columns, [], self._live_hosts)  # what was not begun has no card to filter by
+        out.all_runs = self.all_runs
         out._attempts = [
             i
             for i in self._attempts

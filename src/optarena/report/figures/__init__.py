@@ -15,8 +15,10 @@ import polars as pl
 
 from optarena.errors import OptarenaError, nearest
 from optarena.report import curves, data, runtimes
-from optarena.report.material import ALL, Material
+from optarena.report.material import ALL, Material, framed
+from optarena.report.text import visible
 from optarena.store.results import Results
+from optarena.views._view import View
 from optarena.views.anytime import Anytime
 from optarena.views.fixed_target import FixedTarget
 
@@ -38,12 +40,14 @@ class Options:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: its name, what it shows, and the function that makes it."""
+    """A figure: its name, what it shows, the function that makes it, its own options, and the view whose scores it
+    draws, if any: it then names that view's frame."""
 
     name: str
     text: str
     make: Callable[[Material, Options], Any]
     options: tuple[str, ...] = ()
+    view: Callable[[Material, Options], View] | None = None
 
 
 def figure(name: str, results: Results | Material, **options: Any) -> Any:
@@ -63,14 +67,18 @@ def figure(name: str, results: Results | Material, **options: Any) -> Any:
     material = results if isinstance(results, Material) else Material(results)
     if not material.results.studies.height:
         raise OptarenaError(f"store {material.results.path} is empty: there is nothing to draw")
-    look = _look(material, asked)
-    return finished(FIGURES[name].make(material, asked), legend_columns(look, asked.width or 480))
+    known = FIGURES[name]
+    chart = known.make(material, asked)
+    note = "" if known.view is None else framed(known.view(material, asked))
+    return finished(chart, legend_columns(_look(material, asked, material.results.studies), asked.width or 480), note)
 
 
-def _look(material: Material, options: Options) -> Any:
+def _look(material: Material, options: Options, table: pl.DataFrame) -> Any:
+    """How it is drawn; `table`: whose optimizers the legend names."""
     from optarena.report.figures._style import Look
 
-    return Look(material.colours, options.width, options.height)
+    present = tuple(sorted(table["optimizer"].unique().to_list()))
+    return Look(material.colours, options.width, options.height, present)
 
 
 def _metric(material: Material, options: Options) -> str:
@@ -87,7 +95,7 @@ def _normalised(material: Material, options: Options) -> Any:
     table = material.summary(_metric(material, options)).filter(pl.col("scope") == ALL)
     last = float(table["effort"].max() or 0)  # type: ignore[arg-type]
     log = is_log(material.must_score().frame["axis"], last)
-    return normalised(table, _look(material, options), effort=material.effort, log=log)
+    return normalised(table, _look(material, options, table), effort=material.effort, log=log)
 
 
 def is_log(axis: str, last: float) -> bool:
@@ -99,13 +107,14 @@ def _final(material: Material, options: Options) -> Any:
     from optarena.report.figures.scores import final
 
     table = material.final(_metric(material, options)).filter(pl.col("scope") == ALL)
-    return final(table, _look(material, options))
+    return final(table, _look(material, options, table))
 
 
 def _heat_map(material: Material, options: Options) -> Any:
     from optarena.report.figures.scores import heat_map
 
-    return heat_map(material.by_problem(_metric(material, options)), _look(material, options))
+    table = material.by_problem(_metric(material, options))
+    return heat_map(table, _look(material, options, table))
 
 
 def _panels(charts: list[Any], text: str) -> Any:
@@ -126,12 +135,13 @@ def _few(names: list[str], what: str) -> list[str]:
 
 
 def _convergence(material: Material, options: Options) -> Any:
+    from optarena.report.figures._style import COUNTED
     from optarena.report.figures.runs import MEASURES, STATISTICS, convergence
 
     axis = options.axis or "evaluations"
     table = material.convergence(axis)
     ways = data.scales(table)
-    look = _look(material, options)
+    look = _look(material, options, table)
     log_effort = is_log(axis, float(table["effort"].max() or 0))  # type: ignore[arg-type]
     charts = [
         convergence(
@@ -143,7 +153,8 @@ def _convergence(material: Material, options: Options) -> Any:
             log=ways[name]["log"],
             floor=ways[name]["floor"],
             log_effort=log_effort,
-            title=name,
+            counted=axis in COUNTED,
+            title=visible(name),
         )
         for name in _few([name for name in material.problems["problem"] if name in ways], "one objective and a value")
     ]
@@ -158,8 +169,8 @@ def _parallel(material: Material, options: Options) -> Any:
     names = _few(
         [name for name in material.problems["problem"] if name in there], "a best point of two parameters or more"
     )
-    look = _look(material, options)
-    charts = [parallel(table.filter(pl.col("problem") == name), look, title=name) for name in names]
+    look = _look(material, options, table)
+    charts = [parallel(table.filter(pl.col("problem") == name), look, title=visible(name)) for name in names]
     return _panels(charts, "the best point of every trial: a line a trial, an axis a parameter")
 
 
@@ -169,7 +180,7 @@ def _time(material: Material, options: Options) -> Any:
     table = data.times(material.results)
     if not table.height:
         raise OptarenaError("no study recorded what its evaluations cost")
-    return time(table, _look(material, options))
+    return time(table, _look(material, options, table))
 
 
 def _failures(material: Material, options: Options) -> Any:
@@ -177,13 +188,13 @@ def _failures(material: Material, options: Options) -> Any:
 
     if not material.failures.height:
         raise OptarenaError("no evaluation failed: there is nothing to draw")
-    return failures(material.failures, _look(material, options))
+    return failures(material.failures, _look(material, options, material.failures))
 
 
 def _progress(material: Material, options: Options) -> Any:
     from optarena.report.figures.runs import progress
 
-    return progress(material.progress, _look(material, options))
+    return progress(material.progress, _look(material, options, material.progress))
 
 
 # ---- fixed target ----------------------------------------------------------------------------------------------------
@@ -194,7 +205,8 @@ def _ecdf(material: Material, options: Options) -> Any:
 
     from optarena.report.figures.targets import ecdf, precision
 
-    view, look = material.must_reach(), _look(material, options)
+    view = material.must_reach()
+    look = _look(material, options, view.ecdf)
     left = ecdf(runtimes.ecdf(view, []), look, effort=runtimes.unit(view))
     right = precision(runtimes.precision(view), look, word=runtimes.word(view))
     return _titled(alt.hconcat(left, right, spacing=30), f"{_behind(view)}; right: thick at the end, thin before")
@@ -206,7 +218,7 @@ def _ecdf_groups(material: Material, options: Options) -> Any:
     view = material.must_reach()
     table = runtimes.ecdf_groups(view)
     _fit(table)
-    return _titled(ecdf_groups(table, _look(material, options), effort=runtimes.unit(view)), _behind(view))
+    return _titled(ecdf_groups(table, _look(material, options, table), effort=runtimes.unit(view)), _behind(view))
 
 
 def _ert(material: Material, options: Options) -> Any:
@@ -215,7 +227,7 @@ def _ert(material: Material, options: Options) -> Any:
     view = material.must_reach()
     table = runtimes.ert(view, material.functions)
     _fit(table, "function")
-    chart = ert(table, _look(material, options), effort=runtimes.unit(view), word=runtimes.word(view))
+    chart = ert(table, _look(material, options, table), effort=runtimes.unit(view), word=runtimes.word(view))
     return _titled(chart, f"expected running time with its 95 % interval; pale: {runtimes.reference_name(view)}")
 
 
@@ -228,14 +240,15 @@ def _ert_dimension(material: Material, options: Options) -> Any:
         raise OptarenaError("no function was solved to the same target in two dimensions: there is nothing to draw")
     _fit(table)
     wide = table["D"].unique().sort().to_list()
-    chart = ert_dimension(table, _look(material, options), effort=runtimes.unit(view), dimensions=wide)
+    chart = ert_dimension(table, _look(material, options, table), effort=runtimes.unit(view), dimensions=wide)
     return _titled(chart, f"to the hardest target reached in most dimensions; pale: {runtimes.reference_name(view)}")
 
 
 def _profiles(material: Material, options: Options) -> Any:
     from optarena.report.figures.targets import profiles
 
-    return profiles(runtimes.profiles(material.must_reach()), _look(material, options))
+    table = runtimes.profiles(material.must_reach())
+    return profiles(table, _look(material, options, table))
 
 
 def _loss(material: Material, options: Options) -> Any:
@@ -245,7 +258,7 @@ def _loss(material: Material, options: Options) -> Any:
     table = runtimes.loss(view, [])
     if not table["median"].is_not_null().any():
         raise OptarenaError("no optimizer reached a target: there is no loss to draw")
-    chart = loss(table, _look(material, options), reference=runtimes.loss_reference(view))
+    chart = loss(table, _look(material, options, table), reference=runtimes.loss_reference(view))
     return _titled(chart, "median, half and 80 % of the targets; per cent: how many of the targets were reached")
 
 
@@ -256,10 +269,12 @@ def _curves(material: Material, options: Options) -> Any:
     from optarena.report.figures.solving import curve
 
     view = _anytime(material, options)
-    table, look = curves.curves(view), _look(material, options)
+    table = curves.curves(view)
+    look = _look(material, options, table)
     names = _few(table["problem"].unique(maintain_order=True).to_list(), "a solution")
     charts = [
-        curve(table.filter(pl.col("problem") == name), look, effort=view.frame["axis"], title=name) for name in names
+        curve(table.filter(pl.col("problem") == name), look, effort=view.frame["axis"], title=visible(name))
+        for name in names
     ]
     return _panels(charts, "best value so far of a typical trial; shaded: the area that is scored, in its dashed box")
 
@@ -267,7 +282,8 @@ def _curves(material: Material, options: Options) -> Any:
 def _area(material: Material, options: Options) -> Any:
     from optarena.report.figures.solving import area_map
 
-    return area_map(curves.cells(_anytime(material, options)), _look(material, options))
+    table = curves.cells(_anytime(material, options))
+    return area_map(table, _look(material, options, table))
 
 
 def _gap(material: Material, options: Options) -> Any:
@@ -277,14 +293,15 @@ def _gap(material: Material, options: Options) -> Any:
     table = curves.gaps(view)
     if not table.height:
         raise OptarenaError("no instance has a horizon of some width: there is no gap over effort to draw")
-    return gap(table, _look(material, options), effort=curves.effort_of_gaps(view))
+    return gap(table, _look(material, options, table), effort=curves.effort_of_gaps(view))
 
 
 def _cactus(material: Material, options: Options) -> Any:
     from optarena.report.figures.solving import cactus
 
     view = _anytime(material, options)
-    return cactus(curves.cactus(view), _look(material, options), effort=view.frame["axis"])
+    table = curves.cactus(view)
+    return cactus(table, _look(material, options, table), effort=view.frame["axis"])
 
 
 def _anytime(material: Material, options: Options) -> Anytime:
@@ -292,6 +309,14 @@ def _anytime(material: Material, options: Options) -> Anytime:
         return material.results.anytime(axis=options.axis)
     view: Anytime = material.must("anytime")
     return view
+
+
+def _scored(material: Material, _: Options) -> View:
+    return material.must_score()
+
+
+def _reached(material: Material, _: Options) -> View:
+    return material.must_reach()
 
 
 def _behind(view: FixedTarget) -> str:
@@ -315,23 +340,33 @@ def _fit(table: pl.DataFrame, by: str = "panel") -> None:
 FIGURES: dict[str, Figure] = {
     one.name: one
     for one in (
-        Figure("normalised", "the normalised score over iterations, with 95 % bands", _normalised, ("metric",)),
+        Figure("normalised", "the normalised score over iterations, with 95 % bands", _normalised, ("metric",), _scored),
+        Figure("final", "the normalised score at the end, with 95 % intervals", _final, ("metric",), _scored),
+        Figure("heatmap", "the normalised score at the end on every problem", _heat_map, ("metric",), _scored),
+        Figure("ecdf", "ECDFs of runtimes with restarts and of precision, before the reference", _ecdf, (), _reached),
         Figure(
-            "final", "the normalised score at the end, a dot an optimizer with its 95 % interval", _final, ("metric",)
+            "ecdf-groups", "ECDFs of runtimes, a panel a group of functions and dimension", _ecdf_groups, (), _reached
         ),
-        Figure("heatmap", "the normalised score at the end on every problem", _heat_map, ("metric",)),
-        Figure("ecdf", "ECDFs of runtimes with restarts and of precision, before the reference", _ecdf),
-        Figure("ecdf-groups", "ECDFs of runtimes, a panel a group of functions and dimension", _ecdf_groups),
-        Figure("ert", "expected running times against the target, a panel a function", _ert),
-        Figure("ert-dimension", "expected running times against the dimension, a panel a function", _ert_dimension),
-        Figure("profiles", "performance and data profiles", _profiles),
-        Figure("loss", "how many times the reference's expected running time", _loss),
+        Figure("ert", "expected running times against the target, a panel a function", _ert, (), _reached),
         Figure(
-            "curves", "the best value so far of each configuration in its box, a panel an instance", _curves, ("axis",)
+            "ert-dimension",
+            "expected running times against the dimension, a panel a function",
+            _ert_dimension,
+            (),
+            _reached,
         ),
-        Figure("area", "the area score of each configuration on every instance", _area, ("axis",)),
-        Figure("gap", "the mean primal gap over effort, with 95 % bands", _gap, ("axis",)),
-        Figure("cactus", "how many instances each configuration has solved by when", _cactus, ("axis",)),
+        Figure("profiles", "performance and data profiles", _profiles, (), _reached),
+        Figure("loss", "how many times the reference's expected running time", _loss, (), _reached),
+        Figure(
+            "curves",
+            "the best value so far of each configuration in its box, a panel an instance",
+            _curves,
+            ("axis",),
+            _anytime,
+        ),
+        Figure("area", "the area score of each configuration on every instance", _area, ("axis",), _anytime),
+        Figure("gap", "the mean primal gap over effort, with 95 % bands", _gap, ("axis",), _anytime),
+        Figure("cactus", "how many instances each configuration has solved by when", _cactus, ("axis",), _anytime),
         Figure("convergence", "the best value so far, a panel a problem", _convergence, ("axis", "statistic")),
         Figure("parallel", "the parameters of the best point of every trial, a panel a problem", _parallel),
         Figure("time", "seconds an evaluation: suggesting, evaluating, observing", _time),

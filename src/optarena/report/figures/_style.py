@@ -9,6 +9,7 @@ import altair as alt
 import polars as pl
 
 from optarena.report.colours import Colours
+from optarena.report.text import charted
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', 'DejaVu Sans', sans-serif"
 INK, SOFT, LINE = "#1c1c1c", "#595959", "#e4e4e4"
@@ -17,11 +18,23 @@ BAND = 0.13
 
 @dataclass(frozen=True)
 class Look:
-    """How a figure is drawn: the colours of optimizers, and its size (None: what suits the figure)."""
+    """How a figure is drawn: the colours of optimizers, its size (None: what suits the figure), and the optimizers
+    that are drawn (None: the page says it when it draws)."""
 
     colours: Colours
     width: int | None = None
     height: int | None = None
+    present: tuple[str, ...] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """All optimizers as charts hold their names."""
+        return [charted(name) for name in self.colours.names]
+
+    @property
+    def drawn(self) -> list[str]:
+        """Those that are drawn."""
+        return self.names if self.present is None else [charted(name) for name in self.present]
 
     def sized(self, chart: Any, width: int, height: int | alt.Step | None) -> Any:
         """The chart with this size, or the figure's own."""
@@ -33,30 +46,43 @@ def source(table: pl.DataFrame | str) -> Any:
     """The rows themselves, or the name under which a page holds them."""
     if isinstance(table, str):
         return alt.NamedData(name=table)
-    floats = pl.selectors.float()
-    plain = table.with_columns(pl.when(floats.is_finite()).then(floats))  # JSON has no other numbers
+    floats, texts = pl.selectors.float(), pl.selectors.string()
+    plain = table.with_columns(
+        pl.when(floats.is_finite()).then(floats),  # JSON has no other numbers
+        texts.map_elements(charted, return_dtype=pl.String),
+    )
     return alt.InlineData(values=plain.to_dicts())
 
 
 def colour(look: Look, *, legend: bool = True) -> alt.Color:
     """The scale of optimizers: fixed by the store, whatever part of it is drawn."""
-    keys = alt.Legend(
-        title=None, orient="bottom", symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1, labelLimit=280
+    scale = alt.Scale(domain=look.names, range=list(look.colours.colours))
+    return alt.Color("optimizer:N", scale=scale, legend=_keys(look) if legend else None)
+
+
+def _keys(look: Look) -> alt.Legend:
+    """The legend: of those that are drawn, not of all that have a colour."""
+    return alt.Legend(
+        title=None,
+        orient="bottom",
+        symbolType="stroke",
+        symbolStrokeWidth=3,
+        symbolOpacity=1,
+        labelLimit=280,
+        values=look.drawn,
     )
-    scale = alt.Scale(domain=list(look.colours.names), range=list(look.colours.colours))
-    return alt.Color("optimizer:N", scale=scale, legend=keys if legend else None)
 
 
 def dash(look: Look) -> dict[str, Any]:
     """Dashes tell optimizers apart once colours repeat."""
     if not look.colours.repeat:
         return {}
-    scale = alt.Scale(domain=list(look.colours.names), range=[list(dashes) for dashes in look.colours.dashes])
-    return {"strokeDash": alt.StrokeDash("optimizer:N", scale=scale)}
+    scale = alt.Scale(domain=look.names, range=[list(dashes) for dashes in look.colours.dashes])
+    return {"strokeDash": alt.StrokeDash("optimizer:N", scale=scale, legend=_keys(look))}
 
 
 def shape(look: Look) -> alt.Shape:
-    scale = alt.Scale(domain=list(look.colours.names), range=list(look.colours.shapes))
+    scale = alt.Scale(domain=look.names, range=list(look.colours.shapes))
     return alt.Shape("optimizer:N", scale=scale, legend=None)
 
 
@@ -65,8 +91,42 @@ def rows(sort: Any = None) -> alt.Y:
     return alt.Y("optimizer:N", sort=sort, title=None, axis=alt.Axis(labelLimit=220, domain=False, ticks=False))
 
 
-def finished(chart: Any, columns: int = 4) -> Any:
-    """The chart with the look that all share; `columns`: of its legend."""
+def effort_axis(*, counted: bool, log: bool) -> alt.Axis:
+    """The axis of an effort: what is counted has no ticks between whole numbers."""
+    if log:
+        return alt.Axis(format="~g", tickCount=6)
+    return alt.Axis(tickMinStep=1) if counted else alt.Axis()
+
+
+COUNTED = ("evaluations", "batches")
+
+
+def matrix(table: pl.DataFrame | str) -> Any:
+    """The base of figures with a row a problem and a column an optimizer, in the order of the store."""
+    top = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
+    side = alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False)
+    return alt.Chart(source(table)).encode(
+        x=alt.X("optimizer:N", title=None, axis=top), y=alt.Y("problem:N", title=None, sort=None, axis=side)
+    )
+
+
+def cells(look: Look) -> int:
+    """How wide a matrix is."""
+    return 70 * max(3, len(look.drawn))
+
+
+def finished(chart: Any, columns: int = 4, note: str = "") -> Any:
+    """The chart with the look that all share. `columns`: of its legend; `note`: a line below its title or its axes."""
+    if note:
+        small: dict[str, Any] = {"fontSize": 10, "fontWeight": "normal", "color": SOFT}
+        given = None if chart.title is alt.Undefined else chart.title
+        if given is None:
+            title = alt.Title(note, orient="bottom", anchor="end", **small)
+        else:
+            kept = given if isinstance(given, alt.Title) else alt.Title(given)
+            title = kept.copy(deep=False)
+            title.subtitle, title.subtitleFontSize, title.subtitleColor = note, 10, SOFT
+        chart = chart.properties(title=title)
     chart = chart.configure(font=FONT, background="white")
     chart = chart.configure_view(stroke=None)
     chart = chart.configure_axis(
@@ -79,6 +139,7 @@ def finished(chart: Any, columns: int = 4) -> Any:
         domainColor="#999999",
         tickColor="#999999",
         labelOverlap="greedy",
+        labelSeparation=4,
     )
     chart = chart.configure_legend(
         labelColor=INK, labelFontSize=12, symbolSize=110, titleColor=SOFT, titleFontWeight="normal", columns=columns
@@ -88,7 +149,7 @@ def finished(chart: Any, columns: int = 4) -> Any:
 
 def legend_columns(look: Look, width: int) -> int:
     """How many names fit side by side."""
-    longest = min(40, max(map(len, look.colours.names), default=1))
+    longest = min(40, max(map(len, look.drawn), default=1))
     return max(1, width // (7 * longest + 40))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import BAND, NUMBER, Look, colour, dash, rows, source
+from optarena.report.figures._style import BAND, NUMBER, Look, cells, colour, dash, effort_axis, matrix, rows, source
 
 STATISTICS = {
     "median": ("median", "q1", "q3", "median over trials; half of the trials are in the band"),
@@ -27,6 +27,7 @@ def convergence(
     log: bool,
     floor: Any = None,
     log_effort: bool = False,
+    counted: bool = True,
     title: Any = None,
 ) -> Any:
     """The best value so far on one problem, one line an optimizer, with bands."""
@@ -36,13 +37,18 @@ def convergence(
     axis = alt.Axis(format="~g", tickCount=6)
     y: dict[str, Any] = {"title": measure, "scale": scale, "axis": axis}
     base = alt.Chart(source(table)).encode(
-        x=alt.X("effort:Q", title=effort, scale=alt.Scale(type="log" if log_effort else "linear", nice=False)),
+        x=alt.X(
+            "effort:Q",
+            title=effort,
+            scale=alt.Scale(type="log" if log_effort else "linear", nice=False),
+            axis=effort_axis(counted=counted, log=log_effort),
+        ),
         color=colour(look),
     )
-    band = base.mark_area(opacity=BAND, aria=False, clip=True).encode(
-        y=alt.Y(f"{lower}:Q", **y), y2=alt.Y2(f"{upper}:Q")
-    )
-    line = base.mark_line(strokeWidth=2, aria=False, clip=True).encode(y=alt.Y(f"{middle}:Q", **y), **dash(look))
+    # what was found stays the best until a better is found: steps
+    steps: dict[str, Any] = {"interpolate": "step-after", "aria": False, "clip": True}
+    band = base.mark_area(opacity=BAND, **steps).encode(y=alt.Y(f"{lower}:Q", **y), y2=alt.Y2(f"{upper}:Q"))
+    line = base.mark_line(strokeWidth=2, **steps).encode(y=alt.Y(f"{middle}:Q", **y), **dash(look))
     point = base.mark_point(opacity=0, size=160, aria=False).encode(
         y=alt.Y(f"{middle}:Q", **y),
         tooltip=[
@@ -62,8 +68,8 @@ def convergence(
 
 def time(table: pl.DataFrame | str, look: Look) -> Any:
     """Seconds an evaluation in each phase: median over studies, with quartiles."""
-    title = "seconds an evaluation: median and quartiles over studies (µ: millionths, m: thousandths)"
-    x: dict[str, Any] = {"title": title, "scale": alt.Scale(type="log"), "axis": alt.Axis(format="~s", tickCount=6)}
+    axis = alt.Axis(labelExpr="format(datum.value, '~s') + 's'", tickCount=6)  # 10µs, 1ms, 2s
+    x: dict[str, Any] = {"title": "time of an evaluation", "scale": alt.Scale(type="log"), "axis": axis}
     phases = ["suggest", "evaluate", "observe"]
     base = alt.Chart(source(table)).encode(
         y=rows(), yOffset=alt.YOffset("phase:N", sort=phases), color=colour(look, legend=False)
@@ -89,17 +95,21 @@ def failures(table: pl.DataFrame | str, look: Look) -> Any:
     """How many evaluations failed, a bar an optimizer and kind."""
     # of the problems that are shown: the only sum that is left to a chart
     shown = alt.Chart(source(table)).transform_aggregate(count="sum(count)", groupby=["optimizer", "kind"])
+    shown = shown.transform_calculate(room="datum.count * 1.35")
     base = shown.encode(
         y=rows(sort="ascending"),
         yOffset=alt.YOffset("kind:N", sort="ascending"),
-        x=alt.X("count:Q", title="failed evaluations", stack=None, axis=alt.Axis(format="~s", tickMinStep=1)),
+        x=alt.X(
+            "count:Q", title="failed evaluations", stack=None, axis=alt.Axis(format="~s", tickMinStep=1, tickCount=6)
+        ),
     )
     bars = base.mark_bar(aria=False).encode(
         color=colour(look, legend=False),
         tooltip=[alt.Tooltip("optimizer:N"), alt.Tooltip("kind:N"), alt.Tooltip("count:Q", title="evaluations")],
     )
     text = base.mark_text(align="left", dx=5, fontSize=11, aria=False).encode(text="kind:N")
-    return look.sized(alt.layer(bars, text), 520, alt.Step(20, **{"for": "offset"}))
+    room = base.mark_point(opacity=0, aria=False).encode(x="room:Q")  # for the word beside the longest bar
+    return look.sized(alt.layer(bars, text, room), 520, alt.Step(20, **{"for": "offset"}))
 
 
 def parallel(table: pl.DataFrame | str, look: Look, *, title: Any = None) -> Any:
@@ -136,17 +146,7 @@ def parallel(table: pl.DataFrame | str, look: Look, *, title: Any = None) -> Any
 
 def progress(table: pl.DataFrame | str, look: Look) -> Any:
     """How far each optimizer came on each problem: ended studies of all, coloured by how they stand."""
-    names = list(look.colours.names)
-    axis = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
-    base = alt.Chart(source(table)).encode(
-        x=alt.X("optimizer:N", title=None, axis=axis),
-        y=alt.Y(
-            "problem:N",
-            title=None,
-            sort=None,
-            axis=alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False),
-        ),
-    )
+    base = matrix(table)
     tips = [
         alt.Tooltip("problem:N"),
         alt.Tooltip("optimizer:N"),
@@ -157,8 +157,8 @@ def progress(table: pl.DataFrame | str, look: Look) -> Any:
         alt.Tooltip("evaluations:Q", title="evaluations", format=","),
     ]
     scale = alt.Scale(domain=list(STATES), range=list(STATES.values()))
-    cells = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
+    squares = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
         color=alt.Color("state:N", scale=scale, legend=alt.Legend(title=None, orient="bottom")), tooltip=tips
     )
     text = base.mark_text(fontSize=11, color="#1c1c1c", aria=False).encode(text="label:N", tooltip=tips)
-    return look.sized(alt.layer(cells, text), 70 * max(3, len(names)), alt.Step(22))
+    return look.sized(alt.layer(squares, text), cells(look), alt.Step(22))

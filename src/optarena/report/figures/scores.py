@@ -7,7 +7,20 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import BAND, NUMBER, Look, colour, dash, rows, shape, source
+from optarena.report.figures._style import (
+    BAND,
+    COUNTED,
+    NUMBER,
+    Look,
+    cells,
+    colour,
+    dash,
+    effort_axis,
+    matrix,
+    rows,
+    shape,
+    source,
+)
 
 NORMED = "normalised score (0 best known, 1 random search)"
 
@@ -15,7 +28,12 @@ NORMED = "normalised score (0 best known, 1 random search)"
 def normalised(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool = False) -> Any:
     """The normalised score over iterations, one line an optimizer, with 95 % bands."""
     base = alt.Chart(source(table)).encode(
-        x=alt.X("effort:Q", title=effort, scale=alt.Scale(type="log" if log else "linear", nice=False)),
+        x=alt.X(
+            "effort:Q",
+            title=effort,
+            scale=alt.Scale(type="log" if log else "linear", nice=False),
+            axis=effort_axis(counted=effort.startswith(COUNTED), log=log),
+        ),
         color=colour(look),
     )
     band = base.mark_area(opacity=BAND, clip=True, aria=False).encode(
@@ -59,17 +77,7 @@ def final(table: pl.DataFrame | str, look: Look) -> Any:
 
 def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
     """The normalised score at the end on every problem: a row a problem, a column an optimizer."""
-    names = list(look.colours.names)
-    axis = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
-    base = alt.Chart(source(table)).encode(
-        x=alt.X("optimizer:N", title=None, axis=axis),
-        y=alt.Y(
-            "problem:N",
-            title=None,
-            sort=None,
-            axis=alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False),
-        ),
-    )
+    base = matrix(table)
     tips = [
         alt.Tooltip("problem:N"),
         alt.Tooltip("optimizer:N"),
@@ -85,7 +93,7 @@ def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
         titleLimit=400,
     )
     scale = alt.Scale(domain=[0, 1], scheme="viridis", reverse=True, clamp=True)
-    cells = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
+    squares = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
         color=alt.Color("score:Q", scale=scale, legend=keys), tooltip=tips
     )
     text = base.mark_text(fontSize=11, aria=False).encode(
@@ -93,4 +101,4 @@ def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
         color=alt.condition("datum.score > 0.45", alt.value("white"), alt.value("#1c1c1c")),
         tooltip=tips,
     )
-    return look.sized(alt.layer(cells, text), 70 * max(3, len(names)), alt.Step(22))
+    return look.sized(alt.layer(squares, text), cells(look), alt.Step(22))

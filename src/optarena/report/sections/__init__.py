@@ -25,6 +25,7 @@ SECTIONS: Sequence[Section] = (
         "value known and 1 is what random search finds with the same effort: "
         "mean over problems of (value − best) / (clip − best), divided by the same of random search.",
         overview_section,
+        view=lambda material: material.fixed_cost,
     ),
     Section(
         "fixed-cost",
@@ -34,6 +35,7 @@ SECTIONS: Sequence[Section] = (
         "The leaderboard's score is 100 × (1 − the mean of that over problems) at the end.",
         fixed_cost_section,
         lambda material: material.why_not,
+        lambda material: material.fixed_cost,
     ),
     Section(
         "fixed-target",
@@ -44,6 +46,7 @@ SECTIONS: Sequence[Section] = (
         "failed run is followed by another, drawn at random, until one succeeds, and that is computed, not sampled.",
         fixed_target_section,
         lambda material: material.why_no_targets if material.results.studies.height else "-",
+        lambda material: material.fixed_target,
     ),
     Section(
         "anytime",

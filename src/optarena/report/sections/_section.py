@@ -10,12 +10,17 @@ import polars as pl
 
 from optarena.report.material import Material
 from optarena.report.tables import Drawing
+from optarena.views._view import View
 
 
 @dataclass
 class Content:
-    """What a section puts on the page: words, then blocks (figures, tables, texts); data sets by name."""
+    """What a section puts on the page: words, then blocks (figures, tables, texts); data sets by name.
 
+    `scoped`: words that the filter by dimension chooses from, by scope: `all`, or a dimension as text.
+    """
+
+    scoped: dict[str, list[str]] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
     blocks: list[Any] = field(default_factory=list)
     datasets: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -33,13 +38,17 @@ class Pair:
 
 @dataclass(frozen=True)
 class Section:
-    """One part of the page. `absent` gives the reason why a store cannot have it, or nothing; '-': not worth a word."""
+    """One part of the page. `absent` gives the reason why a store cannot have it, or nothing; '-': not worth a word.
+
+    `view`: whose scores its figures draw; they then name its frame.
+    """
 
     id: str
     title: str
     help: str
     content: Callable[[Material], Content]
     absent: Callable[[Material], str] = lambda _: ""
+    view: Callable[[Material], View | None] = lambda _: None
 
 
 def look_of(material: Material) -> Any:

@@ -11,7 +11,7 @@ from optarena.report import data
 from optarena.report.figures import is_log
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, look_of, spec_of
-from optarena.report.tables import Column, Table
+from optarena.report.tables import Column, Table, plain
 
 CURVES = 2400
 """Curves on the page, at most; and points of all of them together."""
@@ -20,6 +20,7 @@ CURVE_POINTS = 24_000
 
 def problems_section(material: Material) -> Content:
     """Each problem's convergence and best points; the page makes a part of it when it is opened."""
+    from optarena.report.figures._style import COUNTED
     from optarena.report.figures.runs import MEASURES, STATISTICS, convergence, parallel
 
     out, look = Content(), look_of(material)
@@ -41,12 +42,12 @@ def problems_section(material: Material) -> Content:
             continue
         scales = scales or data.scales(table)
         last = float(table["effort"].max() or 0)  # type: ignore[arg-type]
-        axes[axis] = {"dataset": f"convergence {axis}", "log": is_log(axis, last)}
-        out.datasets[f"convergence {axis}"] = shared(material, table)
+        axes[axis] = {"dataset": f"convergence {axis}", "log": is_log(axis, last), "counted": axis in COUNTED}
+        out.datasets[f"convergence {axis}"] = shared(material, table).drop("measure")
     specs = {
         f"{statistic} {'log' if log else 'linear'} {'log' if log_effort else 'linear'}": spec_of(
             convergence(
-                "@data",
+                "rows",
                 look,
                 statistic=statistic,
                 effort="@effort",
@@ -54,6 +55,7 @@ def problems_section(material: Material) -> Content:
                 log=log,
                 floor=1.0,  # the page puts the problem's own in
                 log_effort=log_effort,
+                counted=False,  # and what is counted
             )
         )
         for statistic in STATISTICS
@@ -63,17 +65,17 @@ def problems_section(material: Material) -> Content:
     best = material.best_points
     if best.height:
         out.datasets["best points"] = best.filter(pl.col("problem").is_in(shown))
-        specs["parallel"] = spec_of(parallel("@data", look))
+        specs["parallel"] = spec_of(parallel("rows", look))
     out.blocks.append(
         {
             "kind": "problems",
             "axes": axes,
             "statistics": {name: one[3] for name, one in STATISTICS.items()},
             "measures": MEASURES,
-            "scales": scales,
+            "scales": {plain(name): way for name, way in scales.items()},
             "specs": specs,
             "floor": data.FLOOR,
-            "shown": shown,
+            "shown": [plain(name) for name in shown],
             "parallel": "best points" if best.height else None,
             "table": _ends(material).to_data(),
         }
@@ -95,7 +97,7 @@ def points_of(material: Material) -> int:
 
 def shared(material: Material, table: pl.DataFrame) -> pl.DataFrame:
     """The part of the curves that the page holds."""
-    return table.filter(pl.col("problem").is_in(shown_problems(material))).drop("measure")
+    return table.filter(pl.col("problem").is_in(shown_problems(material)))
 
 
 def _axes(material: Material) -> list[str]:
@@ -110,10 +112,8 @@ def _ends(material: Material) -> Table:
     # a trial that found nothing is the worst of all, and counts
     found = studies.with_columns(found=(pl.col("best") * sign).fill_null(float("inf")), sign=sign)
 
-    def order_statistic(q: float) -> pl.Expr:
-        """The quantile as the curves have it: the ceil(nq)-th of the sorted values (SCORES 1)."""
-        at = (pl.len() * q).ceil().cast(pl.Int64) - 1
-        return pl.col("found").sort().get(at) * pl.col("sign").first()
+    def found_at(q: float) -> pl.Expr:
+        return data.order_statistic("found", q) * pl.col("sign").first()
 
     down = pl.col("sign").first() < 0
     table = (
@@ -121,12 +121,12 @@ def _ends(material: Material) -> Table:
         .agg(
             n=pl.len(),
             best=pl.col("found").min() * pl.col("sign").first(),
-            median=order_statistic(0.5),
-            q1=pl.when(down).then(order_statistic(0.75)).otherwise(order_statistic(0.25)),
-            q3=pl.when(down).then(order_statistic(0.25)).otherwise(order_statistic(0.75)),
-            evaluations=pl.col("evaluations").median(),
+            median=found_at(0.5),
+            q1=pl.when(down).then(found_at(0.75)).otherwise(found_at(0.25)),
+            q3=pl.when(down).then(found_at(0.25)).otherwise(found_at(0.75)),
+            evaluations=data.order_statistic("evaluations", 0.5),
             failures=pl.col("failures").sum(),
-            key=order_statistic(0.5) * pl.col("sign").first(),
+            key=found_at(0.5) * pl.col("sign").first(),
         )
         .sort(data.by_name(material.results.studies), "key", "optimizer")
     )

@@ -28,7 +28,7 @@ def time_section(material: Material) -> Content:
         Column("studies", "number", 0),
     ]
     drawing = Drawing(
-        "time",
+        "phases",
         "Seconds an evaluation",
         "What an evaluation costs in each phase: median over studies, and quartiles, on a logarithmic axis.",
         "Dot plot of seconds an evaluation, by optimizer and phase. " + words.describe_times(table),
@@ -65,7 +65,7 @@ def failures_section(material: Material) -> Content:
         out.words.append(f"{words.counted(total, 'evaluation')} failed; the optimizers were told, and went on.")
         out.blocks.append(
             Drawing(
-                "failures",
+                "failure-kinds",
                 "Failed evaluations by kind",
                 "error: it raised an exception; nan: it returned no number; timed out; crashed: its process died.",
                 "Bar chart of failed evaluations by optimizer and kind; the table below has its numbers.",
@@ -126,8 +126,10 @@ def how_section(material: Material) -> Content:
     for file, commands in how.recipes(results):
         out.blocks.append({"kind": "code", "title": "The experiment", "text": file})
         out.blocks.append({"kind": "code", "title": "The commands that run it again", "text": commands})
-    if not results.runs:
-        out.words.append("No run is recorded here: the data were imported, or a part of a store was chosen.")
+    if not how.runs_of(results):
+        out.words.append("No run is recorded here: the data were imported.")
+    elif results.all_runs is not results.runs:
+        out.words.append("This page shows a part of the store; the commands run the whole experiment again.")
     view = material.fixed_cost
     if view is not None:
         rows = [[key.replace("_", " "), _fact(value)] for key, value in view.frame.items()]

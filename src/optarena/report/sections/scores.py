@@ -9,14 +9,15 @@ import polars as pl
 from optarena.errors import OptarenaError
 from optarena.report import data, words
 from optarena.report.figures import is_log
-from optarena.report.material import Material, units
+from optarena.report.material import ALL, Material, ending, units
 from optarena.report.sections._section import Content, look_of, spec_of
-from optarena.report.sections.problems import points_of, shared, shown_problems
+from optarena.report.sections.problems import points_of, shared
 from optarena.report.tables import Column, Drawing, Table
+from optarena.views.fixed_cost import FixedCost
 
 
 def overview_section(material: Material) -> Content:
-    out = Content(words=words.verdict(material))
+    out = Content(scoped=words.verdicts(material))
     view = material.fixed_cost
     if view is None:
         return _without_scores(material, out)
@@ -33,10 +34,12 @@ def _without_scores(material: Material, out: Content) -> Content:
     from optarena.report.figures.runs import MEASURES, STATISTICS, convergence
 
     try:
-        table = material.convergence("evaluations", points_of(material))
+        table = shared(material, material.convergence("evaluations", points_of(material)))
     except OptarenaError:  # no study has one objective and a value; the words above say what is there
         return out
-    name = shown_problems(material)[0] if table["problem"][0] not in shown_problems(material) else table["problem"][0]
+    if not table.height:  # nor has any of those whose curves the page holds
+        return out
+    name = table["problem"][0]
     way = data.scales(table)[name]
     log_effort = is_log("evaluations", float(table["effort"].max() or 0))  # type: ignore[arg-type]
     spec = convergence(
@@ -49,7 +52,7 @@ def _without_scores(material: Material, out: Content) -> Content:
         floor=way["floor"],
         log_effort=log_effort,
     )
-    out.datasets["convergence evaluations"] = shared(material, table)
+    out.datasets["convergence evaluations"] = table.drop("measure")
     out.blocks.append(
         Drawing(
             "first",
@@ -83,8 +86,8 @@ def _leaderboard(material: Material, metric: str) -> Table:
                 ]
             )
             scopes.append(scope)
-    view = material.must_score()
-    after = f"{view.leaderboard(metric)['effort'][0]:g} {units(view)}"
+    view, views = material.must_score(), material.scored(metric)
+    known = any(words.known(*row[2]) for row in rows)
     columns = [
         Column("optimizer", "optimizer"),
         Column(
@@ -96,13 +99,27 @@ def _leaderboard(material: Material, metric: str) -> Table:
     ]
     return Table(
         f"leaderboard-{view.metrics.index(metric)}",
-        f"Leaderboard after {after}" + _hidden(metric),
+        f"Leaderboard {ending(view, metric)}{_hidden(metric)}",
         columns,
         rows,
         scopes,
         bold,
-        comment=[f"fixed cost after {after}, {metric}", f"frame {view.frame['hash']}, mode {view.mode}"],
+        note="" if known else NO_INTERVAL,
+        comment=_comment(view, metric),
+        titles={scope: f"Leaderboard {ending(one, metric)}{_hidden(metric)}" for scope, one in views.items()},
+        comments={scope: _comment(one, metric, scope) for scope, one in views.items() if scope != ALL},
     )
+
+
+NO_INTERVAL = "One problem or one trial gives no interval: run more trials (-r) or more problems."
+
+
+def _comment(view: FixedCost, metric: str, scope: str = ALL) -> list[str]:
+    where = "" if scope == ALL else f", dimension {scope}"
+    return [
+        f"fixed cost {ending(view, metric)}, {metric}{where}",
+        f"frame {view.frame['hash']}, mode {view.mode}",
+    ]
 
 
 def _hidden(metric: str) -> str:
@@ -118,7 +135,7 @@ def _normalised(material: Material, metric: str) -> Drawing:
     name = f"summary {metric}"
     band = f"Bands: {view.frame['intervals']}."
     if not table["lower"].is_not_null().any():
-        band = "Too few problems or trials for an interval."
+        band = "One problem or one trial gives no band."
     return Drawing(
         f"normalised-{view.metrics.index(metric)}",
         "Normalised score over time" + _hidden(metric),
@@ -134,10 +151,14 @@ def _final(material: Material, metric: str) -> Drawing:
     from optarena.report.figures.scores import final
 
     view, name = material.must_score(), f"final {metric}"
+    known = material.final(metric)["lower"].is_not_null().any()
+    dots = (
+        f"Dots with intervals ({view.frame['intervals']})" if known else "Dots, without intervals: one problem or trial"
+    )
     return Drawing(
         f"final-{view.metrics.index(metric)}",
         "Normalised score at the end" + _hidden(metric),
-        f"Dots with intervals ({view.frame['intervals']}); the dashed line is random search.",
+        f"{dots}; the dashed line is random search.",
         "Dot plot of the normalised score at the end with intervals. " + words.describe_board(material, metric),
         spec_of(final(name, look_of(material))),
         name,

@@ -1,6 +1,7 @@
-"use strict";
 // Draws the one chart of a figure's page.
 const given = JSON.parse(document.getElementById("data").textContent);
-window.vegaEmbed(document.getElementById("chart"), given.spec, {
-  mode: "vega-lite", ast: true, actions: false, defaultStyle: false, tooltip: false, renderer: "svg",
+const chart = document.getElementById("chart");
+embed(chart, given.spec).catch((error) => {
+  chart.textContent = `This figure could not be drawn: ${error.message}`;
+  console.error(error);
 });

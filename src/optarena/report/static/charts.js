@@ -1,0 +1,210 @@
+// Figures: drawn by Vega when they come near, and again when filters or sizes change.
+
+const charts = new Set();
+const tip = byId("tip");
+
+function showTip(handler, event, item, value) {
+  if (value === null || value === undefined || value === "") {
+    tip.hidden = true;
+    return;
+  }
+  tip.replaceChildren();
+  for (const [key, shown] of Object.entries(value)) tip.append(make("div", {}, make("b", {}, key), " ", nameOf(String(shown).trimEnd())));
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  tip.style.left = `${Math.min(event.clientX + 14, innerWidth - box.width - 8)}px`;
+  tip.style.top = `${Math.min(event.clientY + 14, innerHeight - box.height - 8)}px`;
+}
+
+class Chart {
+  // describe(): {spec, name, rows, alt}, asked each time it is drawn
+  constructor(holder, describe, widest) {
+    Object.assign(this, {holder, describe, widest, dirty: true, near: false, drawn: 0, turn: 0, view: null});
+    charts.add(this);
+    watcher.observe(holder);
+  }
+
+  mark() {
+    this.dirty = true;
+    if (this.near) this.draw();
+  }
+
+  async draw() {
+    if (!this.dirty || !this.holder.isConnected || !this.holder.clientWidth) return;
+    this.dirty = false;
+    const turn = ++this.turn;
+    this.drawn = this.holder.clientWidth;
+    const {spec, name, rows, alt, cut, by} = this.describe();
+    const note = this.holder.nextElementSibling;
+    if (note && note.classList.contains("cut")) note.textContent = cut ?? "";
+    if (!rows.length) {
+      this.holder.replaceChildren(make("p", {class: "nothing"}, "Nothing to draw for this choice."));
+      return;
+    }
+    const whole = structuredClone(spec);
+    whole.datasets = {...spec.datasets, [name]: rows.map(charted)};
+    whole.config = structuredClone(page.config);
+    const present = optimizerNames.filter((one) => rows.some((row) => row.optimizer === one));
+    legends(whole, present.map(vegaKey));
+    const longest = Math.min(40, Math.max(...present.map((one) => one.length)));
+    whole.config.legend.columns = Math.max(1, Math.floor((this.drawn - 60) / (7 * longest + 40)));
+    whole.description = alt;
+    if (whole.facet) spread(whole, this.drawn, new Set(rows.map((row) => row[whole.facet.field])).size);
+    else {
+      whole.width = this.widest ? matrixWidth(rows, present.length, this.drawn, this.widest) : Math.min(this.drawn, 900);
+      whole.autosize = {type: "fit-x", contains: "padding"};
+    }
+    if (whole.height && whole.height.step) whole.height = new Set(rows.map((row) => JSON.stringify(by.map((key) => row[key])))).size * whole.height.step;
+    fold(whole, Math.min(this.drawn, 900) - 110);
+    const place = make("div", {class: "drawing"});
+    try {
+      const made = await embed(place, whole, {tooltip: showTip});
+      if (turn !== this.turn) { // the filters changed meanwhile: a later drawing stands
+        made.finalize();
+        return;
+      }
+      if (this.view) this.view.finalize();
+      this.view = made.view;
+      this.holder.replaceChildren(place);
+      this.holder.dataset.drawn = "yes";
+    } catch (error) {
+      if (turn !== this.turn) return;
+      this.holder.replaceChildren(make("p", {class: "nothing"}, `This figure could not be drawn: ${error.message}`));
+      console.error(error);
+    }
+  }
+}
+
+// names that every object of JavaScript has are no keys for Vega: they get a space, which is not seen
+function vegaKey(text) {
+  return text.replace(/ +$/, "") in Object.prototype ? `${text} ` : text;
+}
+
+function charted(row) {
+  for (const value of Object.values(row)) {
+    if (typeof value === "string" && vegaKey(value) !== value) return Object.fromEntries(Object.entries(row).map(([field, one]) => [field, typeof one === "string" ? vegaKey(one) : one]));
+  }
+  return row;
+}
+
+// legends name the optimizers that are drawn, not all that have a colour
+function legends(part, names) {
+  if (part === null || typeof part !== "object") return;
+  if (part.field === "optimizer" && part.legend) part.legend.values = names;
+  for (const [field, inner] of Object.entries(part)) if (field !== "datasets") legends(inner, names);
+}
+
+// titles of axes and legends that are longer than their place are set in lines
+function fold(part, room) {
+  const inside = [part, ...(part.layer ?? [])].map((one) => one.encoding ?? {});
+  const axes = inside.map((one) => one.x).filter((one) => typeof one?.title === "string");
+  const keys = inside.map((one) => one.color?.legend).filter((one) => typeof one?.title === "string");
+  for (const same of [axes, keys]) same.forEach((one, i) => {
+    const folded = lines(one.title, room / 6.5);
+    if (folded.length > 1) one.title = i ? null : folded; // one layer says it for all
+  });
+  if (part.spec) fold(part.spec, part.spec.width);
+}
+
+function lines(text, most) {
+  const out = [];
+  for (const word of text.split(" ")) {
+    if (out.length && out.at(-1).length + 1 + word.length <= most) out[out.length - 1] += ` ${word}`;
+    else out.push(word);
+  }
+  return out;
+}
+
+// the numbers of a matrix need room: on a narrow screen it is wider than its place, and scrolls
+function matrixWidth(rows, columns, room, widest) {
+  const longest = Math.max(...rows.map((row) => row.problem.length));
+  return Math.max(Math.min(room, widest), 40 * columns + Math.min(260, 7 * longest) + 20);
+}
+
+// small multiples: as many panels side by side as there is room for
+function spread(spec, width, panels) {
+  const [axis, gap] = [66, 18 + 8];
+  const room = spec.spec.width;
+  spec.columns = Math.max(1, Math.min(panels, spec.columns + 1, Math.floor((width - axis) / (room + gap))));
+  spec.spec.width = Math.max(80, Math.min(1.6 * room, Math.floor((width - axis) / spec.columns) - gap));
+}
+
+const watcher = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    const chart = [...charts].find((one) => one.holder === entry.target);
+    if (!chart) continue;
+    chart.near = entry.isIntersecting;
+    if (chart.near) chart.draw();
+  }
+}, {rootMargin: "400px"});
+
+function drawIdle() {
+  const next = [...charts].find((chart) => chart.dirty && chart.holder.isConnected && chart.holder.clientWidth);
+  if (!next) return;
+  next.draw();
+  (window.requestIdleCallback ?? setTimeout)(drawIdle);
+}
+
+let resizing = 0;
+addEventListener("resize", () => {
+  clearTimeout(resizing);
+  resizing = setTimeout(() => {
+    for (const chart of charts) if (chart.drawn && chart.holder.clientWidth && Math.abs(chart.holder.clientWidth - chart.drawn) > 8) chart.mark();
+  }, 200);
+});
+
+// a matrix with very many problems, or very many panels, shows the first of them
+function capped(rows, key, most, what) {
+  const names = [...new Set(rows.map((row) => row[key]))];
+  if (names.length <= most) return {rows};
+  const kept = new Set(names.slice(0, most));
+  return {rows: rows.filter((row) => kept.has(row[key])), cut: `The first ${most} of ${names.length} ${what} are drawn: filter to see others.`};
+}
+
+function figureBlock(block, ask, extra = null) {
+  const holder = make("div", {class: "chart", id: `chart-${block.id}`});
+  const caption = make("figcaption", {}, make("p", {}, ...sentence(block.caption)), block.frame ? make("p", {class: "frame"}, `${block.frame[0].toUpperCase()}${block.frame.slice(1)}.`) : null);
+  const data = dataBlock(() => ask().rows, block.title);
+  const svg = make("button", {type: "button", on: {click: async () => {
+    if (!chart.view) return;
+    const text = await chart.view.toSVG();
+    const link = make("a", {href: URL.createObjectURL(new Blob([text], {type: "image/svg+xml"})), download: `${block.id}.svg`});
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }}}, "Save as SVG");
+  const title = make("h3", {}, ...sentence(block.title));
+  const figure = make("figure", {id: block.id, "aria-label": block.title}, title, extra ?? "", holder, make("p", {class: "cut"}), caption, make("div", {class: "tools"}, data, svg));
+  const chart = new Chart(holder, ask, block.widest);
+  figure.chart = chart;
+  return figure;
+}
+
+function figureOf(block) {
+  const matrix = block.widest !== null && block.widest !== undefined;
+  const ask = () => {
+    const rows = rowsOf(block.dataset, block.problem ?? null);
+    let shown = {rows};
+    if (matrix) shown = capped(rows, "problem", MOST_PROBLEMS, "problems");
+    else if (block.spec.facet) shown = capped(rows, block.spec.facet.field, MOST_PANELS, "panels");
+    return {spec: block.spec, name: block.dataset, alt: block.alt, by: block.by, ...shown};
+  };
+  const figure = figureBlock(block, ask);
+  if (datasets.get(block.dataset).columns.scope) figure.append(make("p", {class: "whole"}, "Over all problems of the chosen dimension: the filter by problem does not change it."));
+  listeners.push(() => figure.chart.mark());
+  return figure;
+}
+
+// the rows that a figure shows, made when asked for
+function dataBlock(rows, title) {
+  const inner = make("div");
+  const details = make("details", {class: "data"}, make("summary", {}, "Data"), inner);
+  details.addEventListener("toggle", () => {
+    if (!details.open) return;
+    const all = rows();
+    const keys = all.length ? Object.keys(all[0]).filter((key) => all.some((row) => row[key] !== null)) : [];
+    const columns = keys.map((key) => ({label: key, kind: ["optimizer", "problem", "function"].includes(key) ? key : typeof all.find((row) => row[key] !== null)[key] === "number" ? "number" : "text"}));
+    const table = {id: "", title: `Data of: ${title}`, columns, rows: all.map((row) => keys.map((key) => row[key])), note: "", titles: {}, scopes: null, bold: [], latex: null};
+    inner.replaceChildren(tableBlock(table, {plain: true}).node);
+  });
+  return details;
+}

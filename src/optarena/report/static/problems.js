@@ -1,0 +1,96 @@
+// The parts of the problems, made when they are opened.
+
+// a specification with this problem's names and the foot of its logarithmic axis in place of the placeholders
+function filled(spec, titles, floor, counted) {
+  return JSON.parse(JSON.stringify(spec), (field, value) => {
+    if (field === "domainMin") return floor;
+    if (field === "title" && titles.has(value)) return titles.get(value); // names stand elsewhere
+    if (field === "x" && counted && value.axis && !value.axis.format) value.axis.tickMinStep = 1;
+    return value;
+  });
+}
+
+function problemsOf(block) {
+  const axes = Object.keys(block.axes);
+  const [axisOf, scaleOf] = [new Map(Object.entries(block.axes)), new Map(Object.entries(block.scales))];
+  const state = {axis: axes[0], statistic: "median"};
+  const opened = new Map();
+  const redraw = () => { for (const [, figures] of opened) figures.forEach((figure) => figure.chart.mark()); };
+  const choice = (label, names, key) => {
+    const select = make("select", {id: `${key}-choice`, on: {change: () => { state[key] = select.value; redraw(); }}}, ...names.map((name) => make("option", {value: name}, name)));
+    return names.length > 1 ? make("label", {}, label, select) : null;
+  };
+  const controls = make("div", {class: "controls"}, choice("By", axes, "axis"), choice("Statistic", Object.keys(block.statistics), "statistic"));
+  const shown = new Set(block.shown);
+
+  function open(name, inner) {
+    const figures = [];
+    const way = scaleOf.get(name);
+    if (way && shown.has(name)) {
+      const ask = () => {
+        const axis = axisOf.get(state.axis);
+        const spec = block.specs[`${state.statistic} ${way.log ? "log" : "linear"} ${axis.log ? "log" : "linear"}`];
+        const rows = rowsOf(axis.dataset, name);
+        const caption = figure.querySelector("figcaption p");
+        const measure = block.measures[way.measure];
+        caption.textContent = `${measure[0].toUpperCase()}${measure.slice(1)}, ${block.statistics[state.statistic]}, by ${state.axis}.` + (way.log ? " Logarithmic; what is too small is drawn at the foot." : "");
+        const ends = rows.filter((row, i) => i + 1 === rows.length || rows[i + 1].optimizer !== row.optimizer).map((row) => `${row.optimizer} ${short(row[state.statistic])}`);
+        const alt = `Line chart of the ${measure} on ${name} by ${state.axis}, a line an optimizer. At the end: ${ends.join("; ")}.`;
+        return {spec: filled(spec, new Map([["@effort", vegaKey(state.axis)], ["@measure", measure]]), way.floor, axis.counted), name: "rows", rows, alt};
+      };
+      const figure = figureBlock({id: `convergence-${problemNames.indexOf(name)}`, title: "Convergence", caption: ""}, ask);
+      figures.push(figure);
+    }
+    if (block.parallel && shown.has(name) && rowsOf(block.parallel, name).length) {
+      const ask = () => ({spec: block.specs.parallel, name: "rows", rows: rowsOf(block.parallel, name),
+        alt: `Parallel coordinates of the best point of every trial on ${name}: a line a trial, an axis a parameter.`});
+      figures.push(figureBlock({id: `parallel-${problemNames.indexOf(name)}`, title: "Best points", caption: "A line a trial, an axis a parameter: where in its range the best point lies."}, ask));
+    }
+    const table = tableBlock(block.table, {problem: name});
+    inner.replaceChildren(make("div", {class: "pair"}, ...figures), table.node);
+    opened.set(name, figures);
+    tables.push(table);
+  }
+
+  const tables = [];
+  const parts = problemNames.map((name) => {
+    const inner = make("div", {class: "inner"});
+    const dimension = dimensionOf.get(name);
+    const node = make("details", {class: "problem"}, make("summary", {}, make("span", {class: "name"}, nameOf(name)), dimension ? make("span", {class: "soft"}, ` dimension ${dimension}`) : null), inner);
+    node.addEventListener("toggle", () => {
+      if (node.open && !opened.has(name)) open(name, inner);
+      if (node.open) opened.get(name).forEach((figure) => figure.chart.draw());
+    });
+    return {name, node, inner};
+  });
+  listeners.push(() => {
+    for (const {name, node} of parts) node.hidden = !problemsNow.has(name);
+    redraw();
+    for (const table of tables) table.fill();
+  });
+  if (parts.length) parts[0].node.open = true;
+  // paper has no clicks: what is chosen is opened for it, and closed again after
+  const more = make("p", {class: "unprinted"});
+  let forPaper = [];
+  addEventListener("beforeprint", () => {
+    const wanted = parts.filter(({name}) => problemsNow.has(name));
+    forPaper = wanted.slice(0, MOST_PRINTED).filter(({node}) => !node.open);
+    for (const {name, node, inner} of forPaper) {
+      node.open = true;
+      if (!opened.has(name)) open(name, inner);
+    }
+    const left = wanted.slice(MOST_PRINTED).filter(({node}) => !node.open).length;
+    more.textContent = left ? `${left} more problems are not printed: filter, or open them first.` : "";
+  });
+  addEventListener("afterprint", () => {
+    for (const {node} of forPaper) node.open = false;
+  });
+  const every = make("button", {type: "button", on: {click: () => { for (const {node} of parts.slice(0, 50)) if (!node.hidden) node.open = true; }}}, parts.length > 50 ? "Open the first 50" : "Open all");
+  controls.append(every);
+  return make("div", {class: "problems"}, controls, ...parts.map((part) => part.node), more);
+}
+
+function codeOf(block) {
+  return make("div", {class: "code"}, make("h3", {}, block.title), make("pre", {tabindex: 0}, make("code", {}, block.text)),
+    make("div", {class: "tools"}, make("button", {type: "button", on: {click: () => copy(block.text, block.title)}}, "Copy")));
+}
