@@ -37,9 +37,12 @@ class Look:
         return self.names if self.present is None else [charted(name) for name in self.present]
 
     def sized(self, chart: Any, width: int, height: int | alt.Step | None) -> Any:
-        """The chart with this size, or the figure's own."""
+        """The chart with this size, or the figure's own; set in place, as `properties` copies all that is inside."""
+        chart.width = self.width or width
         tall = self.height or height
-        return chart.properties(width=self.width or width, **({} if tall is None else {"height": tall}))
+        if tall is not None:
+            chart.height = tall
+        return chart
 
 
 def source(table: pl.DataFrame | str) -> Any:

@@ -189,9 +189,11 @@ def _small(
     free: bool = False,
 ) -> Any:
     """Small multiples: the same chart for each panel, in the order of their places; `free`: each has its own axis."""
-    chart = look.sized(layers, *size).properties(data=source(table))
+    chart = look.sized(layers, *size)
+    chart.data = source(table)
     head = alt.Header(title=None, labelFontSize=11, labelFontWeight=600, labelAnchor="start", labelLimit=300)
     order = alt.EncodingSortField(field="place", op="min", order="ascending")
     small = chart.facet(facet=alt.Facet(f"{by}:N", sort=order, header=head), columns=columns, spacing=18)
-    small = small.resolve_axis(x="independent")
-    return small.resolve_scale(x="independent") if free else small
+    own = {"x": "independent"}
+    small.resolve = alt.Resolve(axis=own, scale=own) if free else alt.Resolve(axis=own)
+    return small
