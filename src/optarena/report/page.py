@@ -64,8 +64,9 @@ def payload(material: Material) -> dict[str, Any]:
             continue
         part: dict[str, Any] = {"id": section.id, "title": section.title, "help": section.help, "absent": plain(reason)}
         if not reason:
-            content, view = section.content(material), section.view(material)
-            part["frame"] = "" if view is None else framed(view)
+            content = section.content(material)
+            known = section.view and not material.why_no(section.view)
+            part["frame"] = framed(material.must(section.view)) if known else ""
             part["words"] = [plain(text) for text in content.words]
             part["scoped"] = {scope: [plain(text) for text in told] for scope, told in content.scoped.items()}
             part["blocks"] = [

@@ -340,7 +340,9 @@ def _fit(table: pl.DataFrame, by: str = "panel") -> None:
 FIGURES: dict[str, Figure] = {
     one.name: one
     for one in (
-        Figure("normalised", "the normalised score over iterations, with 95 % bands", _normalised, ("metric",), _scored),
+        Figure(
+            "normalised", "the normalised score over iterations, with 95 % bands", _normalised, ("metric",), _scored
+        ),
         Figure("final", "the normalised score at the end, with 95 % intervals", _final, ("metric",), _scored),
         Figure("heatmap", "the normalised score at the end on every problem", _heat_map, ("metric",), _scored),
         Figure("ecdf", "ECDFs of runtimes with restarts and of precision, before the reference", _ecdf, (), _reached),

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, colour, dash, source
+from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, cells, colour, dash, matrix, source
 
 
 def curve(table: pl.DataFrame | str, look: Look, *, effort: str, title: Any = None) -> Any:
@@ -45,11 +45,7 @@ def curve(table: pl.DataFrame | str, look: Look, *, effort: str, title: Any = No
 
 def area_map(table: pl.DataFrame | str, look: Look) -> Any:
     """The area score on every instance: a row an instance, a column a configuration."""
-    top = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
-    side = alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False)
-    base = alt.Chart(source(table)).encode(
-        x=alt.X("optimizer:N", title=None, axis=top), y=alt.Y("problem:N", title=None, sort=None, axis=side)
-    )
+    base = matrix(table)
     tips = [
         alt.Tooltip("problem:N", title="instance"),
         alt.Tooltip("optimizer:N", title="configuration"),
@@ -68,7 +64,7 @@ def area_map(table: pl.DataFrame | str, look: Look) -> Any:
         color=alt.condition("datum.score > 0.45", alt.value("white"), alt.value("#1c1c1c")),
         tooltip=tips,
     )
-    return look.sized(alt.layer(rect, text), 70 * max(3, len(look.colours.names)), alt.Step(22))
+    return look.sized(alt.layer(rect, text), cells(look), alt.Step(22))
 
 
 def gap(table: pl.DataFrame | str, look: Look, *, effort: str) -> Any:

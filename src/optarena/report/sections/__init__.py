@@ -25,7 +25,7 @@ SECTIONS: Sequence[Section] = (
         "value known and 1 is what random search finds with the same effort: "
         "mean over problems of (value − best) / (clip − best), divided by the same of random search.",
         overview_section,
-        view=lambda material: material.fixed_cost,
+        view="fixed_cost",
     ),
     Section(
         "fixed-cost",
@@ -35,7 +35,7 @@ SECTIONS: Sequence[Section] = (
         "The leaderboard's score is 100 × (1 − the mean of that over problems) at the end.",
         fixed_cost_section,
         lambda material: material.why_not,
-        lambda material: material.fixed_cost,
+        "fixed_cost",
     ),
     Section(
         "fixed-target",
@@ -46,7 +46,7 @@ SECTIONS: Sequence[Section] = (
         "failed run is followed by another, drawn at random, until one succeeds, and that is computed, not sampled.",
         fixed_target_section,
         lambda material: material.why_no_targets if material.results.studies.height else "-",
-        lambda material: material.fixed_target,
+        "fixed_target",
     ),
     Section(
         "anytime",
@@ -57,6 +57,7 @@ SECTIONS: Sequence[Section] = (
         "|value − best| / max(|value|, |best|).",
         anytime_section,
         worth_showing,
+        "anytime",
     ),
     Section(
         "problems",

@@ -10,7 +10,6 @@ import polars as pl
 
 from optarena.report.material import Material
 from optarena.report.tables import Drawing
-from optarena.views._view import View
 
 
 @dataclass
@@ -40,7 +39,7 @@ class Pair:
 class Section:
     """One part of the page. `absent` gives the reason why a store cannot have it, or nothing; '-': not worth a word.
 
-    `view`: whose scores its figures draw; they then name its frame.
+    `view`: the name of the view whose scores its figures draw; they then name its frame.
     """
 
     id: str
@@ -48,7 +47,7 @@ class Section:
     help: str
     content: Callable[[Material], Content]
     absent: Callable[[Material], str] = lambda _: ""
-    view: Callable[[Material], View | None] = lambda _: None
+    view: str = ""
 
 
 def look_of(material: Material) -> Any:

@@ -144,6 +144,8 @@ def restart_ecdf_or_none(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: Flo
 def failed_sums(failures: Floats, n: int, most: float) -> tuple[Floats | None, Floats | None]:
     """All sums up to `most` of the efforts of failures in a row, 0 first, and the chance of each; None if too many."""
     efforts, counts = np.unique(failures, return_counts=True)
+    if len(efforts) == 1:
+        return _equal_sums(efforts[0], counts[0] / n, most)
     sums: Floats = np.zeros(1)
     chances: Floats = np.ones(1)
     all_sums, all_chances, found = [sums], [chances], 1
@@ -159,6 +161,18 @@ def failed_sums(failures: Floats, n: int, most: float) -> tuple[Floats | None, F
         all_sums.append(sums)
         all_chances.append(chances)
     return np.concatenate(all_sums), np.concatenate(all_chances)
+
+
+def _equal_sums(effort: float, chance: float, most: float) -> tuple[Floats | None, Floats | None]:
+    """The same where every failure spent as much: multiples of it."""
+    with np.errstate(divide="ignore"):
+        few = min(most / effort, np.log(NEGLIGIBLE) / np.log(chance)) if 0 < chance < 1 else most / effort
+    if not few < MOST_JUMPS:
+        return None, None
+    times = np.arange(max(0, int(few)) + 2)
+    sums = effort * times
+    keep = (sums <= most) | (times == 0)
+    return sums[keep], chance ** times[keep].astype(float)
 
 
 def restart_quantile(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: float) -> float:
