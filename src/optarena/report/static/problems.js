@@ -1,11 +1,15 @@
 // The parts of the problems, made when they are opened.
 
-// a specification with this problem's names and the foot of its logarithmic axis in place of the placeholders
-function filled(spec, titles, floor, counted) {
-  return JSON.parse(JSON.stringify(spec), (field, value) => {
-    if (field === "domainMin") return floor;
-    if (field === "title" && titles.has(value)) return titles.get(value); // names stand elsewhere
-    if (field === "x" && counted && value.axis && !value.axis.format) value.axis.tickMinStep = 1;
+// a specification with this problem's names, the statistic, the kind of the axis of effort and the foot of the other
+function filled(spec, titles, fields, floor, axis) {
+  return JSON.parse(JSON.stringify(spec), (place, value) => {
+    if (place === "domainMin") return floor;
+    if (place === "title" && titles.has(value)) return titles.get(value); // names stand elsewhere
+    if (place === "field" && fields.has(value)) return fields.get(value);
+    if (place === "x" && value.scale) {
+      value.scale.type = axis.log ? "log" : "linear";
+      value.axis = axis.log ? {format: "~g", tickCount: 6} : axis.counted ? {tickMinStep: 1} : {};
+    }
     return value;
   });
 }
@@ -29,14 +33,16 @@ function problemsOf(block) {
     if (way && shown.has(name)) {
       const ask = () => {
         const axis = axisOf.get(state.axis);
-        const spec = block.specs[`${state.statistic} ${way.log ? "log" : "linear"} ${axis.log ? "log" : "linear"}`];
+        const spec = block.specs[way.log ? "log" : "linear"];
+        const [middle, lower, upper, told] = block.statistics[state.statistic];
+        const fields = new Map(block.statistics.median.slice(0, 3).map((field, i) => [field, [middle, lower, upper][i]]));
         const rows = rowsOf(axis.dataset, name);
         const caption = figure.querySelector("figcaption p");
         const measure = block.measures[way.measure];
-        caption.textContent = `${measure[0].toUpperCase()}${measure.slice(1)}, ${block.statistics[state.statistic]}, by ${state.axis}.` + (way.log ? " Logarithmic; what is too small is drawn at the foot." : "");
+        caption.textContent = `${measure[0].toUpperCase()}${measure.slice(1)}, ${told}, by ${state.axis}.` + (way.log ? " Logarithmic; what is too small is drawn at the foot." : "");
         const ends = rows.filter((row, i) => i + 1 === rows.length || rows[i + 1].optimizer !== row.optimizer).map((row) => `${row.optimizer} ${short(row[state.statistic])}`);
         const alt = `Line chart of the ${measure} on ${name} by ${state.axis}, a line an optimizer. At the end: ${ends.join("; ")}.`;
-        return {spec: filled(spec, new Map([["@effort", vegaKey(state.axis)], ["@measure", measure]]), way.floor, axis.counted), name: "rows", rows, alt};
+        return {spec: filled(spec, new Map([["@effort", vegaKey(state.axis)], ["@measure", measure], ["median", state.statistic]]), fields, way.floor, axis), name: "rows", rows, alt};
       };
       const figure = figureBlock({id: `convergence-${problemNames.indexOf(name)}`, title: "Convergence", caption: ""}, ask);
       figures.push(figure);
