@@ -91,7 +91,9 @@ def shape(look: Look) -> alt.Shape:
 
 def rows(sort: Any = None) -> alt.Y:
     """Optimizers one below the other, in the order of the data unless sorted."""
-    return alt.Y("optimizer:N", sort=sort, title=None, axis=alt.Axis(labelLimit=220, domain=False, ticks=False))
+    return alt.Y(
+        "optimizer:N", sort=sort, title=None, axis=alt.Axis(labelLimit=220, labelPadding=8, domain=False, ticks=False)
+    )
 
 
 def effort_axis(*, counted: bool, log: bool) -> alt.Axis:
