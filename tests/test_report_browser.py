@@ -315,6 +315,15 @@ def test_a_narrow_page_has_nothing_beyond_its_edge(opened, report):
     one.page.set_viewport_size({"width": 390, "height": 800})
     one.drawn()
     one.page.wait_for_function("() => document.documentElement.scrollWidth <= 390", timeout=10_000)
+    one.page.wait_for_function(
+        """() => ['final-0', 'heatmap-0', 'failure-kinds'].every(name => {
+          const [holder] = document.querySelectorAll(`#${name} .chart`);
+          const titles = [...holder.querySelectorAll('.role-axis-title text, .role-legend-title text')];
+          const right = holder.getBoundingClientRect().right;
+          return titles.length && titles.every(one => one.getBoundingClientRect().right <= right + 1);
+        })""",
+        timeout=30_000,
+    )
 
 
 def test_a_report_without_scores_draws_what_it_can(opened, tmp_path):

@@ -55,7 +55,7 @@ class Chart {
       whole.autosize = {type: "fit-x", contains: "padding"};
     }
     if (whole.height && whole.height.step) whole.height = new Set(rows.map((row) => JSON.stringify(by.map((key) => row[key])))).size * whole.height.step;
-    fold(whole, Math.min(this.drawn, 900) - 110);
+    fold(whole, this.widest ? whole.width - labelsOf(rows) : Math.min(this.drawn, 900) - 110);
     const place = make("div", {class: "drawing"});
     try {
       const made = await embed(place, whole, {tooltip: showTip});
@@ -96,13 +96,13 @@ function legends(part, names) {
 
 // titles of axes and legends that are longer than their place are set in lines
 function fold(part, room) {
-  const inside = [part, ...(part.layer ?? [])].map((one) => one.encoding ?? {});
-  const axes = inside.map((one) => one.x).filter((one) => typeof one?.title === "string");
-  const keys = inside.map((one) => one.color?.legend).filter((one) => typeof one?.title === "string");
-  for (const same of [axes, keys]) same.forEach((one, i) => {
-    const folded = lines(one.title, room / 6.5);
-    if (folded.length > 1) one.title = i ? null : folded; // one layer says it for all
-  });
+  for (const {x, color} of [part, ...(part.layer ?? [])].map((one) => one.encoding ?? {})) {
+    for (const titled of [x, color?.legend]) {
+      const folded = typeof titled?.title === "string" ? lines(titled.title, room / 6.5) : [];
+      if (folded.length > 1) titled.title = folded;
+    }
+    if (color?.legend?.gradientLength > room) color.legend.gradientLength = room;
+  }
   if (part.spec) fold(part.spec, part.spec.width);
 }
 
@@ -117,9 +117,10 @@ function lines(text, most) {
 
 // the numbers of a matrix need room: on a narrow screen it is wider than its place, and scrolls
 function matrixWidth(rows, columns, room, widest) {
-  const longest = Math.max(...rows.map((row) => row.problem.length));
-  return Math.max(Math.min(room, widest), 40 * columns + Math.min(260, 7 * longest) + 20);
+  return Math.max(Math.min(room, widest), 40 * columns + labelsOf(rows));
 }
+
+const labelsOf = (rows) => Math.min(260, 7 * Math.max(...rows.map((row) => row.problem.length))) + 20;
 
 // small multiples: as many panels side by side as there is room for
 function spread(spec, width, panels) {
