@@ -26,7 +26,7 @@ from coco_observer import observe
 from optarena import Experiment, OptarenaError
 from optarena.cli import main
 from optarena.formats import export, folders, import_files
-from optarena.formats._biobj_indicator import indicator
+from optarena.staircase import coco_indicator
 from optarena.views.fixed_cost import fixed_cost
 from optarena.views.fixed_target import fixed_target
 
@@ -198,7 +198,7 @@ def test_the_indicator_of_an_archive_is_cocos():
         told = known[key]
         archive = np.array(points[key])
         ideal, nadir = [(float(told[f"{name}1"]), float(told[f"{name}2"])) for name in ("ideal", "nadir")]
-        values = indicator(archive[:, 1:], ideal, nadir, float(told["hv_reference"]))
+        values = coco_indicator(archive[:, 1:], ideal, nadir, float(told["hv_reference"]))
         at = np.searchsorted(archive[:, 0], np.array(rows)[:, 0], side="right") - 1
         assert values[at] == pytest.approx(np.array(rows)[:, 1], rel=1e-11)
 

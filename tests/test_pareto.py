@@ -28,6 +28,7 @@ from optarena.views.pareto import (
     hypervolume_contributions,
     igd,
     igd_plus,
+    lifetimes,
     non_dominated,
     pareto_ranks,
     r2,
@@ -35,6 +36,7 @@ from optarena.views.pareto import (
     spread,
     total_loss,
 )
+from optarena.views.pareto.domination import crowding_order
 
 FIGURES = json.loads(gzip.decompress((Path(__file__).parent / "data" / "pareto" / "figures.json.gz").read_bytes()))
 """From moocore 0.3.2 and, where it has none, from plain NumPy; hypervolumes cross-checked with pygmo 2.20."""
@@ -139,7 +141,11 @@ def test_degenerate_fronts_have_defined_results():
     assert hypervolume([[3.0, 3.0]], [2.0, 2.0]) == 0
     assert hypervolume([[np.inf, 0.0], [1.0, 1.0]], [2.0, 2.0]) == 1
     assert np.isnan(spread(one))
-    assert np.isnan(igd(none, one))
+    assert igd(none, one) == igd_plus(none, one) == additive_epsilon(none, one) == r2(none, [0.0, 0.0]) == np.inf
+    assert np.isnan(gd(none, one))
+    assert np.isnan(igd(one, none))
+    assert hypervolume([], [2.0, 2.0]) == 0
+    assert reference_set([none]).shape == (0, 2)
     assert spread(np.ones((5, 2))) != spread(np.ones((5, 2)))
     assert anytime_hypervolume(none, [1.0, 1.0]).shape == (0,)
     assert non_dominated(none).shape == (0,)
@@ -150,6 +156,75 @@ def test_degenerate_fronts_have_defined_results():
         hypervolume(one, [2.0])
     with pytest.raises(OptarenaError, match="matrix"):
         igd([1.0, 2.0], one)
+
+
+INF = np.inf
+STRANGE = {
+    "one": [[1.0, 2.0, 3.0]],
+    "equal": np.ones((5, 3)),
+    "inf": [[INF, 0.0, 1.0], [0.0, INF, 1.0], [1.0, 1.0, 1.0]],
+    "all inf": np.full((3, 3), INF),
+    "-inf": [[-INF, 1.0, 1.0], [1.0, -INF, 1.0], [0.0, 0.0, 0.0]],
+    "both": [[-INF, INF, 0.0], [INF, -INF, 0.0], [1.0, 1.0, 1.0]],
+    "huge": [[1e308, -1e308, 0.0], [-1e308, 1e308, 0.0], [-np.finfo(float).max] * 3],
+    "outside": np.full((4, 3), 9.0) + np.eye(4, 3),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("width", [2, 3])
+@pytest.mark.parametrize("name", STRANGE)
+def test_strange_points_have_defined_results(name, width):
+    x, reference = np.array(STRANGE[name])[:, :width], np.full(width, 3.0)
+    ends = np.eye(3, width)
+    kept = non_dominated(x, keep_duplicates=True)
+    assert kept.tolist() == [not any(dominates(other, point) for other in x) for point in x]
+    assert ((pareto_ranks(x) == 0) == kept).all()
+    assert len(domination_count(x)) == len(cuboid(x)) == len(total_loss(x, ends[0] * 0, ends[0] * 0 + 1)) == len(x)
+    assert not np.isnan(total_loss(x, x.min(axis=0), x.max(axis=0))).any()
+    whole = hypervolume(x, reference)
+    assert whole == anytime_hypervolume(x, reference)[-1] >= 0
+    assert (whole == INF) == bool(((x < reference).all(axis=1) & (x == -INF).any(axis=1)).any() or name == "huge")
+    added = hypervolume_contributions(x, reference)
+    assert (added >= 0).all()
+    assert (added <= whole).all()
+    for distance in (gd, igd, igd_plus):
+        assert distance(x, ends) >= 0
+        assert distance(ends, x) >= 0
+    assert not np.isnan(additive_epsilon(x, ends))
+    assert generalised_spread(x, ends) is not None
+    if width == 2:
+        assert spread(x, ends) is not None
+        assert r2(x, [0.0, 0.0]) >= 0
+    for mode in ("crowding", "bdom-count", "cdom"):
+        assert len(reference_set([x, x], n=1, mode=mode)) == 1
+        assert len(reference_set([x, x], n=1, mode=mode, epsilon=0.1)) == 1
+
+
+@settings(max_examples=40)
+@given(points)
+def test_a_point_is_in_the_front_from_when_it_enters_to_when_it_is_dominated(x):
+    rows, until = lifetimes(x)
+    for k in range(1, len(x) + 1):
+        now = rows[(rows < k) & (until >= k)]
+        assert sorted(now.tolist()) == np.flatnonzero(non_dominated(x[:k])).tolist()
+
+
+def test_cells_that_are_halved_give_the_same_anytime_hypervolume(monkeypatch):
+    x = np.random.default_rng(3).random((60, 3))
+    whole = anytime_hypervolume(x, [1.0, 1.0, 1.0])
+    monkeypatch.setattr("optarena.views.pareto.anytime.CELLS", 8)
+    np.testing.assert_allclose(anytime_hypervolume(x, [1.0, 1.0, 1.0]), whole, rtol=1e-12)
+
+
+@settings(max_examples=40)
+@given(points, st.integers(1, 6))
+def test_thinning_recomputes_the_room_after_each_drop(x, n):
+    kept = front(x)
+    plain = kept
+    while len(plain) > n:
+        plain = np.delete(plain, crowding_order(plain)[-1], axis=0)
+    assert reference_set([x], n=n).tolist() == plain.tolist()
 
 
 def test_a_reference_set_by_crowding_is_non_dominated_and_keeps_the_ends():

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from optarena._version import __version__
-from optarena.formats._biobj_indicator import indicator
 from optarena.formats.csv import write_file
 from optarena.formats.from_results import Log, by_folder, logs
+from optarena.staircase import coco_indicator
 from optarena.store.results import Results
 from optarena.traces import Floats, Ints
 
@@ -160,7 +160,7 @@ def _indicated(run: Log) -> tuple[Ints, Floats]:
         return run.evaluation, run.best
     assert known.ideal is not None
     assert known.nadir is not None
-    values = indicator(run.values, known.ideal, known.nadir, _reference(run))
+    values = coco_indicator(run.values, known.ideal, known.nadir, _reference(run))
     kept = np.flatnonzero(values < np.concatenate(([np.inf], values[:-1])))
     return run.evaluation[kept], values[kept]
 

@@ -1,5 +1,6 @@
 """How good is a front: hypervolume, distances to a reference set, spread, domination (SCORES 3). All minimised."""
 
+from optarena.views.pareto.anytime import anytime_hypervolume, lifetimes
 from optarena.views.pareto.domination import (
     continuous_loss,
     cuboid,
@@ -11,7 +12,6 @@ from optarena.views.pareto.domination import (
 )
 from optarena.views.pareto.indicators import (
     additive_epsilon,
-    anytime_hypervolume,
     front,
     gd,
     generalised_spread,
@@ -39,6 +39,7 @@ __all__ = [
     "hypervolume_contributions",
     "igd",
     "igd_plus",
+    "lifetimes",
     "non_dominated",
     "pareto_ranks",
     "r2",

@@ -9,11 +9,16 @@ from optarena.errors import OptarenaError
 from optarena.traces import Bools, Floats, Ints
 
 BLOCK = 2_000_000
+HUGE = 1e300
+FAR = 300.0
+"""exp(FAR)**2 is still a number."""
 
 
-def as_points(points: npt.ArrayLike, what: str = "points") -> Floats:
-    """A matrix with a row a point; NaN is refused, as libraries pass over it silently."""
+def as_points(points: npt.ArrayLike, what: str = "points", width: int = 1) -> Floats:
+    """A matrix with a row a point; NaN is refused, as libraries pass over it silently. [] is an empty front."""
     x = np.asarray(points, dtype=float)
+    if x.ndim == 1 and not x.size:
+        return np.zeros((0, width))
     if x.ndim != 2 or x.shape[1] < 1:
         raise OptarenaError(
             f"{what} must be a matrix, a row a point and a column an objective; got the shape {x.shape}"
@@ -22,6 +27,20 @@ def as_points(points: npt.ArrayLike, what: str = "points") -> Floats:
         row = int(np.flatnonzero(np.isnan(x).any(axis=1))[0])
         raise OptarenaError(f"{what}: row {row} has a nan; leave failed evaluations out")
     return x
+
+
+def ordered(x: Floats) -> Floats:
+    """What moocore can be given: its sentinels are infinite, so ranks stand for values where some are that, or near."""
+    if not x.size or np.abs(x).max() < HUGE:
+        return x
+    return np.column_stack([np.unique(column, return_inverse=True)[1].ravel() for column in x.T]).astype(float)
+
+
+def difference(a: Floats, b: Floats) -> Floats:
+    """a - b, and 0 between two equal infinities."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        out: Floats = a - b
+    return np.nan_to_num(out, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf) if np.isnan(out).any() else out
 
 
 def dominates(x: npt.ArrayLike, y: npt.ArrayLike) -> bool:
@@ -37,7 +56,7 @@ def non_dominated(points: npt.ArrayLike, *, keep_duplicates: bool = False) -> Bo
         return np.zeros(0, dtype=bool)
     from moocore import is_nondominated
 
-    return np.asarray(is_nondominated(x, keep_weakly=keep_duplicates), dtype=bool)
+    return np.asarray(is_nondominated(ordered(x), keep_weakly=keep_duplicates), dtype=bool)
 
 
 def pareto_ranks(points: npt.ArrayLike) -> Ints:
@@ -47,7 +66,7 @@ def pareto_ranks(points: npt.ArrayLike) -> Ints:
         return np.zeros(0, dtype=np.int64)
     from moocore import pareto_rank
 
-    return np.asarray(pareto_rank(x), dtype=np.int64)
+    return np.asarray(pareto_rank(ordered(x)), dtype=np.int64)
 
 
 def domination_count(points: npt.ArrayLike) -> Ints:
@@ -67,22 +86,32 @@ def continuous_loss(x: npt.ArrayLike, y: npt.ArrayLike, lo: npt.ArrayLike, hi: n
     x is better than y where loss(x, y) < loss(y, x) (continuous domination).
     """
     a, b = _normalised(np.stack([np.asarray(x, dtype=float), np.asarray(y, dtype=float)]), lo, hi)
-    n = len(a)
-    return float(np.mean(-np.exp(-(a - b) / n)))
+    return float(_losses(a, b))
 
 
 def total_loss(points: npt.ArrayLike, lo: npt.ArrayLike, hi: npt.ArrayLike) -> Floats:
     """The sum of each row's losses to all rows, itself included (-1); the least is the best."""
     x = _normalised(as_points(points), lo, hi)
     n = x.shape[1]
+    if x.size and np.abs(x).max() > FAR * n:  # exp would overflow: pair by pair
+        step = max(1, BLOCK // x.size)
+        parts = [_losses(x[i : i + step, None, :], x[None]).sum(axis=1) for i in range(0, len(x), step)]
+        return np.concatenate(parts)
     # -mean_i exp(-(x_i - y_i)/n), summed over y: the two factors part
     return -np.mean(np.exp(-x / n) * np.exp(x / n).sum(axis=0)[None, :], axis=1)
 
 
+def _losses(a: Floats, b: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.mean(-np.exp(-difference(a, b) / a.shape[-1]), axis=-1)
+
+
 def _normalised(x: Floats, lo: npt.ArrayLike, hi: npt.ArrayLike) -> Floats:
     low, high = np.asarray(lo, dtype=float), np.asarray(hi, dtype=float)
-    width = high - low
-    return np.where(width > 0, (x - low) / np.where(width > 0, width, 1.0), 0.0)
+    width, gap = difference(high, low), difference(x, low)
+    with np.errstate(over="ignore", invalid="ignore"):
+        out = np.where(width > 0, gap / np.where(width > 0, width, 1.0), 0.0)
+    return np.where(np.isinf(width) & np.isinf(gap), np.sign(gap), out)
 
 
 def cuboid(points: npt.ArrayLike) -> Floats:
@@ -90,27 +119,36 @@ def cuboid(points: npt.ArrayLike) -> Floats:
 
     Gaps are normalised by the range of the set; per objective the sort is stable in row order.
     """
-    return _gaps(as_points(points))[0]
+    return room(as_points(points))[0]
 
 
 def crowding_order(points: npt.ArrayLike) -> Ints:
     """Rows from the most room to the least; among those without any, by the sum of their gaps; then by row."""
     x = as_points(points)
-    product, total = _gaps(x)
+    product, total = room(x)
     return np.lexsort((np.arange(len(x)), np.where(product == 0, -total, 0.0), -product))
 
 
-def _gaps(x: Floats) -> tuple[Floats, Floats]:
+def room(x: Floats) -> tuple[Floats, Floats]:
+    """Of each row the product and the sum of its gaps, infinite at the ends."""
     n, m = x.shape
     gaps = np.full((n, m), np.inf)
     for j in range(m):
         order = np.argsort(x[:, j], kind="stable")
-        width = x[order[-1], j] - x[order[0], j] if n else 0.0
         if n > 2:
-            gap = x[order[2:], j] - x[order[:-2], j]
-            gaps[order[1:-1], j] = gap / width if width > 0 else 0.0
+            gaps[order[1:-1], j] = relative(difference(x[order[2:], j], x[order[:-2], j]), _range(x[order, j]))
     ends = np.isinf(gaps).any(axis=1)
     with np.errstate(invalid="ignore"):
         product = np.where(ends, np.inf, np.prod(np.where(ends[:, None], 0.0, gaps), axis=1))
         total = np.where(ends, np.inf, np.where(ends[:, None], 0.0, gaps).sum(axis=1))
     return product, total
+
+
+def _range(ascending: Floats) -> float:
+    return float(difference(ascending[-1:], ascending[:1])[0])
+
+
+def relative(gap: Floats, width: float) -> Floats:
+    """A gap as a part of the range; 0 where there is no range, all of it where both are infinite."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(gap), 1.0, gap / width) if width > 0 else np.zeros_like(gap)

@@ -9,12 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.errors import OptarenaError, nearest
-from optarena.traces import Bools, Floats, Ints
+from optarena.traces import Floats, Ints
 from optarena.views.pareto.domination import (
     as_points,
     crowding_order,
+    difference,
     domination_count,
     non_dominated,
+    relative,
+    room,
     total_loss,
 )
 
@@ -39,15 +42,20 @@ def reference_set(
         raise OptarenaError(
             f"the mode of a reference set is one of {', '.join(MODES)}; got {mode!r}.{nearest(mode, MODES)}"
         )
-    parts = [as_points(front, "a front") for front in fronts if len(np.asarray(front))]
-    if not parts:
+    parts = [as_points(front, "a front") for front in fronts]
+    full = [part for part in parts if len(part)]
+    if not full and parts:
+        return parts[0]
+    if not full:
         raise OptarenaError("there is no front to make a reference set of")
-    size = max(len(part) for part in parts) if n is None else n
-    points = np.concatenate(parts)
+    if n is not None and n < 1:
+        raise OptarenaError(f"a reference set has at least 1 point; got n = {n}")
+    size = max(len(part) for part in full) if n is None else n
+    points = np.concatenate(full)
     chosen = None
     if decisions is not None:
-        pairs = zip(decisions, fronts, strict=True)
-        chosen = [np.asarray(rows, dtype=object) for rows, front in pairs if len(np.asarray(front))]
+        pairs = zip(decisions, parts, strict=True)
+        chosen = [np.asarray(rows, dtype=object).reshape(len(part), -1) for rows, part in pairs if len(part)]
     points = _without_duplicates(points, None if chosen is None else np.concatenate(chosen), epsilon)
     kept = points[non_dominated(points, keep_duplicates=True)]
     if len(kept) <= size:  # the seed's first branch: fewer than n non-dominated
@@ -67,10 +75,39 @@ def dominated_in(points: npt.ArrayLike) -> int:
 
 
 def _thinned(points: Floats, size: int) -> Floats:
-    """Drop the row with the least room, again and again; of equal ones the lexicographically last."""
-    while len(points) > size:
-        points = np.delete(points, crowding_order(points)[-1], axis=0)
-    return points
+    """Drop the row with the least room, again and again; of equal ones the lexicographically last.
+
+    A drop changes the gaps of the row's neighbours alone, and never the range, as rows at the ends have endless room.
+    """
+    n, m = points.shape
+    before, after = np.full((n, m), -1), np.full((n, m), -1)
+    width = np.zeros(m)
+    for j in range(m):
+        order = np.argsort(points[:, j], kind="stable")
+        before[order[1:], j], after[order[:-1], j] = order[:-1], order[1:]
+        width[j] = difference(points[order[-1:], j], points[order[:1], j])[0]
+    product, total = room(points)
+    alive = np.ones(n, dtype=bool)
+    for left in range(n, size, -1):
+        least = product[alive].min() if left else np.inf
+        if np.isinf(least):  # only ends are left
+            rest = points[alive]
+            return rest[np.sort(crowding_order(rest)[:size])]
+        ties = np.flatnonzero(alive & (product == least))
+        if least == 0:
+            ties = ties[total[ties] == total[ties].min()]
+        gone = ties[-1]
+        alive[gone] = False
+        for j in range(m):
+            a, b = before[gone, j], after[gone, j]
+            after[a, j], before[b, j] = b, a
+        for i in {int(i) for i in (*before[gone], *after[gone])}:
+            if (before[i] >= 0).all() and (after[i] >= 0).all():
+                gap = [
+                    relative(difference(points[after[i, j], j], points[before[i, j], j]), width[j]) for j in range(m)
+                ]
+                product[i], total[i] = np.prod(gap), np.sum(gap)
+    return points[alive]
 
 
 def _by_count(points: Floats, size: int) -> Ints:
@@ -90,43 +127,52 @@ def _by_count(points: Floats, size: int) -> Ints:
 
 
 def _without_duplicates(points: Floats, decisions: Any, epsilon: npt.ArrayLike | None) -> Floats:
-    if epsilon is None:
-        if decisions is None:
+    """Without rows that repeat another's decisions (objectives, where there are none), exactly or within epsilon."""
+    if decisions is None:
+        if epsilon is None:
             return np.unique(points, axis=0)
-        first = _first_of_equal(decisions)
-        return points[first]
-    rows = points.astype(object) if decisions is None else decisions
-    numeric = np.array(
-        [all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in column) for column in rows.T]
-    )
+        numbers, labels = points, np.zeros((len(points), 0), dtype=np.int64)
+    else:
+        numbers, labels = _parted(decisions)
+    eps = np.zeros(numbers.shape[1]) if epsilon is None else np.asarray(epsilon, dtype=float)
+    if eps.ndim and len(eps) != numbers.shape[1]:
+        raise OptarenaError(
+            f"epsilon has {len(eps)} numbers, the points have {numbers.shape[1]} numeric "
+            f"{'objectives' if decisions is None else 'decisions'}"
+        )
+    # lexicographic: by decisions, then by objectives, so that the order in which fronts come does not matter
+    order = np.lexsort((*points.T[::-1], *labels.T[::-1], *numbers.T[::-1]))
+    points, numbers, labels = points[order], numbers[order], labels[order]
+
+    def near(i: int, rows: Ints) -> Ints:
+        close = (np.abs(difference(numbers[rows], numbers[i])) <= eps).all(axis=1)
+        return rows[close & (labels[rows] == labels[i]).all(axis=1)]
+
+    everyone = np.arange(len(points))
+    kept = np.ones(len(points), dtype=bool)
+    for i in everyone.tolist():  # what its near-duplicate dominates goes first
+        others = points[near(i, everyone)]
+        kept[i] = not ((others <= points[i]).all(axis=1) & (others < points[i]).any(axis=1)).any()
+    for i in everyone.tolist():
+        if kept[i]:
+            rest = near(i, np.flatnonzero(kept))
+            kept[rest[rest > i]] = False
+    return points[kept]
+
+
+def _parted(decisions: Any) -> tuple[Floats, Ints]:
+    """Numeric decisions as numbers; categories, and numbers that are missing in some rows, as codes."""
+    rows = np.asarray(decisions, dtype=object)
+    numeric = [
+        all(isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool) for cell in column)
+        for column in rows.T
+    ]
     numbers = rows[:, numeric].astype(float)
-    texts = [tuple(map(str, row)) for row in rows[:, ~numeric].tolist()]
-    eps = np.broadcast_to(np.asarray(epsilon, dtype=float), (numbers.shape[1],))
-    # greedily in lexicographic order; a point that its near-duplicate dominates goes first
-    order = np.lexsort(numbers.T[::-1]) if numbers.shape[1] else np.arange(len(points))
-    kept: list[int] = []
-    for i in order.tolist():
-        near = [j for j in kept if texts[j] == texts[i] and (np.abs(numbers[j] - numbers[i]) <= eps).all()]
-        if not near:
-            kept.append(i)
-        elif all(_dominates(points[i], points[j]) for j in near):
-            kept = [j for j in kept if j not in near]
-            kept.append(i)
-    return points[np.array(sorted(kept), dtype=np.int64)]
-
-
-def _first_of_equal(decisions: Any) -> Bools:
-    seen: set[tuple[str, ...]] = set()
-    out = np.zeros(len(decisions), dtype=bool)
-    for i, row in enumerate(decisions.tolist()):
-        key = tuple(map(repr, row))
-        out[i] = key not in seen
-        seen.add(key)
-    return out
-
-
-def _dominates(a: Floats, b: Floats) -> bool:
-    return bool((a <= b).all() and (a < b).any())
+    codes = [
+        np.unique([repr(cell) for cell in column], return_inverse=True)[1]
+        for column in rows[:, ~np.array(numeric, dtype=bool)].T
+    ]
+    return numbers, np.column_stack(codes) if codes else np.zeros((len(rows), 0), dtype=np.int64)
 
 
 def _sorted(points: Floats) -> Floats:

@@ -1,0 +1,63 @@
+"""Fronts of two objectives as they grow: a sorted staircase, and COCO's indicator along it. Pure, minimised."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+import numpy as np
+import numpy.typing as npt
+
+from optarena.traces import Floats, Ints
+
+
+def staircase(points: Floats, reference: npt.ArrayLike) -> tuple[Floats, Ints]:
+    """What each of the points (n, 2), in their order, adds to the hypervolume, and until when it is in the front.
+
+    A point is in the front from its own place up to, not including, `until`: its own place where an earlier one is as
+    good, n where none ever dominates it. Points outside the reference belong to the front but add nothing there.
+    """
+    n = len(points)
+    gain, until = np.zeros(n), np.arange(n)
+    firsts: list[float] = []  # f1 ascending, f2 descending
+    seconds: list[float] = []
+    who: list[int] = []
+    r1, r2 = np.asarray(reference, dtype=float).tolist()
+    for i, (a, b) in enumerate(points.tolist()):
+        at = bisect_left(firsts, a)
+        if (at and seconds[at - 1] <= b) or (at < len(firsts) and firsts[at] == a and seconds[at] <= b):
+            continue
+        until[i] = n
+        end, added, left, top = at, 0.0, a, seconds[at - 1] if at else r2
+        while end < len(firsts) and seconds[end] >= b:  # a strip for each step that it dominates
+            until[who[end]] = i
+            added += _strip(left, firsts[end], r1, b, top, r2)
+            left, top = firsts[end], seconds[end]
+            end += 1
+        added += _strip(left, firsts[end] if end < len(firsts) else r1, r1, b, top, r2)
+        firsts[at:end], seconds[at:end], who[at:end] = [a], [b], [i]
+        gain[i] = added
+    return gain, until
+
+
+def _strip(left: float, right: float, r1: float, low: float, top: float, r2: float) -> float:
+    wide, high = min(right, r1) - left, min(top, r2) - low
+    return wide * high if wide > 0 and high > 0 else 0.0
+
+
+def coco_indicator(points: Floats, ideal: npt.ArrayLike, nadir: npt.ArrayLike, reference: float) -> Floats:
+    """COCO's bi-objective indicator after each of the points (n, 2), in their order (SCORES 3, last paragraph).
+
+    `reference` (the hypervolume of the best known front) - hypervolume of what was found, scaled by ideal (0, 0) and
+    nadir (1, 1), the reference point; while no point dominates the nadir: reference + the distance of the nearest point
+    to the region between ideal and nadir.
+    """
+    low = np.asarray(ideal, dtype=float)
+    scaled = (points - low) / (np.asarray(nadir, dtype=float) - low)
+    with np.errstate(over="ignore"):
+        apart = np.sqrt((np.maximum(scaled - 1.0, 0.0) ** 2).sum(axis=1))
+    apart = np.minimum.accumulate(np.where(np.isnan(apart), np.inf, apart))
+    inside = np.flatnonzero((scaled < 1.0).all(axis=1))
+    gain = np.zeros(len(points))
+    gain[inside] = staircase(scaled[inside], (1.0, 1.0))[0]
+    found = np.arange(len(points)) >= (inside[0] if len(inside) else len(points))
+    return np.where(found, reference - np.cumsum(gain), reference + apart)
