@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from optarena.views.anytime import Anytime
     from optarena.views.fixed_cost import FixedCost
     from optarena.views.fixed_target import FixedTarget
+    from optarena.views.pareto import Pareto
 
 SCHEMA = {
     "study": pl.String,
@@ -364,6 +365,10 @@ class Results:
         found = [[end.a[name] for end in self._columns.attempts[i].ends if name in end.a] for i in self._attempts]
         return np.array([float(given[-1]) if given else np.nan for given in found])  # type: ignore[arg-type]
 
+    def parameters(self, rows: Ints) -> list[list[Any]]:
+        """The parameters of some rows of `traces()`, in the order of their problem's space; empty where none is kept."""
+        return self._columns.points(self._rows[0][rows])
+
     def points(self, study: str) -> list[dict[str, Any]]:
         """Every kept row of a study in full: evaluation, parameters, objectives, status; to read, not to score."""
         columns = self._columns
@@ -471,6 +476,12 @@ class Results:
         from optarena.views.anytime import anytime
 
         return anytime(self, **options)
+
+    def pareto(self, **options: Any) -> Pareto:
+        """How good are fronts of several objectives: see `optarena.views.pareto.pareto`."""
+        from optarena.views.pareto import pareto
+
+        return pareto(self, **options)
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that shows everything, works offline and can be mailed; returns where it is."""

@@ -15,10 +15,9 @@ from optarena.errors import OptarenaError
 from optarena.store.reading import ROW_STATUSES
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
-from optarena.views._studies import by_instance, indices
+from optarena.views._studies import ENDED, by_instance, ends_of, in_order, indices, named, spans, tell_unfinished
 from optarena.views.fixed_cost.baseline import Pool
 
-ENDED = ("done", "stopped early", "failed", "timed out")
 COUNTED = ("batches", "evaluations")
 MOST_ITERATIONS = 1000
 MOST_NUMBERS = 40_000_000  # in one matrix of studies x iterations
@@ -60,7 +59,7 @@ class Curves:
     def __post_init__(self) -> None:
         traces = self.results.traces()
         lengths = traces.lengths[self.kept]
-        self._rows = _spans(traces.offsets[:-1][self.kept], lengths)
+        self._rows = spans(traces.offsets[:-1][self.kept], lengths)
         self._offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         self._study = np.repeat(np.arange(len(self.kept)), lengths)
         sign = self.sign[self.problem][self._study]
@@ -197,7 +196,7 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
     """Choose the studies of a store that can be scored; name the others."""
     frame = results.studies
     excluded = [
-        _excluded(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").iter_rows(named=True)
+        named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").iter_rows(named=True)
     ]
     frame = by_instance(frame.filter(frame["status"] != "missing"))
     traces = results.traces()
@@ -217,13 +216,11 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
     for i in np.flatnonzero(~usable).tolist():
         row = frame.row(i, named=True)
         why = f"no evaluation is recorded ({row['reason'] or row['status']})"
-        excluded.append(
-            _excluded(row, "it has several objectives: see the pareto view" if row["sense"] is None else why)
-        )
+        excluded.append(named(row, "it has several objectives: see the pareto view" if row["sense"] is None else why))
     for i in np.flatnonzero(usable & _differences(results, frame)).tolist():
         usable[i] = False
         excluded.append(
-            _excluded(frame.row(i, named=True), "it has f - f_opt, others on its problem have f: see fixed targets")
+            named(frame.row(i, named=True), "it has f - f_opt, others on its problem have f: see fixed targets")
         )
     notes: list[str] = []
     chosen = axis
@@ -242,24 +239,24 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
     lacking = np.bincount(study_of_row[np.isnan(effort)], minlength=len(usable)) > 0
     for i in np.flatnonzero(usable & lacking).tolist():
         usable[i] = False
-        excluded.append(_excluded(frame.row(i, named=True), f"it has no {chosen}"))
+        excluded.append(named(frame.row(i, named=True), f"it has no {chosen}"))
     kept = np.flatnonzero(usable)
     if not len(kept):
         reasons = "; ".join(dict.fromkeys(item["reason"] for item in excluded)) or "it is empty"
         raise OptarenaError(f"nothing in store {results.path} can be scored: {reasons}")
     part = frame[kept.tolist()]
-    problems, optimizers = sorted(set(part["problem"])), _in_order(part["optimizer"].to_list())
+    problems, optimizers = sorted(set(part["problem"])), in_order(part["optimizer"].to_list())
     ended = part["status"].is_in(ENDED).to_numpy()
     made = part["evaluations"].to_numpy()
     budget = part["budget"].fill_null(0).to_numpy()
     reach = np.where(ended, np.maximum(made, budget), made)
-    _tell(part, made, notes)
+    tell_unfinished(part, made, notes)
     name = np.array([text.partition("_")[0] == "RandomSearch" for text in part["optimizer"]], dtype=bool)
     if mode == "bayesmark" and name.any():
         _versioned(part["optimizer"].to_list())
     whole = (part["record"] == "all").to_numpy()
     for row in part.filter(name & ~whole).iter_rows(named=True):
-        excluded.append(_excluded(row, "only its improvements are recorded: not in random search's baseline"))
+        excluded.append(named(row, "only its improvements are recorded: not in random search's baseline"))
     sign = np.where(pl.Series(problems).is_in(part.filter(part["sense"] == "max")["problem"].to_list()), -1.0, 1.0)
     last = effort[traces.offsets[1:][kept] - 1]
     if chosen == "seconds":
@@ -278,40 +275,12 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
         random=name & whole,
         batch=size[kept],
         last=last,
-        end=_ends(chosen, last, ended, reach, size[kept]),
+        end=ends_of(chosen, last, ended, reach, size[kept]),
         reach=reach,
         irregular=irregular and chosen == "batches",
         excluded=excluded,
         notes=notes,
     )
-
-
-def _ends(axis: str, last: Floats, ended: Bools, reach: Ints, size: Ints) -> Floats:
-    """How far the best of each study is known: an ended study's best stands until the end of its budget.
-
-    On an axis that is not counted it stands for ever: nothing more was to come.
-    """
-    if axis == "evaluations":
-        return np.maximum(last, reach)
-    if axis == "batches":
-        return np.maximum(last, np.ceil(reach / size))
-    return np.where(ended, np.inf, last)
-
-
-def _tell(part: Any, made: Ints, notes: list[str]) -> None:
-    """Say which studies are scored although they are not whole."""
-    budget = part["budget"].fill_null(0).to_numpy()
-    for status, what in (
-        ("stopped early", "its best stands until the end of its budget"),
-        ("failed", "scored from what is there; its best stands until the end of its budget"),
-        ("timed out", "scored from what is there; its best stands until the end of its budget"),
-        ("interrupted", "scored from what is there"),
-        ("running", "scored from what is there"),
-        ("stale", "scored from what is there"),
-    ):
-        count = int(((part["status"] == status).to_numpy() & ((made < budget) | (budget == 0))).sum())
-        if count:
-            notes.append(f"{count:,} {'study' if count == 1 else 'studies'} {status}: {what}")
 
 
 def _versioned(optimizers: list[str]) -> None:
@@ -332,17 +301,3 @@ def _differences(results: Results, frame: pl.DataFrame) -> Bools:
         return np.zeros(frame.height, dtype=bool)
     mixed = pl.col("optimum").n_unique().over("problem") > 1
     return frame.select(mixed & (told["values"] == "f - f_opt").fill_null(False)).to_series().to_numpy()
-
-
-def _excluded(row: dict[str, Any], reason: str) -> dict[str, Any]:
-    return {"optimizer": row["optimizer"], "problem": row["problem"], "trial": row["trial"], "reason": reason}
-
-
-def _in_order(names: list[str]) -> list[str]:
-    return list(dict.fromkeys(names))
-
-
-def _spans(starts: Ints, lengths: Ints) -> Ints:
-    """The rows of several spans, one after the other."""
-    before = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.zeros(0, dtype=np.int64)
-    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())

@@ -39,7 +39,7 @@ def score(
     """
     exact = every.mode == "exact"
     shape = (len(every.problems), len(every.optimizers), len(grid))
-    median, mean, normed = _empty(shape), _empty(shape), _empty(shape)
+    median, mean, normed = empty_estimate(shape), empty_estimate(shape), empty_estimate(shape)
     low, width = base.best, base.clip - base.best
     pair = every.problem * shape[1] + every.optimizer
     order = np.argsort(pair, kind="stable")
@@ -53,9 +53,9 @@ def score(
             )  # [pairs, iterations, trials]
             clipped = np.where(np.isnan(x), np.nan, np.minimum(x, base.clip[p][:, None, None]))
             scaled = rescale(x, low[p][:, None, None], width[p][:, None, None], exact)
-            _put(median, p, o, statistics.median(x))
-            _put(mean, p, o, statistics.mean(clipped, scaled=exact))
-            _put(normed, p, o, statistics.mean(np.clip(scaled, -1.0, 1.0)))
+            put(median, p, o, statistics.median(x))
+            put(mean, p, o, statistics.mean(clipped, scaled=exact))
+            put(normed, p, o, statistics.mean(np.clip(scaled, -1.0, 1.0)))
         room = (base.median - low[:, None])[:, None, :]
         median_normed = rescale(median.value, low[:, None, None], np.where(np.isfinite(room), room, np.nan), exact)
         random = rescale(base.mean, low[:, None], width[:, None], exact)
@@ -63,16 +63,16 @@ def score(
         _refuse_overflow(every, mean, left_out)
     for values in (median_normed, normed.value, normed.lower, normed.upper):
         values[left_out] = np.nan
-    at = _standing(last, grid)
-    means = _over_problems(normed.value, at)
+    at = standing(last, grid)
+    means = over_problems(normed.value, at)
     there = ~np.isnan(means)
     overall = statistics.mean(means)
     if over == "trials":
         half = statistics.mean_of_means(
-            np.where(there, _over_problems(normed.upper - normed.value, at), np.nan), _over_problems(normed.n, at)
+            np.where(there, over_problems(normed.upper - normed.value, at), np.nan), over_problems(normed.n, at)
         )
         overall = Estimate(overall.value, overall.value - half, overall.value + half, overall.n)
-    of_random = _over_problems(np.broadcast_to(random[:, None, :], shape), at)
+    of_random = over_problems(np.broadcast_to(random[:, None, :], shape), at)
     both = there & ~np.isnan(of_random)  # the same problems above and below the line
     with np.errstate(divide="ignore", invalid="ignore"):
         normaliser = statistics.mean(np.where(both, of_random, np.nan)).value
@@ -84,7 +84,7 @@ def score(
             value + (overall.upper - overall.value) / normaliser,
             both.sum(axis=-1),
         )
-    overall_median = statistics.median(_over_problems(median_normed, at))
+    overall_median = statistics.median(over_problems(median_normed, at))
     return Scores(base, median, median_normed, mean, normed, overall_median, overall, overall_normed)
 
 
@@ -137,23 +137,23 @@ def _resampled(pool: Pool, rng: np.random.Generator) -> Pool:
     return Pool(pool.visible[rows], pool.values[rows], pool.study[rows])
 
 
-def _empty(shape: tuple[int, ...]) -> Estimate:
+def empty_estimate(shape: tuple[int, ...]) -> Estimate:
     value, lower, upper = (np.full(shape, np.nan) for _ in range(3))
     return Estimate(value, lower, upper, np.zeros(shape, dtype=np.int64))
 
 
-def _put(into: Estimate, p: Ints, o: Ints, estimate: Estimate) -> None:
+def put(into: Estimate, p: Ints, o: Ints, estimate: Estimate) -> None:
     for target, values in zip(into, estimate, strict=True):
         target[p, o] = values
 
 
-def _standing(last: Floats, grid: Floats) -> Ints:
+def standing(last: Floats, grid: Floats) -> Ints:
     """[problems, iterations]: which iteration counts: a problem whose budget ended stands at its last one."""
     index = np.searchsorted(grid, last * (1 + 1e-12), side="right") - 1
     return np.minimum(np.arange(len(grid))[None, :], np.maximum(index, 0)[:, None])
 
 
-def _over_problems(figures: Any, at: Ints) -> Any:
+def over_problems(figures: Any, at: Ints) -> Any:
     """[optimizers, iterations, problems] of [problems, optimizers, iterations]."""
     return np.ascontiguousarray(np.moveaxis(np.take_along_axis(figures, at[:, None, :], axis=2), 0, -1))
 

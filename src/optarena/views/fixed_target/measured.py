@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from optarena.formats._biobj_indicator import indicator
 from optarena.store.results import Results
+from optarena.staircase import coco_indicator
 from optarena.traces import Bools, Floats
 
 NOISE_FREE = "noise_free"
@@ -105,7 +105,7 @@ def _indicate(results: Results, frame: pl.DataFrame, out: Measured, counts: Bool
             points = traces.values[rows, :2]
             whole = ~np.isnan(points).any(axis=1) & traces.feasible[rows]
             found = np.full(len(points), np.nan)
-            found[whole] = indicator(points[whole], known.ideal, known.nadir, known.hypervolume)
+            found[whole] = coco_indicator(points[whole], known.ideal, known.nadir, known.hypervolume)
             out.values[rows] = found
             counts[rows] = whole
         out.unfit.pop(i, None)
