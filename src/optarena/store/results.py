@@ -366,7 +366,7 @@ class Results:
         return np.array([float(given[-1]) if given else np.nan for given in found])  # type: ignore[arg-type]
 
     def parameters(self, rows: Ints) -> list[list[Any]]:
-        """The parameters of some rows of `traces()`, in the order of their problem's space; empty where none is kept."""
+        """The parameters of rows of `traces()`, all of one study, in the order of its space; empty where not kept."""
         return self._columns.points(self._rows[0][rows])
 
     def points(self, study: str) -> list[dict[str, Any]]:

@@ -15,7 +15,17 @@ from optarena.errors import OptarenaError
 from optarena.store.reading import ROW_STATUSES
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
-from optarena.views._studies import ENDED, by_instance, ends_of, in_order, indices, named, spans, tell_unfinished
+from optarena.views._studies import (
+    ENDED,
+    by_instance,
+    ends_of,
+    in_order,
+    indices,
+    is_random,
+    named,
+    spans,
+    tell_unfinished,
+)
 from optarena.views.fixed_cost.baseline import Pool
 
 COUNTED = ("batches", "evaluations")
@@ -251,7 +261,7 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
     budget = part["budget"].fill_null(0).to_numpy()
     reach = np.where(ended, np.maximum(made, budget), made)
     tell_unfinished(part, made, notes)
-    name = np.array([text.partition("_")[0] == "RandomSearch" for text in part["optimizer"]], dtype=bool)
+    name = np.array([is_random(text) for text in part["optimizer"]], dtype=bool)
     if mode == "bayesmark" and name.any():
         _versioned(part["optimizer"].to_list())
     whole = (part["record"] == "all").to_numpy()

@@ -1,6 +1,7 @@
 """How good is a front: hypervolume, distances to a reference set, spread, domination (SCORES 3). All minimised."""
 
 from optarena.views.pareto.anytime import anytime_hypervolume, lifetimes
+from optarena.views.pareto.attainment import attainment, attainment_difference
 from optarena.views.pareto.domination import (
     continuous_loss,
     cuboid,
@@ -10,6 +11,7 @@ from optarena.views.pareto.domination import (
     pareto_ranks,
     total_loss,
 )
+from optarena.views.pareto.frame import Frame, read_frame
 from optarena.views.pareto.indicators import (
     additive_epsilon,
     front,
@@ -23,10 +25,15 @@ from optarena.views.pareto.indicators import (
     spread,
 )
 from optarena.views.pareto.reference_set import dominated_in, reference_set
+from optarena.views.pareto.view import Pareto, pareto
 
 __all__ = [
+    "Frame",
+    "Pareto",
     "additive_epsilon",
     "anytime_hypervolume",
+    "attainment",
+    "attainment_difference",
     "continuous_loss",
     "cuboid",
     "dominated_in",
@@ -41,8 +48,10 @@ __all__ = [
     "igd_plus",
     "lifetimes",
     "non_dominated",
+    "pareto",
     "pareto_ranks",
     "r2",
+    "read_frame",
     "reference_set",
     "spread",
     "total_loss",

@@ -123,10 +123,10 @@ def spread(points: npt.ArrayLike, extremes: npt.ArrayLike | None = None) -> floa
         e = as_points(extremes, "extremes")
         first, last = e[np.argmin(e[:, 0])], e[np.argmax(e[:, 0])]
         ends = float(distances(difference(x[0], first)) + distances(difference(x[-1], last)))
-    return _uneven(gaps, ends)
+    return uneven(gaps, ends)
 
 
-def _uneven(gaps: Floats, ends: float) -> float:
+def uneven(gaps: Floats, ends: float) -> float:
     """(ends + sum |gap - mean|)/(ends + sum of gaps): NaN where a gap is infinite."""
     with np.errstate(invalid="ignore"):
         whole = ends + float(gaps.sum())
@@ -148,7 +148,7 @@ def generalised_spread(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> f
         part[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf
         nearest[start : start + step] = part.min(axis=1)
     ends = sum(float(distances(difference(x, r[np.argmax(r[:, j])])).min()) for j in range(r.shape[1]))
-    return _uneven(nearest, ends)
+    return uneven(nearest, ends)
 
 
 def r2(points: npt.ArrayLike, ideal: npt.ArrayLike) -> float:

@@ -1,0 +1,209 @@
+"""Indicators of all studies in, tables with their intervals out: the statistics of fixed cost (SCORES 1) on fronts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from optarena.traces import Bools, Floats, Ints
+from optarena.views._studies import is_random
+from optarena.views.fixed_cost import statistics
+from optarena.views.fixed_cost.scores import empty_estimate, over_problems, put, standing
+from optarena.views.fixed_cost.statistics import Estimate
+from optarena.views.pareto.attainment import surface
+from optarena.views.pareto.frame import Frame
+from optarena.views.pareto.measures import GREATER, INDICATORS, RANKED
+from optarena.views.pareto.studies import Studies
+
+FIGURES = (
+    *("median", "median_lb", "median_ub", "mean", "mean_lb", "mean_ub"),
+    *("mean_normed", "mean_normed_lb", "mean_normed_ub"),
+)
+MOST_POINTS = 3000
+"""Of all fronts of an optimizer on a problem with three objectives, for their attainment surfaces."""
+
+
+class Scores(NamedTuple):
+    """Problem figures are [problems, optimizers, moments, indicators], those over all problems lack the first."""
+
+    median: Estimate
+    mean: Estimate
+    normed: Estimate
+    overall_median: Estimate
+    overall_mean: Estimate
+    overall_normed: Estimate
+
+
+def score(every: Studies, values: Floats, best: Floats, grid: Floats, over: str) -> Scores:
+    """values [studies, moments, indicators]: the last moment is the end; best [problems, indicators]: of references."""
+    shape = (len(every.problems), len(every.optimizers), *values.shape[1:])
+    median, mean = empty_estimate(shape), empty_estimate(shape)
+    pair = every.problem * shape[1] + every.optimizer
+    order = np.argsort(pair, kind="stable")
+    pairs, first, counts = np.unique(pair[order], return_index=True, return_counts=True)
+    for trials in np.unique(counts).tolist():  # the pairs with as many trials make one array
+        chosen = np.flatnonzero(counts == trials)
+        p, o = np.divmod(pairs[chosen], shape[1])
+        x = np.moveaxis(values[order[first[chosen][:, None] + np.arange(trials)]], 1, -1)
+        put(median, p, o, statistics.median(x))
+        put(mean, p, o, statistics.mean(x))
+    normed = _normed(every, values, best, mean)
+    at = _standing(every, grid)
+    return Scores(
+        median,
+        mean,
+        normed,
+        _overall(statistics.median, median, at),
+        _overall(_mean_over(over), mean, at),
+        _overall(_mean_over(over), normed, at),
+    )
+
+
+def _normed(every: Studies, values: Floats, best: Floats, mean: Estimate) -> Estimate:
+    """0 is the reference set, 1 is what random search has at the same effort; NaN where nobody can tell."""
+    random = np.array([is_random(name) for name in every.optimizers], dtype=bool)[every.optimizer]
+    level = np.full((len(every.problems), *values.shape[1:]), np.nan)
+    for p in np.unique(every.problem[random]).tolist():
+        level[p] = statistics.mean(np.moveaxis(values[random & (every.problem == p)], 0, -1)).value
+    with np.errstate(invalid="ignore", divide="ignore"):
+        width = level - best[:, None, :]
+        right = np.isin(INDICATORS, RANKED) & (np.where(np.isin(INDICATORS, GREATER), -width, width) > 0)
+        width = np.where(right & np.isfinite(width), width, np.nan)[:, None]
+        value, lower, upper = ((figure - best[:, None, None, :]) / width for figure in mean[:3])
+    return Estimate(value, np.fmin(lower, upper), np.fmax(lower, upper), mean.n)
+
+
+def _standing(every: Studies, grid: Floats) -> Ints:
+    """[problems, moments]: a problem whose budget ended stands where it was; the end is the end of each."""
+    last = np.zeros(len(every.problems))
+    np.maximum.at(last, every.problem, np.minimum(every.end, grid[-1]))
+    return np.column_stack((standing(last, grid), np.full(len(last), len(grid))))
+
+
+def _mean_over(over: str) -> Any:
+    def mean(values: Floats, halves: Floats, counts: Ints) -> Estimate:
+        out = statistics.mean(values)
+        if over == "problems":
+            return out
+        half = statistics.mean_of_means(np.where(np.isnan(values), np.nan, halves), counts)
+        return Estimate(out.value, out.value - half, out.value + half, out.n)
+
+    return mean
+
+
+def _overall(statistic: Any, estimate: Estimate, at: Ints) -> Estimate:
+    """[optimizers, moments, indicators]: a statistic of the problems' figures."""
+    parts = []
+    for k in range(estimate.value.shape[-1]):
+        values = over_problems(estimate.value[..., k], at)
+        if statistic is statistics.median:
+            parts.append(statistics.median(values))
+        else:
+            with np.errstate(invalid="ignore"):
+                halves = over_problems((estimate.upper - estimate.value)[..., k], at)
+            parts.append(statistic(values, halves, over_problems(estimate.n[..., k], at)))
+    return Estimate(*(np.stack(figures, axis=-1) for figures in zip(*parts, strict=True)))
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+def _names(known: list[str] | tuple[str, ...], at: Ints) -> pl.Series:
+    return pl.Series(list(known), dtype=pl.String).gather(at)
+
+
+def _columns(estimates: tuple[Estimate, Estimate, Estimate], at: tuple[Any, ...]) -> dict[str, pl.Series]:
+    figures = [figure[at] for estimate in estimates for figure in estimate[:3]]
+    columns = {name: pl.Series(name, values).fill_nan(None) for name, values in zip(FIGURES, figures, strict=True)}
+    return {**columns, "n": pl.Series(estimates[1].n[at])}
+
+
+def problem_table(every: Studies, scores: Scores) -> pl.DataFrame:
+    """At the end: a row an optimizer, problem and indicator."""
+    p, o, k = np.nonzero(scores.mean.n[:, :, -1, :] > 0)
+    at = (p, o, np.full(len(p), -1), k)
+    return pl.DataFrame(
+        {
+            "optimizer": _names(every.optimizers, o),
+            "problem": _names(every.problems, p),
+            "indicator": _names(INDICATORS, k),
+            **_columns((scores.median, scores.mean, scores.normed), at),
+        }
+    )
+
+
+def summary_table(every: Studies, scores: Scores) -> pl.DataFrame:
+    """At the end, over all problems: a row an optimizer and indicator."""
+    o, k = np.nonzero(scores.overall_mean.n[:, -1, :] > 0)
+    at = (o, np.full(len(o), -1), k)
+    return pl.DataFrame(
+        {
+            "optimizer": _names(every.optimizers, o),
+            "indicator": _names(INDICATORS, k),
+            **_columns((scores.overall_median, scores.overall_mean, scores.overall_normed), at),
+        }
+    )
+
+
+def anytime_table(every: Studies, scores: Scores, grid: Floats) -> pl.DataFrame:
+    """Over effort: a row an optimizer, problem, indicator and effort; the problem is null over all problems."""
+    p, o, t, k = np.nonzero(scores.mean.n[:, :, :-1, :] > 0)
+    each = pl.DataFrame(
+        {
+            "optimizer": _names(every.optimizers, o),
+            "problem": _names(every.problems, p),
+            "indicator": _names(INDICATORS, k),
+            "effort": grid[t],
+            **_columns((scores.median, scores.mean, scores.normed), (p, o, t, k)),
+        }
+    )
+    o, t, k = np.nonzero(scores.overall_mean.n[:, :-1, :] > 0)
+    overall = pl.DataFrame(
+        {
+            "optimizer": _names(every.optimizers, o),
+            "problem": pl.Series([None] * len(o), dtype=pl.String),
+            "indicator": _names(INDICATORS, k),
+            "effort": grid[t],
+            **_columns((scores.overall_median, scores.overall_mean, scores.overall_normed), (o, t, k)),
+        }
+    )
+    return pl.concat([overall, each])
+
+
+def study_table(every: Studies, values: Floats, scored: Bools) -> pl.DataFrame:
+    """A row a study: what it counts, and its indicators at the end."""
+    figures = [pl.Series(name, values[:, -1, k]).fill_nan(None) for k, name in enumerate(INDICATORS)]
+    return every.table.with_columns(figures).filter(scored)
+
+
+def attainment_table(every: Studies, frame: Frame) -> pl.DataFrame:
+    """The surfaces that the best run, half of the runs and all runs attain; two or three objectives."""
+    parts = []
+    for p, problem in enumerate(every.problems):
+        one = frame.problems.get(problem)
+        if one is None or len(one.senses) > 3:
+            continue
+        for o, optimizer in enumerate(every.optimizers):
+            mine = np.flatnonzero((every.problem == p) & (every.optimizer == o)).tolist()
+            fronts = [every.points(i, every.final[i]) for i in mine]
+            if len(one.senses) == 3 and sum(map(len, fronts)) > MOST_POINTS:
+                every.notes.append(f"{problem}: the fronts of {optimizer} have too many points for attainment surfaces")
+                continue
+            levels = {"best": 1, "median": (len(mine) + 1) // 2, "worst": len(mine)}
+            for level, count in levels.items():
+                points = surface(fronts, count) * one.signs
+                names = {"optimizer": optimizer, "problem": problem, "level": level}
+                parts.append(
+                    pl.DataFrame({f"f{j + 1}": column for j, column in enumerate(points.T)}).with_columns(
+                        pl.lit(text).alias(name) for name, text in names.items()
+                    )
+                )
+    wide = max((len(one.senses) for one in frame.problems.values() if len(one.senses) <= 3), default=2)
+    schema = {**dict.fromkeys(("optimizer", "problem", "level"), pl.String)}
+    schema |= {f"f{j + 1}": pl.Float64 for j in range(wide)}  # type: ignore[misc]
+    empty = pl.DataFrame(schema=schema)
+    return pl.concat(
+        [empty, *(part.select(pl.selectors.string(), pl.selectors.float()) for part in parts)], how="diagonal"
+    )

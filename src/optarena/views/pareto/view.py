@@ -1,0 +1,211 @@
+"""The view: a store in, the tables `problem`, `summary`, `anytime`, `studies` and `attainment` out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from optarena.errors import OptarenaError, nearest
+from optarena.store.results import Results
+from optarena.traces import Floats
+from optarena.views._view import View
+from optarena.views.pareto import tables
+from optarena.views.pareto.frame import REFERENCE_POINT, Frame, fitting, make_frame, read_frame
+from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
+from optarena.views.pareto.studies import Studies, studies_of
+
+MODES = ("exact",)
+OVER = ("problems", "trials")
+COUNTED = ("evaluations", "batches")
+MOMENTS = 40
+"""Of the anytime table, at most, beside the ends of studies."""
+
+
+@dataclass
+class Pareto(View):
+    """Scores of fronts: `.problem`, `.summary`, `.anytime`, `.table(name)`; `.pinned`, a frame to save."""
+
+    pinned: Frame | None = None
+    optimizers: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    studies: Studies | None = field(default=None, repr=False, compare=False)
+    name = "pareto"
+    figures = ("fronts", "hypervolume", "attainment", "attainment-difference", "indicators")
+
+    @property
+    def problem(self) -> pl.DataFrame:
+        """At the end: a row an optimizer, problem and indicator."""
+        return self.tables["problem"]
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """At the end, over all problems: a row an optimizer and indicator."""
+        return self.tables["summary"]
+
+    @property
+    def anytime(self) -> pl.DataFrame:
+        """Over effort; the problem is null over all problems."""
+        return self.tables["anytime"]
+
+    def leaderboard(self, indicator: str = "hypervolume_ratio") -> pl.DataFrame:
+        """The summary of one indicator, best first, with the number of problems on which each is the best."""
+        if indicator not in RANKED:
+            raise OptarenaError(
+                f"fronts are ranked by {', '.join(RANKED)}; got {indicator!r}.{nearest(indicator, RANKED)}"
+            )
+        down = indicator in GREATER
+        each = self.problem.filter(pl.col("indicator") == indicator, pl.col("mean").is_not_null())
+        top = pl.col("mean").max() if down else pl.col("mean").min()
+        wins = each.filter(pl.col("mean") == top.over("problem")).group_by("optimizer").agg(best_on=pl.len())
+        return (
+            self.summary.filter(pl.col("indicator") == indicator)
+            .join(wins, on="optimizer", how="left")
+            .with_columns(pl.col("best_on").fill_null(0))
+            .sort("mean", "optimizer", descending=[down, False], nulls_last=True)
+        )
+
+    def fronts(self, problem: str) -> pl.DataFrame:
+        """The front of each study of a problem at the end, in its own senses: optimizer, trial, f1, f2, …"""
+        assert self.studies is not None
+        assert self.pinned is not None
+        if problem not in self.pinned.problems or problem not in self.studies.problems:
+            raise OptarenaError(f"no problem {problem!r}.{nearest(problem, self.problems)}")
+        signs = self.pinned.problems[problem].signs
+        parts = []
+        for i, points in self.studies.fronts(self.studies.problems.index(problem)):
+            row = self.studies.table.row(i, named=True)
+            values = {f"f{j + 1}": column for j, column in enumerate((points * signs + 0.0).T)}
+            names = {"optimizer": row["optimizer"], "trial": row["trial"]}
+            parts.append(pl.DataFrame(values).select(*(pl.lit(v).alias(k) for k, v in names.items()), pl.all()))
+        schema = {"optimizer": pl.String, "trial": pl.Int64, **{f"f{j + 1}": pl.Float64 for j in range(len(signs))}}
+        return pl.concat([pl.DataFrame(schema=schema), *(part.cast(schema) for part in parts)])  # type: ignore[arg-type]
+
+
+def pareto(
+    results: Results,
+    *,
+    mode: str = "exact",
+    reference: str | None = None,
+    size: int | None = None,
+    epsilon: float | Mapping[str, float] | None = None,
+    reference_point: float = REFERENCE_POINT,
+    axis: str = "evaluations",
+    over: str = "problems",
+    frame: str | Path | Frame | None = None,
+) -> Pareto:
+    """Score the fronts of a store's studies with several objectives, at the end and over effort (SCORES 3).
+
+    reference: `true`, `crowding`, `bdom-count` or `cdom`; by default the true front where it is known, else crowding.
+    size: of a reference set made of all fronts; by default that of the largest front. epsilon: points whose numeric
+    parameters differ by no more are duplicates; one number, or one for each parameter by name. reference_point: of
+    hypervolumes, where the ideal is 0 and the nadir 1. axis: any of `results.axes`. over: whether intervals speak of
+    new problems of the same kind, or of just these problems and new trials. frame: a saved one instead of all this.
+    """
+    for what, asked, known in (("mode", mode, MODES), ("over", over, OVER)):
+        if asked not in known:
+            raise OptarenaError(f"{what} must be one of {', '.join(known)}; got {asked!r}.{nearest(asked, known)}")
+    own = (reference, size, epsilon, reference_point) != (None, None, None, REFERENCE_POINT)
+    if frame is not None and own:
+        raise OptarenaError("a given frame has its reference: leave reference, size, epsilon and reference_point out")
+    given = read_frame(frame) if isinstance(frame, (str, Path)) else frame
+    every = studies_of(results, axis)
+    if given is None:
+        used = make_frame(every, reference, size, epsilon, reference_point)
+    else:
+        used = fitting(given, every)
+    grid = _grid(every)
+    sticks = {name: Yardstick(one.points, one.corner) for name, one in used.problems.items() if name in every.problems}
+    values = _values(every, used, sticks, grid)
+    best = np.full((len(every.problems), len(INDICATORS)), np.nan)
+    for p, name in enumerate(every.problems):
+        if name in sticks:
+            best[p] = sticks[name].figures
+    scored = np.array([every.problems[p] in sticks for p in every.problem], dtype=bool)
+    scores = tables.score(every, values, best, grid, over)
+    attainment = tables.attainment_table(every, used)
+    _tell(every, used, sticks)
+    return Pareto(
+        mode=mode,
+        tables={
+            "problem": tables.problem_table(every, scores),
+            "summary": tables.summary_table(every, scores),
+            "anytime": tables.anytime_table(every, scores, grid),
+            "studies": tables.study_table(every, values, scored),
+            "attainment": attainment,
+        },
+        frame={
+            "hash": used.hash,
+            "axis": axis,
+            "optimizers": used.optimizers,
+            "source": "given" if given is not None else "the store's fronts and what is known of its problems",
+            "problems": {name: msgspec.to_builtins(one) for name, one in used.problems.items()},
+            "hypervolume": {name: stick.volume for name, stick in sticks.items()},
+            "intervals": f"95 % over {over}",
+            "runs": int(scored.sum()),
+            "provisional": bool((results.studies["status"] == "running").any()),
+        },
+        excluded=every.excluded,
+        notes=every.notes,
+        results=results,
+        pinned=used,
+        optimizers=every.optimizers,
+        problems=[name for name in every.problems if name in sticks],
+        studies=every,
+    )
+
+
+def _grid(every: Studies) -> Floats:
+    """The moments of the anytime table: every one where they are few, else a geometric grid, ends among it."""
+    ends = np.where(np.isinf(every.end), every.last, every.end)
+    last = float(ends.max())
+    if every.axis in COUNTED:
+        if last <= MOMENTS:
+            return np.arange(1.0, last + 1)
+        few = np.unique(ends)
+        few = few if len(few) <= MOMENTS // 4 else few[-1:]
+        return np.unique(np.concatenate((np.round(np.geomspace(1, last, MOMENTS)), few)))
+    if not last > 0:
+        raise OptarenaError(f"every study ends at 0 on the axis {every.axis!r}")
+    return np.geomspace(last / 1000, last, MOMENTS)
+
+
+def _values(every: Studies, frame: Frame, sticks: dict[str, Yardstick], grid: Floats) -> Floats:
+    """[studies, moments, indicators]: NaN beyond a study's end and without a frame; the last moment is the end."""
+    out = np.full((len(every), len(grid) + 1, len(INDICATORS)), np.nan)
+    for i, (entered, until) in enumerate(every.lives):
+        name = every.problems[every.problem[i]]
+        if name not in sticks:
+            continue
+        rows, one = every.rows[i], frame.problems[name]
+        made = np.searchsorted(every.efforts[i] * (1 - 1e-12), grid, side="right")
+        points = one.normalised(every.points(i, rows[entered]))
+        out[i] = measure(points, entered, until, sticks[name], np.append(made, len(rows)))
+        out[i, :-1][grid > every.end[i] * (1 + 1e-12)] = np.nan
+    return out
+
+
+def _tell(every: Studies, frame: Frame, sticks: dict[str, Yardstick]) -> None:
+    """Say what a reader should know of the frame."""
+    many = [name for name, stick in sticks.items() if len(stick.corner) > EXACT_UP_TO]
+    if many:
+        every.notes.append(
+            f"hypervolumes with more than {EXACT_UP_TO} objectives are approximated ({', '.join(many[:3])})"
+        )
+    wide = [name for name, stick in sticks.items() if len(stick.corner) > 2]
+    if wide:
+        every.notes.append("r2 and spread are for two objectives: see generalised_spread for more")
+    kept = {name: one.dominated for name, one in frame.problems.items() if one.dominated}
+    for name, count in list(kept.items())[:3]:
+        every.notes.append(f"{name}: {count} of the reference set are dominated; indicators are computed without them")
+    empty = sum(not len(rows) for rows in every.final)
+    if empty:
+        every.notes.append(f"{empty:,} {'study' if empty == 1 else 'studies'} found no feasible point: an empty front")
+    trials = np.bincount(every.problem * len(every.optimizers) + every.optimizer)
+    some = trials[trials > 0]
+    if some.min() < some.max():
+        every.notes.append(f"the number of trials differs: from {some.min()} to {some.max()}")
