@@ -27,21 +27,18 @@ def staircase(points: Floats, reference: npt.ArrayLike) -> tuple[Floats, Ints]:
         if (at and seconds[at - 1] <= b) or (at < len(firsts) and firsts[at] == a and seconds[at] <= b):
             continue
         until[i] = n
-        end, added, left, top = at, 0.0, a, seconds[at - 1] if at else r2
+        end, added, left, top = at, 0.0, a, min(seconds[at - 1], r2) if at else r2
         while end < len(firsts) and seconds[end] >= b:  # a strip for each step that it dominates
             until[who[end]] = i
-            added += _strip(left, firsts[end], r1, b, top, r2)
-            left, top = firsts[end], seconds[end]
+            if firsts[end] < r1 and b < r2:
+                added += (firsts[end] - left) * (top - b)
+                left, top = firsts[end], min(seconds[end], r2)
             end += 1
-        added += _strip(left, firsts[end] if end < len(firsts) else r1, r1, b, top, r2)
+        if a < r1 and b < r2:
+            right = min(firsts[end], r1) if end < len(firsts) else r1
+            gain[i] = added + (right - left) * (top - b)
         firsts[at:end], seconds[at:end], who[at:end] = [a], [b], [i]
-        gain[i] = added
     return gain, until
-
-
-def _strip(left: float, right: float, r1: float, low: float, top: float, r2: float) -> float:
-    wide, high = min(right, r1) - left, min(top, r2) - low
-    return wide * high if wide > 0 and high > 0 else 0.0
 
 
 def coco_indicator(points: Floats, ideal: npt.ArrayLike, nadir: npt.ArrayLike, reference: float) -> Floats:

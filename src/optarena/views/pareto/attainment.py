@@ -31,7 +31,7 @@ def attainment(points: npt.ArrayLike, runs: npt.ArrayLike, percentiles: Sequence
 
 
 def surface(fronts: Sequence[npt.ArrayLike], count: int) -> Floats:
-    """The points of the surface that at least `count` of the fronts attain, lexicographically sorted; none if fewer can."""
+    """The points of the surface that at least `count` of the fronts attain, sorted; none if fewer can."""
     parts = [as_points(front) for front in fronts]
     full = [part for part in parts if len(part)]
     if not 1 <= count <= len(full):

@@ -58,7 +58,7 @@ def hypervolume_contributions(points: npt.ArrayLike, reference: npt.ArrayLike) -
 def distances(away: Floats) -> Floats:
     """Euclidean, along the last axis."""
     with np.errstate(over="ignore"):
-        return np.sqrt((away**2).sum(axis=-1))
+        return np.sqrt(np.einsum("...i,...i", away, away))
 
 
 def gd(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:

@@ -1,6 +1,6 @@
 """Every indicator of one study's front, at chosen moments; points are normalised by the frame (SCORES 3).
 
-The front changes only when a point enters, so it is measured once for each different number of points that entered.
+The front changes only when a point enters: it is measured once for each number of points that had entered.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from optarena.staircase import staircase
-from optarena.traces import Bools, Floats, Ints
-from optarena.views.pareto.indicators import distances, generalised_spread, hypervolume, r2, spread, uneven
+from optarena.traces import Floats, Ints
+from optarena.views.pareto.anytime import entering, lifetimes
+from optarena.views.pareto.indicators import distances, generalised_spread, hypervolume, r2, uneven
+from optarena.views.pareto.nearness import nearness
 
 INDICATORS = (
     "hypervolume",
@@ -32,7 +34,6 @@ RANKED = ("hypervolume", "hypervolume_ratio", "igd_plus", "igd", "gd", "additive
 """Those by which fronts may be ranked; spread alone says nothing of how good a front is."""
 EXACT_UP_TO = 6
 """Objectives: with more, hypervolumes are approximated."""
-PAIRS = 2_000_000
 
 
 def volume(points: Floats, corner: Floats) -> float:
@@ -61,73 +62,68 @@ class Yardstick:
     @cached_property
     def figures(self) -> Floats:
         """The indicators of the reference set itself."""
-        k = len(self.points)
-        return measure(self.points, np.arange(k), np.full(k, k), self, np.array([k]))[0]
+        return measure(self.points, self, np.array([len(self.points)]))[0]
 
-    @property
+    @cached_property
     def extremes(self) -> Floats:
         """The rows with the greatest value of each objective."""
         return self.points[self.points.argmax(axis=0)]
 
 
-def measure(points: Floats, entered: Ints, until: Ints, by: Yardstick, moments: Ints) -> Floats:
-    """(moments, indicators): of the front of a study's first `moments` rows.
-
-    points (k, m): those that enter the front, in order; entered, until (k,): the rows at which each enters and leaves.
-    """
+def measure(points: Floats, by: Yardstick, moments: Ints) -> Floats:
+    """(moments, indicators): of the front of the first so many of the points, which are in the order they were made."""
+    entered, until, gained = _history(points, by.corner)
     made, back = np.unique(np.searchsorted(entered, moments), return_inverse=True)  # how many had entered by then
-    k, m = points.shape
-    gone = np.searchsorted(entered, until)  # as places among those that enter
-    place = np.arange(k)
-    alive: Bools = (place[None, :] < made[:, None]) & (gone[None, :] >= made[:, None])
-    out = np.full((len(made), len(INDICATORS)), np.nan)
-    column = {name: out[:, j] for j, name in enumerate(INDICATORS)}
-    column["non_dominated"][:] = alive.sum(axis=1)
-    plus, worst = np.full(len(by.points), np.inf), np.full(len(by.points), np.inf)
-    near = _nearest(points, by.points)
-    gained = np.append(0.0, np.cumsum(staircase(points, by.corner)[0])) if m == 2 else None
+    points, two = points[entered], points.shape[1] == 2
+    place = np.arange(len(entered))
     order = np.lexsort(points.T[::-1])
-    before = 0
-    for i, (count, here) in enumerate(zip(made.tolist(), alive, strict=True)):
-        rows = order[here[order]]  # sorted, as Deb's spread wants it
+    near = nearness(by.points, points).distance
+    out = np.full((len(made), len(INDICATORS)), np.nan)
+    for i, count in enumerate(made.tolist()):
+        rows = order[((place < count) & (until >= count))[order]]
         front = points[rows]
-        column["hypervolume"][i] = volume(front, by.corner) if gained is None else gained[count]
-        # a point that leaves is dominated by one that stays, which is as near: minima over all that entered will do
-        for start in range(before, count, max(1, PAIRS // max(1, by.points.size))):
-            away = points[start : min(count, start + PAIRS // by.points.size), None, :] - by.points[None]
-            plus = np.minimum(plus, distances(np.maximum(away, 0.0)).min(axis=0))
-            worst = np.minimum(worst, away.max(axis=2).min(axis=0))
-        before = count
-        column["igd_plus"][i], column["additive_epsilon"][i] = plus.mean(), worst.max()
-        column["igd"][i] = _inverted(front, by.points)
-        if count:
-            column["gd"][i] = near[rows].mean()
-        if m == 2:
-            column["r2"][i] = r2(front, (0.0, 0.0))
-            column["spread"][i] = spread(front, by.points)
-        column["generalised_spread"][i] = _generalised(front, by)
-    column["hypervolume_ratio"][:] = column["hypervolume"] / by.volume if by.volume > 0 else np.nan
+        figures = _figures(front, by)
+        figures["hypervolume"] = volume(front, by.corner) if gained is None else float(gained[count])
+        figures["hypervolume_ratio"] = figures["hypervolume"] / by.volume if by.volume > 0 else np.nan
+        figures["gd"] = near[rows].mean() if count else np.nan
+        figures["r2"] = r2(front, (0.0, 0.0)) if two else np.nan
+        out[i] = [figures[name] for name in INDICATORS]
     return out[back]
 
 
-def _nearest(points: Floats, reference: Floats) -> Floats:
-    """The distance of each point to the nearest of the reference set."""
-    from scipy.spatial.distance import cdist
-
-    step = max(1, PAIRS // max(1, len(reference)))
-    parts = [cdist(points[i : i + step], reference).min(axis=1) for i in range(0, len(points), step)]
-    return np.concatenate([np.zeros(0), *parts])
-
-
-def _inverted(front: Floats, reference: Floats) -> float:
-    return float(_nearest(reference, front).mean()) if len(front) else np.inf
+def _history(points: Floats, corner: Floats) -> tuple[Ints, Ints, Floats | None]:
+    """The rows that enter the front; the place among them of the one that drives each out; with two objectives also
+    the hypervolume when so many have entered."""
+    if points.shape[1] == 2:
+        entered = entering(points)
+        gain, until = staircase(points[entered], corner)
+        return entered, until, np.append(0.0, np.cumsum(gain))
+    entered, until = lifetimes(points)
+    return entered, np.searchsorted(entered, until), None
 
 
-def _generalised(front: Floats, by: Yardstick) -> float:
-    """Generalised spread; with two objectives the nearest of a sorted front is one of its two neighbours."""
-    if front.shape[1] > 2 or len(front) < 2:
-        return generalised_spread(front, by.points)
+def _figures(front: Floats, by: Yardstick) -> dict[str, float]:
+    """What a sorted front alone tells."""
+    near = nearness(front, by.points)
+    spread, generalised = _spreads(front, by)
+    return {
+        "igd_plus": float(near.plus.mean()),
+        "igd": float(near.distance.mean()),
+        "additive_epsilon": float(near.epsilon.max()),
+        "spread": spread,
+        "generalised_spread": generalised,
+        "non_dominated": float(len(front)),
+    }
+
+
+def _spreads(front: Floats, by: Yardstick) -> tuple[float, float]:
+    """Deb's and the generalised spread; with two objectives the nearest of a sorted front is one of its neighbours."""
+    if len(front) < 2:
+        return np.nan, np.nan
+    if front.shape[1] > 2:
+        return np.nan, generalised_spread(front, by.points)
     gaps = distances(np.diff(front, axis=0))
     nearest = np.minimum(np.append(gaps, np.inf), np.append(np.inf, gaps))
-    ends = sum(float(distances(front - end).min()) for end in by.extremes)
-    return uneven(nearest, ends)
+    ends = float(distances(front[[0, -1]] - by.points[[0, -1]]).sum())
+    far = float(distances(front[None, :, :] - by.extremes[:, None, :]).min(axis=1).sum())
+    return uneven(gaps, ends), uneven(nearest, far)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +17,6 @@ from optarena.views.pareto.domination import (
     difference,
     domination_count,
     non_dominated,
-    relative,
     room,
     total_loss,
 )
@@ -80,34 +80,43 @@ def _thinned(points: Floats, size: int) -> Floats:
     A drop changes the gaps of the row's neighbours alone, and never the range, as rows at the ends have endless room.
     """
     n, m = points.shape
-    before, after = np.full((n, m), -1), np.full((n, m), -1)
-    width = np.zeros(m)
-    for j in range(m):
-        order = np.argsort(points[:, j], kind="stable")
-        before[order[1:], j], after[order[:-1], j] = order[:-1], order[1:]
-        width[j] = difference(points[order[-1:], j], points[order[:1], j])[0]
+    before, after, widths = [], [], []  # of each objective: the row before each row, the row after, the range
+    for column in points.T:
+        order = np.argsort(column, kind="stable")
+        low, high = np.full(n, -1), np.full(n, -1)
+        low[order[1:]], high[order[:-1]] = order[:-1], order[1:]
+        before.append(low.tolist())
+        after.append(high.tolist())
+        widths.append(float(difference(column[order[-1:]], column[order[:1]])[0]))
+    values = points.T.tolist()
     product, total = room(points)
-    alive = np.ones(n, dtype=bool)
-    for left in range(n, size, -1):
-        least = product[alive].min() if left else np.inf
+    gone = np.zeros(n, dtype=bool)
+    for _ in range(n - size):
+        least = product.min()
         if np.isinf(least):  # only ends are left
-            rest = points[alive]
+            rest = points[~gone]
             return rest[np.sort(crowding_order(rest)[:size])]
-        ties = np.flatnonzero(alive & (product == least))
-        if least == 0:
+        ties = np.flatnonzero(product == least)
+        if least == 0 and len(ties) > 1:
             ties = ties[total[ties] == total[ties].min()]
-        gone = ties[-1]
-        alive[gone] = False
+        row = int(ties[-1])
+        gone[row], product[row] = True, np.inf
         for j in range(m):
-            a, b = before[gone, j], after[gone, j]
-            after[a, j], before[b, j] = b, a
-        for i in {int(i) for i in (*before[gone], *after[gone])}:
-            if (before[i] >= 0).all() and (after[i] >= 0).all():
-                gap = [
-                    relative(difference(points[after[i, j], j], points[before[i, j], j]), width[j]) for j in range(m)
-                ]
-                product[i], total[i] = np.prod(gap), np.sum(gap)
-    return points[alive]
+            a, b = before[j][row], after[j][row]
+            after[j][a], before[j][b] = b, a
+        for i in {side[j][row] for side in (before, after) for j in range(m)}:
+            ends = [(before[j][i], after[j][i]) for j in range(m)]
+            if min(min(pair) for pair in ends) >= 0:
+                gaps = [_part(values[j][a], values[j][b], widths[j]) for j, (a, b) in enumerate(ends)]
+                product[i], total[i] = math.prod(gaps), sum(gaps)
+    return points[~gone]
+
+
+def _part(low: float, high: float, width: float) -> float:
+    """A gap as a part of the range, as `room` has it."""
+    if not width > 0 or low == high:
+        return 0.0
+    return 1.0 if math.isinf(high - low) else (high - low) / width
 
 
 def _by_count(points: Floats, size: int) -> Ints:

@@ -19,7 +19,7 @@ from optarena.store.records import ProblemCard
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
 from optarena.views._studies import ENDED, by_instance, ends_of, in_order, indices, named, tell_unfinished
-from optarena.views.pareto.anytime import lifetimes
+from optarena.views.pareto.domination import non_dominated
 
 ONE = "it has one objective: see the fixed-cost and fixed-target views"
 
@@ -80,17 +80,9 @@ class Studies:
         return self.results.traces().values[self.rows[study] if rows is None else rows, :m]
 
     @cached_property
-    def lives(self) -> list[tuple[Ints, Ints]]:
-        """A study each: which of its usable rows enter its front, and which row drives each out."""
-        return [lifetimes(self.points(i)) for i in range(len(self))]
-
-    @cached_property
     def final(self) -> list[Ints]:
         """A study each: the rows of the results that are its front at the end."""
-        out = []
-        for rows, (entered, until) in zip(self.rows, self.lives, strict=True):
-            out.append(rows[entered[until >= len(rows)]])
-        return out
+        return [rows[non_dominated(self.points(i))] for i, rows in enumerate(self.rows)]
 
     def fronts(self, problem: int) -> list[tuple[int, Floats]]:
         """The studies of a problem that have a front at the end, with its points."""

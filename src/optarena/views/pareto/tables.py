@@ -180,30 +180,32 @@ def study_table(every: Studies, values: Floats, scored: Bools) -> pl.DataFrame:
 
 def attainment_table(every: Studies, frame: Frame) -> pl.DataFrame:
     """The surfaces that the best run, half of the runs and all runs attain; two or three objectives."""
-    parts = []
-    for p, problem in enumerate(every.problems):
+    wide = max((len(one.senses) for one in frame.problems.values() if len(one.senses) <= 3), default=2)
+    names: list[tuple[str, str, str]] = []
+    parts: list[Floats] = []
+    for p, o in sorted(set(zip(every.problem.tolist(), every.optimizer.tolist(), strict=True))):
+        problem, optimizer = every.problems[p], every.optimizers[o]
         one = frame.problems.get(problem)
         if one is None or len(one.senses) > 3:
             continue
-        for o, optimizer in enumerate(every.optimizers):
-            mine = np.flatnonzero((every.problem == p) & (every.optimizer == o)).tolist()
-            fronts = [every.points(i, every.final[i]) for i in mine]
-            if len(one.senses) == 3 and sum(map(len, fronts)) > MOST_POINTS:
-                every.notes.append(f"{problem}: the fronts of {optimizer} have too many points for attainment surfaces")
-                continue
-            levels = {"best": 1, "median": (len(mine) + 1) // 2, "worst": len(mine)}
-            for level, count in levels.items():
-                points = surface(fronts, count) * one.signs
-                names = {"optimizer": optimizer, "problem": problem, "level": level}
-                parts.append(
-                    pl.DataFrame({f"f{j + 1}": column for j, column in enumerate(points.T)}).with_columns(
-                        pl.lit(text).alias(name) for name, text in names.items()
-                    )
-                )
-    wide = max((len(one.senses) for one in frame.problems.values() if len(one.senses) <= 3), default=2)
-    schema = {**dict.fromkeys(("optimizer", "problem", "level"), pl.String)}
-    schema |= {f"f{j + 1}": pl.Float64 for j in range(wide)}  # type: ignore[misc]
-    empty = pl.DataFrame(schema=schema)
-    return pl.concat(
-        [empty, *(part.select(pl.selectors.string(), pl.selectors.float()) for part in parts)], how="diagonal"
+        mine = np.flatnonzero((every.problem == p) & (every.optimizer == o)).tolist()
+        fronts = [every.points(i, every.final[i]) for i in mine]
+        if len(one.senses) == 3 and sum(map(len, fronts)) > MOST_POINTS:
+            every.notes.append(f"{problem}: the fronts of {optimizer} have too many points for attainment surfaces")
+            continue
+        for level, count in (("best", 1), ("median", (len(mine) + 1) // 2), ("worst", len(mine))):
+            points = surface(fronts, count) * one.signs + 0.0
+            names.append((optimizer, problem, level))
+            parts.append(np.pad(points, ((0, 0), (0, wide - points.shape[1])), constant_values=np.nan))
+    lengths = [len(part) for part in parts]
+    values = np.concatenate([np.zeros((0, wide)), *parts])
+    columns = zip(("optimizer", "problem", "level"), zip(*names, strict=True) if names else ((), (), ()), strict=True)
+    return pl.DataFrame(
+        {
+            **{
+                name: pl.Series(list(texts), dtype=pl.String).gather(np.repeat(np.arange(len(names)), lengths))
+                for name, texts in columns
+            },
+            **{f"f{j + 1}": pl.Series(values[:, j]).fill_nan(None) for j in range(wide)},
+        }
     )

@@ -22,7 +22,7 @@ from optarena.views.pareto.studies import Studies, studies_of
 MODES = ("exact",)
 OVER = ("problems", "trials")
 COUNTED = ("evaluations", "batches")
-MOMENTS = 40
+MOMENTS = 24
 """Of the anytime table, at most, beside the ends of studies."""
 
 
@@ -177,14 +177,13 @@ def _grid(every: Studies) -> Floats:
 def _values(every: Studies, frame: Frame, sticks: dict[str, Yardstick], grid: Floats) -> Floats:
     """[studies, moments, indicators]: NaN beyond a study's end and without a frame; the last moment is the end."""
     out = np.full((len(every), len(grid) + 1, len(INDICATORS)), np.nan)
-    for i, (entered, until) in enumerate(every.lives):
+    for i, effort in enumerate(every.efforts):
         name = every.problems[every.problem[i]]
         if name not in sticks:
             continue
-        rows, one = every.rows[i], frame.problems[name]
-        made = np.searchsorted(every.efforts[i] * (1 - 1e-12), grid, side="right")
-        points = one.normalised(every.points(i, rows[entered]))
-        out[i] = measure(points, entered, until, sticks[name], np.append(made, len(rows)))
+        made = np.searchsorted(effort * (1 - 1e-12), grid, side="right")
+        points = frame.problems[name].normalised(every.points(i))
+        out[i] = measure(points, sticks[name], np.append(made, len(effort)))
         out[i, :-1][grid > every.end[i] * (1 + 1e-12)] = np.nan
     return out
 
