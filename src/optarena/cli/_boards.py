@@ -7,16 +7,17 @@ from typing import Any
 import polars as pl
 
 from optarena.cli._text import clean, counted, table
-from optarena.report.papers import ranked, shown_targets, title
+from optarena.report.papers import board_of_fronts, ranked, shown_targets, title
 from optarena.views._view import View
 from optarena.views.anytime import Anytime
 from optarena.views.fixed_cost import FixedCost
 from optarena.views.fixed_target import FixedTarget
+from optarena.views.pareto import Pareto
 
 SHOWN = 5
 
 
-FIRST = {"fixed-cost": "summary", "fixed-target": "ert", "anytime": "summary"}
+FIRST = {"fixed-cost": "summary", "fixed-target": "ert", "pareto": "summary", "anytime": "summary"}
 """The table of each view that `--format csv` prints by default."""
 
 
@@ -25,6 +26,8 @@ def text(scored: View) -> str:
     if isinstance(scored, FixedCost):
         parts = [f"{clean(title(scored, name))}\n{board(scored, name)}\n" for name in scored.metrics]
         return "\n".join([*parts, footnotes(scored)])
+    if isinstance(scored, Pareto):
+        return "\n".join([fronts(scored), "", footnotes(scored)])
     if isinstance(scored, Anytime):
         return "\n".join([solving(scored), "", footnotes(scored)])
     assert isinstance(scored, FixedTarget)
@@ -67,6 +70,8 @@ def footnotes(scored: View) -> str:
         source = f"{count:,} random evaluations" if count else frame["source"]
     elif "optimum" in frame:
         source = f"{frame['runs']:,} runs, optimum {frame['optimum']}"
+    elif isinstance(scored, Pareto):
+        source = f"{frame['runs']:,} fronts, {counted(len(frame['problems']), 'reference set')}"
     else:
         source = f"{frame['runs']:,} runs, {frame['horizon']}"
     state = ", provisional: a run goes on" if frame["provisional"] else ""
@@ -157,4 +162,32 @@ def _area(row: dict[str, Any] | None) -> str:
 
 
 def _figures(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
+
+
+# ---- pareto ----------------------------------------------------------------------------------------------------------
+
+
+def fronts(scored: Pareto) -> str:
+    """The leaderboard by hypervolume, IGD+ beside it."""
+    rows = [
+        [
+            row["optimizer"],
+            _fixed(row["mean"], 4),
+            f"[{_fixed(row['mean_lb'], 4)}, {_fixed(row['mean_ub'], 4)}]",
+            _short(row["igd_plus"]),
+            _short(row["additive_epsilon"]),
+            _short(row["non_dominated"]),
+            _fixed(row["mean_normed"], 2),
+            f"{row['best_on']} of {row['n']}",
+        ]
+        for row in board_of_fronts(scored).iter_rows(named=True)
+    ]
+    headers = ["optimizer", "hypervolume", "95 % interval", "IGD+", "epsilon", "points", "mean normed", "best on"]
+    first = "pareto: fronts at the end; hypervolume as a part of the reference set's, mean over problems"
+    second = "mean normed: what is lost to the reference set, 1 is random search's loss"
+    return "\n".join([first, second, table(headers, rows, right=headers[1:])])
+
+
+def _short(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"

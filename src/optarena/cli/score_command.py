@@ -22,12 +22,14 @@ from optarena.views._view import View
 class ViewName(StrEnum):
     fixed_cost = "fixed-cost"
     fixed_target = "fixed-target"
+    pareto = "pareto"
     anytime = "anytime"
 
 
 OPTIONS = {
     ViewName.fixed_cost: ("mode", "metric", "axis", "over", "bootstrap", "frame"),
     ViewName.fixed_target: ("mode", "targets", "budget", "axis", "bootstrap", "frame"),
+    ViewName.pareto: ("axis", "over", "reference", "size", "epsilon", "reference_point", "frame"),
     ViewName.anytime: ("axis", "horizon", "gap", "frame"),
 }
 """What may be asked of each view; it is the method of `Results` of that name."""
@@ -80,7 +82,7 @@ def command(
     over: Annotated[
         Over | None,
         typer.Option(
-            "--over", help="fixed-cost: intervals for new problems of the same kind, or for new trials on these."
+            "--over", help="fixed-cost, pareto: intervals for new problems of the kind, or for new trials on these."
         ),
     ] = None,
     frame: Annotated[
@@ -89,6 +91,18 @@ def command(
     save_frame: Annotated[Path | None, typer.Option("--save-frame", help="Write the frame to this file.")] = None,
     bootstrap: Annotated[
         int | None, typer.Option("--bootstrap", help="Resamplings for intervals (fixed-cost: of random search, added).")
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option("--reference", help="pareto: true, crowding, bdom-count or cdom; true where known by default."),
+    ] = None,
+    size: Annotated[int | None, typer.Option("--size", help="pareto: how many points a reference set has.")] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option("--epsilon", help="pareto: parameters within it are the same; 0.01, or rate=0.01,depth=1."),
+    ] = None,
+    reference_point: Annotated[
+        float | None, typer.Option("--reference-point", help="pareto: of hypervolumes; the ideal is 0, the nadir 1.")
     ] = None,
     optimizer: Optimizers = None,
     problem: Problems = None,
@@ -108,6 +122,10 @@ def command(
         "over": None if over is None else over.value,
         "bootstrap": bootstrap,
         "frame": frame,
+        "reference": reference,
+        "size": size,
+        "epsilon": None if epsilon is None else _epsilon(epsilon),
+        "reference_point": reference_point,
     }
     scored = _score(chosen(store, optimizer, problem, dimension), view, given)
     if save_frame is not None:
@@ -128,6 +146,17 @@ def _score(results: Results, view: ViewName, given: dict[str, Any]) -> Any:
     options = {name: value for name, value in given.items() if value is not None}
     for name in options:
         if name not in OPTIONS[view]:
-            raise OptarenaError(f"--{name} is not an option of the {view.value} view")
+            raise OptarenaError(f"--{name.replace('_', '-')} is not an option of the {view.value} view")
     scored: View = getattr(results, view.name)(**options)
     return scored
+
+
+def _epsilon(text: str) -> float | dict[str, float]:
+    """`0.01`, or `rate=0.01,depth=1`."""
+    try:
+        if "=" not in text:
+            return float(text)
+        pairs = (part.rpartition("=") for part in text.split(",") if part.strip())
+        return {name.strip(): float(value) for name, _, value in pairs}
+    except ValueError:
+        raise OptarenaError(f"--epsilon is a number, or name=number,name=number; got {text!r}") from None

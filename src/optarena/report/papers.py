@@ -12,6 +12,7 @@ from optarena.views._view import View
 from optarena.views.anytime import Anytime
 from optarena.views.fixed_cost import FixedCost
 from optarena.views.fixed_target import FixedTarget
+from optarena.views.pareto import Pareto
 
 MOST_TARGETS = 7
 
@@ -20,6 +21,8 @@ def latex(scored: View) -> str:
     """A view for a paper."""
     if isinstance(scored, FixedCost):
         return "\n".join(_latex_board(scored, name) for name in scored.metrics)
+    if isinstance(scored, Pareto):
+        return _latex_fronts(scored)
     if isinstance(scored, Anytime):
         return _latex_anytime(scored)
     assert isinstance(scored, FixedTarget)
@@ -115,3 +118,33 @@ def _latex_anytime(scored: Anytime) -> str:
         f"frame {scored.frame['hash']}, mode {scored.mode}",
     ]
     return latex_table(headers, cells, bold=bold, comment=note)
+
+
+def board_of_fronts(scored: Pareto) -> pl.DataFrame:
+    """The leaderboard by hypervolume, with the means of other indicators as columns."""
+    others = ("igd_plus", "additive_epsilon", "non_dominated")
+    beside = scored.summary.filter(pl.col("indicator").is_in(others))
+    wide = beside.pivot("indicator", index="optimizer", values="mean")
+    return scored.leaderboard().join(wide, on="optimizer", how="left", maintain_order="left")
+
+
+def _latex_fronts(scored: Pareto) -> str:
+    rows = board_of_fronts(scored).rows(named=True)
+    cells = [
+        [
+            row["optimizer"],
+            row["mean"],
+            (row["mean_lb"], row["mean_ub"]),
+            row["igd_plus"],
+            row["additive_epsilon"],
+            row["mean_normed"],
+            row["best_on"],
+        ]
+        for row in rows
+    ]
+    headers = ["optimizer", "hypervolume", "95% interval", "IGD+", "epsilon", "mean normed", "best on"]
+    least = min((row["igd_plus"] for row in rows if row["igd_plus"] is not None), default=None)
+    bold = {(i, 1) for i, row in enumerate(rows) if row["mean"] is not None and row["mean"] == rows[0]["mean"]}
+    bold |= {(i, 3) for i, row in enumerate(rows) if row["igd_plus"] is not None and row["igd_plus"] == least}
+    note = ["fronts at the end: means over problems; hypervolume as a part of the reference set's"]
+    return latex_table(headers, cells, bold=bold, comment=[*note, f"frame {scored.frame['hash']}, mode {scored.mode}"])

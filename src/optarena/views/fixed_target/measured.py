@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from optarena.store.results import Results
 from optarena.staircase import coco_indicator
+from optarena.store.results import Results
 from optarena.traces import Bools, Floats
 
 NOISE_FREE = "noise_free"

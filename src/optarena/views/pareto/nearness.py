@@ -51,7 +51,7 @@ def nearness(front: Floats, targets: Floats) -> Nearness:
 def _sorted_search(front: Floats, targets: Floats) -> Nearness | None:
     """Two objectives. None where so many points are so near to so many targets that all pairs are quicker.
 
-    Along the front f1 rises and f2 falls, so f1 - f2 rises. max(a - t) is least where f1 - f2 crosses the target's, which
+    Along the front f1 rises and f2 falls, so f1 - f2 rises. max(a - t) is least where f1 - f2 crosses the target's: it
     gives epsilon. One of the two points there bounds the distance d; what is nearer has f1 - f2 within sqrt(2) d.
     """
     x, y = np.ascontiguousarray(front[:, 0]), np.ascontiguousarray(front[:, 1])

@@ -19,7 +19,6 @@ from optarena.views.pareto.frame import REFERENCE_POINT, Frame, fitting, make_fr
 from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
 from optarena.views.pareto.studies import Studies, studies_of
 
-MODES = ("exact",)
 OVER = ("problems", "trials")
 COUNTED = ("evaluations", "batches")
 MOMENTS = 24
@@ -89,7 +88,6 @@ class Pareto(View):
 def pareto(
     results: Results,
     *,
-    mode: str = "exact",
     reference: str | None = None,
     size: int | None = None,
     epsilon: float | Mapping[str, float] | None = None,
@@ -106,9 +104,8 @@ def pareto(
     hypervolumes, where the ideal is 0 and the nadir 1. axis: any of `results.axes`. over: whether intervals speak of
     new problems of the same kind, or of just these problems and new trials. frame: a saved one instead of all this.
     """
-    for what, asked, known in (("mode", mode, MODES), ("over", over, OVER)):
-        if asked not in known:
-            raise OptarenaError(f"{what} must be one of {', '.join(known)}; got {asked!r}.{nearest(asked, known)}")
+    if over not in OVER:
+        raise OptarenaError(f"over must be one of {', '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
     own = (reference, size, epsilon, reference_point) != (None, None, None, REFERENCE_POINT)
     if frame is not None and own:
         raise OptarenaError("a given frame has its reference: leave reference, size, epsilon and reference_point out")
@@ -130,7 +127,7 @@ def pareto(
     attainment = tables.attainment_table(every, used)
     _tell(every, used, sticks)
     return Pareto(
-        mode=mode,
+        mode="exact",
         tables={
             "problem": tables.problem_table(every, scores),
             "summary": tables.summary_table(every, scores),
