@@ -95,17 +95,18 @@ def runs_of(
     *,
     parts: bool | None = None,
     pinned: Levels | None = None,
+    quantity: Measured | None = None,
 ) -> Runs:
     """Every study that can be scored.
 
     parts: count precision in parts of the way from random search to the best; None: where no optimum is known.
-    pinned: level and unit of problems, from a frame.
+    pinned: level and unit of problems, from a frame. quantity: what counts, where it is not the value.
     """
     frame = results.studies
     excluded = [_named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
     frame = frame.filter(frame["status"] != "missing")
     traces = results.traces()
-    measure = measured(results, frame)
+    measure = measured(results, frame) if quantity is None else quantity
     effort = results.efforts(axis)
     study = np.repeat(np.arange(len(traces)), traces.lengths)
     for i in np.flatnonzero(np.bincount(study[np.isnan(effort)], minlength=len(traces))).tolist():

@@ -17,6 +17,7 @@ from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
 from optarena.views._view import View
 from optarena.views.fixed_target import tables
+from optarena.views.fixed_target.measured import Measured
 from optarena.views.fixed_target.precision import Levels, Runs, runs_of
 from optarena.views.fixed_target.runtimes import TOLERANCE, first_hits
 from optarena.views.fixed_target.targets import FINAL, Targets, parse, per_cell, to_data
@@ -78,6 +79,7 @@ def fixed_target(
     bootstrap: int = 200,
     seed: int = 0,
     frame: str | Path | dict[str, Any] | None = None,
+    quantity: Measured | None = None,
 ) -> FixedTarget:
     """Score a store by how long its optimizers take to reach targets of f - f_opt (SCORES 2).
 
@@ -85,7 +87,7 @@ def fixed_target(
     targets: precisions, `relative:…` or `runlength:…`; by default COCO's 51, and parts of the way from
     random search to the best where no optimum is known. axis: any of `results.axes`. budget: cut runs off after so much
     effort per dimension. bootstrap: resamplings for the intervals, seeded. frame: levels and targets of another view,
-    from a file.
+    from a file. quantity: what counts for each row, where it is not its value (an indicator of a front, say).
     """
     if mode not in MODES:
         raise OptarenaError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.{nearest(mode, MODES)}")
@@ -96,7 +98,8 @@ def fixed_target(
     if pinned is not None and wanted is None and pinned["targets"]["kind"] != "default":
         wanted = Targets(pinned["targets"]["kind"], np.array(pinned["targets"]["values"], dtype=float))
     levels = None if pinned is None else _read_levels(pinned["levels"])
-    runs = runs_of(results, axis, parts=None if wanted is None else wanted.kind == "relative", pinned=levels)
+    parts = None if wanted is None else wanted.kind == "relative"
+    runs = runs_of(results, axis, parts=parts, pinned=levels, quantity=quantity)
     if mode == "coco":
         runs = _those_of_cocopp(runs)
     scored = _score(runs, *per_cell(runs, wanted, mode), mode, budget, bootstrap, seed)

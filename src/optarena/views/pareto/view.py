@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -18,6 +19,9 @@ from optarena.views.pareto import tables
 from optarena.views.pareto.frame import REFERENCE_POINT, Frame, fitting, make_frame, read_frame
 from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
 from optarena.views.pareto.studies import Studies, studies_of
+
+if TYPE_CHECKING:
+    from optarena.views.fixed_target import FixedTarget
 
 OVER = ("problems", "trials")
 COUNTED = ("evaluations", "batches")
@@ -67,6 +71,19 @@ class Pareto(View):
             .with_columns(pl.col("best_on").fill_null(0))
             .sort("mean", "optimizer", descending=[down, False], nulls_last=True)
         )
+
+    def runtimes(
+        self, indicator: str = "hypervolume_ratio", targets: str | Sequence[float] | None = None, **options: Any
+    ) -> FixedTarget:
+        """How long until the distance of an indicator to the reference set's is within targets: the fixed-target view.
+
+        targets: 51 from 1 to 1e-5 by default. options: those of `optarena.views.fixed_target.fixed_target`.
+        """
+        from optarena.views.pareto.quantity import runtimes
+
+        assert self.studies is not None
+        assert self.pinned is not None
+        return runtimes(self.studies, self.pinned, indicator, targets, options)
 
     def fronts(self, problem: str) -> pl.DataFrame:
         """The front of each study of a problem at the end, in its own senses: optimizer, trial, f1, f2, …"""

@@ -1,0 +1,97 @@
+"""An indicator of the front after every evaluation, as the quantity whose targets runtimes are counted to (SCORES 3).
+
+>>> view.runtimes("igd_plus", targets=[1e-1, 1e-2]).ert          # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optarena.errors import OptarenaError, nearest
+from optarena.traces import Floats
+from optarena.views.pareto.anytime import anytime_hypervolume, entering
+from optarena.views.pareto.frame import Frame
+from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
+from optarena.views.pareto.nearness import PAIRS
+from optarena.views.pareto.studies import Studies
+
+if TYPE_CHECKING:
+    from optarena.views.fixed_target import FixedTarget
+
+TARGETS = 10.0 ** (np.arange(0, -51, -1) / 10)
+"""51 distances to the reference set, 1 … 1e-5."""
+GROWING = ("igd_plus", "additive_epsilon")
+"""Those that a point never spoils: the least over all points so far."""
+
+
+def distance_trace(points: Floats, by: Yardstick, indicator: str) -> Floats:
+    """(rows,): how far the front of the first k points is from the reference set's own value of an indicator.
+
+    points: normalised, in the order they were made. What is greater the better is subtracted from the reference's.
+    """
+    if indicator not in RANKED:
+        raise OptarenaError(f"runtimes can be to {', '.join(RANKED)}; got {indicator!r}.{nearest(indicator, RANKED)}")
+    if indicator in GREATER:
+        if points.shape[1] > EXACT_UP_TO:
+            raise OptarenaError(f"hypervolumes after every evaluation are for up to {EXACT_UP_TO} objectives")
+        lost = by.volume - anytime_hypervolume(points, by.corner)
+        return lost / by.volume if indicator == "hypervolume_ratio" and by.volume > 0 else lost
+    entered = entering(points)
+    if indicator in GROWING:
+        found = _least(points[entered], by.points, plus=indicator == "igd_plus")
+    else:
+        found = measure(points, by, entered + 1)[:, INDICATORS.index(indicator)]
+    # between two points that enter nothing changes
+    return (
+        found[np.searchsorted(entered, np.arange(len(points)), side="right") - 1]
+        - by.figures[INDICATORS.index(indicator)]
+    )
+
+
+def _least(points: Floats, reference: Floats, *, plus: bool) -> Floats:
+    """IGD+ or the additive epsilon of the first k points, for every k."""
+    least = np.full((1, len(reference)), np.inf)
+    out = np.zeros(len(points))
+    step = max(1, PAIRS // len(reference))
+    for start in range(0, len(points), step):
+        part = points[start : start + step]
+        away = np.zeros((len(part), len(reference))) if plus else np.full((len(part), len(reference)), -np.inf)
+        for a, r in zip(part.T, reference.T, strict=True):
+            gap = a[:, None] - r[None, :]
+            away = away + np.maximum(gap, 0.0) ** 2 if plus else np.maximum(away, gap)
+        so_far = np.minimum.accumulate(np.concatenate((least, np.sqrt(away) if plus else away)))[1:]
+        out[start : start + step] = so_far.mean(axis=1) if plus else so_far.max(axis=1)
+        least = so_far[-1:]
+    return out
+
+
+def runtimes(
+    every: Studies, frame: Frame, indicator: str, targets: str | Sequence[float] | None, options: dict[str, Any]
+) -> FixedTarget:
+    """The fixed-target view of an indicator's distance to the reference set."""
+    from optarena.views.fixed_target import fixed_target
+    from optarena.views.fixed_target.measured import Measured
+
+    traces = every.results.traces()
+    count = len(traces)
+    values = np.full(len(traces.values), np.inf)
+    unfit = dict.fromkeys(range(count), "its fronts were not scored: see the pareto view")
+    for i, rows in enumerate(every.rows):
+        name = every.problems[every.problem[i]]
+        if indicator == "r2" and len(every.objectives[every.problem[i]].signs) > 2:
+            unfit[int(every.kept[i])] = "r2 is for two objectives"
+        elif name in frame.problems:
+            one = frame.problems[name]
+            values[rows] = distance_trace(one.normalised(every.points(i)), Yardstick(one.points, one.corner), indicator)
+            unfit.pop(int(every.kept[i]))
+    quantity = Measured(values, np.zeros(count), np.ones(count, dtype=bool), np.zeros(count, dtype=bool), unfit)
+    asked = TARGETS if targets is None else targets
+    view = fixed_target(every.results, targets=asked, axis=every.axis, quantity=quantity, **options)  # type: ignore[arg-type]
+    view.frame["precision"] = f"{indicator}: the distance to the reference set's"
+    view.frame["pareto"] = frame.hash
+    view.frame["hash"] = hashlib.sha256(f"{view.frame['hash']} {indicator} {frame.hash}".encode()).hexdigest()
+    return view
