@@ -13,21 +13,33 @@ import optarena as oa
 from optarena.optimizer import entries, get_optimizer
 from optarena.problem import build
 from optarena.testing import assert_optimizer, assert_problem, check_optimizer, check_problem
+from playing import light
 
-# where a fit takes its time: fewer points that the model chooses, among fewer candidates
-SMALL = {"n_points": 50, "n_restarts_optimizer": 1}
-SETTINGS = {
-    "Scikit-GP-Hedge": SMALL | {"n_initial_points": 18},
-    "Scikit-GP-LCB": SMALL | {"n_initial_points": 15},
-    "Scikit-GBRT-Hedge": SMALL | {"n_initial_points": 15},
+ROUNDS = {
+    "HyperOpt": 3,
+    "Optuna-GP": 2,
+    "SMAC": 2,
+    "BoTorch": 2,
+    "Ax": 2,
+    "Scikit-GP-Hedge": 2,
+    "Scikit-GP-LCB": 2,
+    "Scikit-GBRT-Hedge": 2,
+    "SyneTune-CQR": 2,
+    "SyneTune-BORE": 3,
+    "OpenTuner-BanditA": 3,
+    "OpenTuner-GA": 3,
+    "OpenTuner-GA-DE": 3,
 }
+"""Of 3 points each, the last of which are by the model: where a point takes its time."""
 
 
 @pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
-def test_every_registered_optimizer_conforms(entry):
+@pytest.mark.filterwarnings("error")
+def test_every_registered_optimizer_conforms_and_says_nothing(entry, capfd):
     if not entry.installed:
         pytest.skip(f"needs the extra {entry.extra}")
-    assert_optimizer(entry.name, **SETTINGS.get(entry.name, {}))
+    assert_optimizer(entry.name, rounds=ROUNDS.get(entry.name, 6), **light(entry.name, 4))
+    assert capfd.readouterr() == ("", "")
 
 
 def test_the_documentation_names_every_optimizer_and_its_familys_page_every_setting():

@@ -13,6 +13,7 @@ import numpy as np
 
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.optimizers import _codec
+from optarena.optimizers._global_state import TorchState
 from optarena.optimizers._pending import Pending
 from optarena.settings import flag, whole
 from optarena.space import Array, Parameter, Space
@@ -178,7 +179,12 @@ class OptunaGP(OptunaOptimizer):
     def _sampler(self, **settings: Any) -> Any:
         from optuna.samplers import GPSampler
 
+        self._torch = TorchState(self.rng)
         return GPSampler(**settings)
+
+    def suggest(self, n: int) -> Array:
+        with self._torch:
+            return super().suggest(n)
 
 
 class OptunaCMAES(OptunaOptimizer):

@@ -213,8 +213,9 @@ def _batches_of_any_size_are_given(bench: _OptimizerBench) -> tuple[str, str] | 
 
 
 def _infinite_values_are_survived(bench: _OptimizerBench) -> tuple[str, str] | None:
-    signs = itertools.cycle([np.inf, 1.0, -np.inf, 1.0])
-    bench.play(bench.make(2), value=lambda X: bench.value(X) * next(signs))
+    """Infinite ones, and one that is finite only just."""
+    factors = itertools.cycle([np.inf, 1.0, -np.inf, 1e200, 1.0])
+    bench.play(bench.make(2), value=lambda X: bench.value(X) * [[next(factors)] for _ in X])
     return None
 
 
@@ -249,14 +250,8 @@ def _the_process_is_left_as_it_was(bench: _OptimizerBench) -> tuple[str, str] | 
 
 def _failed_evaluations_are_survived(bench: _OptimizerBench) -> tuple[str, str] | None:
     bench.play(bench.make(2), value=lambda X: np.full((len(X), 1), np.nan))
-    count = 0
-
-    def sometimes(X: Array) -> Array:
-        nonlocal count
-        count += 1
-        return bench.value(X) if count % 2 else np.full((len(X), 1), np.nan)
-
-    bench.play(bench.make(3), value=sometimes)
+    good = itertools.cycle([1.0, np.nan])
+    bench.play(bench.make(3), value=lambda X: bench.value(X) * [[next(good)] for _ in X])
     return None
 
 

@@ -1,0 +1,91 @@
+"""A leaderboard of every optimizer that is installed, on tuning tables and on bbob in 5 dimensions.
+
+    python examples/leaderboard.py                     what is fast: some minutes
+    python examples/leaderboard.py --slow              all: an hour and more; goes on from the store of the line above
+    python examples/leaderboard.py --quick             a few seconds, to see how it works
+
+Stop it at any time; the same command goes on where it stopped, and more evaluations or trials extend what is there.
+It ends with the scores of both suites and with `report.html` in the store. An optimizer that is not installed is left
+out with a line that says how to install it; so is one that takes more than 0.1 s of CPU a point, unless `--slow`.
+
+Score: 100 is the best value that anyone saw on a problem, 0 the median of single random points. Normed: 0 is the best,
+1 random search with as many evaluations, more is worse than that.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import optarena as oa
+from optarena.optimizer import entries
+
+PROBLEMS = {
+    "tuning tables": "hpo/{hpobench/{car,vehicle},hpolib/protein_structure,nasbench201/cifar100}",
+    "bbob, 5 dimensions": "bbob/f{1,6,10,15,21}/d5/i1",
+}
+QUICK = {"tuning tables": "hpo/hpobench/car", "bbob, 5 dimensions": "bbob/f1/d5/i1"}
+SLOW = {
+    "Ax",
+    "BoTorch",
+    "Optuna-GP",
+    "SMAC",
+    "Scikit-GBRT-Hedge",
+    "Scikit-GP-Hedge",
+    "Scikit-GP-LCB",
+    "SyneTune-BORE",
+    "SyneTune-CQR",
+}
+"""More than 0.1 s of CPU a point: in 5 dimensions, on average over the first 50."""
+SAME = {"Scipy-DualAnnealing"}
+"""A second name of another one (SimulatedAnnealing)."""
+QUICKEST = {"RandomSearch", "QuasiRandom", "CMA-ES", "Pymoo-GA", "Scipy-NelderMead", "NLopt-BOBYQA"}
+
+
+def chosen(slow: bool, quick: bool) -> list[str]:
+    """The optimizers that take part; a line on each that does not."""
+    out = []
+    for entry in entries():
+        if entry.name in SAME or (quick and entry.name not in QUICKEST):
+            continue
+        if not entry.installed:
+            print(f"without {entry.name}: pip install 'optarena[{entry.extra}]'")
+        elif entry.name in SLOW and not slow:
+            print(f"without {entry.name}: more than 0.1 s a point (--slow takes it in)")
+        else:
+            out.append(entry.name)
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", type=Path, default=Path("leaderboard-store"), help="directory of the results")
+    parser.add_argument("--evaluations", type=int, default=50, help="of each study (50)")
+    parser.add_argument("--trials", type=int, default=5, help="repetitions of each study (5)")
+    parser.add_argument("--workers", type=int, help="processes (one a core; 0: in this one)")
+    parser.add_argument("--slow", action="store_true", help="also those that take more than 0.1 s a point")
+    parser.add_argument("--quick", action="store_true", help="six optimizers, two problems, 10 evaluations, 2 trials")
+    given = parser.parse_args()
+    problems = QUICK if given.quick else PROBLEMS
+    evaluations, trials = (10, 2) if given.quick else (given.evaluations, given.trials)
+
+    experiment = oa.Experiment(chosen(given.slow, given.quick), list(problems.values()), evaluations, trials=trials)
+    print(
+        f"{len(experiment.plan().studies)} studies of {evaluations} evaluations; watch: optarena status {given.store}"
+    )
+    results = experiment.run(given.store, workers=given.workers)
+
+    for title, pattern in problems.items():
+        view = results.filter(problem=pattern.partition("/")[0] + "/*").fixed_cost()
+        print(f"\n{title}, after {evaluations} evaluations")
+        print("     optimizer                     score   normed, with its 95 % interval over problems")
+        for place, row in enumerate(view.leaderboard().iter_rows(named=True), 1):
+            interval = f"{row['mean_normed_lb']:.2f} to {row['mean_normed_ub']:.2f}"
+            print(f"{place:3d}  {row['optimizer']:28s} {row['score']:6.1f}   {row['mean_normed']:6.2f}   {interval}")
+        for item in view.notes:
+            print(f"note: {item}")
+    print(f"\nreport: {results.report(given.store / 'report.html')}")
+
+
+if __name__ == "__main__":
+    main()
