@@ -28,10 +28,10 @@ ADAPTED = [name for name in NAMES if BUILT_IN[name].extra and name not in CLOSED
 @pytest.mark.filterwarnings("error")
 def test_20_steps_on_all_sorts_are_valid_silent_leave_nothing_behind_and_repeat(name, capfd):
     need(name)
-    first, _, _ = play(make(name, ALL_SORTS, **light(name, 17)), bowl(ALL_SORTS), 20)
+    first, _, _ = play(make(name, ALL_SORTS, **light(name, 18)), bowl(ALL_SORTS), 20)
     handlers, formatter, threads = list(logging.root.handlers), logging.Formatter, threading.enumerate()
     states = random.getstate(), repr(np.random.get_state())  # noqa: NPY002
-    again, _, ended = play(make(name, ALL_SORTS, **light(name, 17)), bowl(ALL_SORTS), 20)
+    again, _, ended = play(make(name, ALL_SORTS, **light(name, 18)), bowl(ALL_SORTS), 20)
     assert len(first) == 20 or (ended and name in CLOSED)
     assert np.array_equal(first, again)
     assert (random.getstate(), repr(np.random.get_state())) == states  # noqa: NPY002
