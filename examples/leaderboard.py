@@ -6,7 +6,7 @@
 
 Stop it at any time; the same command goes on where it stopped, and more evaluations or trials extend what is there.
 It ends with the scores of both suites and with `report.html` in the store. An optimizer that is not installed is left
-out with a line that says how to install it; so is one that takes more than 0.1 s of CPU a point, unless `--slow`.
+out with a line that says how to install it; so is one that takes more than 0.05 s of CPU a point, unless `--slow`.
 
 Score: 100 is the best value that anyone saw on a problem, 0 the median of single random points. Normed: 0 is the best,
 1 random search with as many evaluations, more is worse than that.
@@ -36,7 +36,7 @@ SLOW = {
     "SyneTune-BORE",
     "SyneTune-CQR",
 }
-"""More than 0.1 s of CPU a point: in 5 dimensions, on average over the first 50."""
+"""More than 0.05 s of CPU a point: in 5 dimensions, on average over the first 50."""
 SAME = {"Scipy-DualAnnealing"}
 """A second name of another one (SimulatedAnnealing)."""
 QUICKEST = {"RandomSearch", "QuasiRandom", "CMA-ES", "Pymoo-GA", "Scipy-NelderMead", "NLopt-BOBYQA"}
@@ -51,7 +51,7 @@ def chosen(slow: bool, quick: bool) -> list[str]:
         if not entry.installed:
             print(f"without {entry.name}: pip install 'optarena[{entry.extra}]'")
         elif entry.name in SLOW and not slow:
-            print(f"without {entry.name}: more than 0.1 s a point (--slow takes it in)")
+            print(f"without {entry.name}: more than 0.05 s a point (--slow takes it in)")
         else:
             out.append(entry.name)
     return out
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--evaluations", type=int, default=50, help="of each study (50)")
     parser.add_argument("--trials", type=int, default=5, help="repetitions of each study (5)")
     parser.add_argument("--workers", type=int, help="processes (one a core; 0: in this one)")
-    parser.add_argument("--slow", action="store_true", help="also those that take more than 0.1 s a point")
+    parser.add_argument("--slow", action="store_true", help="also those that take more than 0.05 s a point")
     parser.add_argument("--quick", action="store_true", help="six optimizers, two problems, 10 evaluations, 2 trials")
     given = parser.parse_args()
     problems = QUICK if given.quick else PROBLEMS

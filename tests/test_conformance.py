@@ -38,7 +38,7 @@ ROUNDS = {
 def test_every_registered_optimizer_conforms_and_says_nothing(entry, capfd):
     if not entry.installed:
         pytest.skip(f"needs the extra {entry.extra}")
-    assert_optimizer(entry.name, rounds=ROUNDS.get(entry.name, 6), **light(entry.name, 4))
+    assert_optimizer(entry.name, rounds=ROUNDS.get(entry.name, 6), **light(entry.name, 5))
     assert capfd.readouterr() == ("", "")
 
 
