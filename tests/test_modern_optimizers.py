@@ -151,6 +151,7 @@ def test_a_failure_is_told_as_declared(name):
     [
         ("BoTorch", {"n_initial": 0}, "n_initial must be a whole number from 1"),
         ("BoTorch", {"mc_samples": 1.5}, "mc_samples"),
+        ("BoTorch", {"raw_samples": 4}, r"raw_samples must be at least num_restarts \(8\), got 4"),
         ("Ax", {"method": "quick"}, "method must be one of fast, quality"),
         ("Ax", {"initialize_with_center": 1}, "initialize_with_center must be true or false"),
         ("SMAC", {"facade": "gp"}, "facade must be one of hpo, blackbox"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +42,11 @@ class BoTorch(Optimizer):
         "raw_samples": whole(256),
         "mc_samples": whole(128),
     }
+
+    @classmethod
+    def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:  # noqa: ARG003
+        samples, restarts = chosen["raw_samples"], chosen["num_restarts"]
+        return f"raw_samples must be at least num_restarts ({restarts}), got {samples}" if samples < restarts else ""
 
     def __init__(
         self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
