@@ -40,7 +40,7 @@ FIRST = {
 """The setting that says how many points come before the model: with most of these, each later one takes its time."""
 FEW = {"n_points": 50, "n_restarts_optimizer": 1}
 LIGHT = {
-    "BoTorch": {"num_restarts": 2, "raw_samples": 16, "mc_samples": 16},
+    "BoTorch": {"num_restarts": 1, "raw_samples": 8, "mc_samples": 16},
     "SMAC": {"challengers": 20, "local_search_iterations": 1},
     "Scikit-GBRT-Hedge": FEW,
     "Scikit-GP-Hedge": FEW,

@@ -101,8 +101,12 @@ def test_what_others_found_is_learnt(name):
     more |= {each: {"n_points": 200} for each in FIRST if each.startswith("Scikit")}
     fresh = make(name, space, **light(name, 2) | more.get(name, {}))
     fresh.observe(told, bowl(space)(told))
-    _, values, _ = play(fresh, bowl(space), 10 if name in FIRST and name != "HyperOpt" else 60)
-    assert values.min() < 0.01 or values.min() < play(make(name, space), bowl(space), 60)[1].min()
+    few = name in FIRST and name != "HyperOpt"
+    _, values, _ = play(fresh, bowl(space), 60 if not few else 24 if name == "Scikit-GBRT-Hedge" else 8)
+    if few:
+        assert values.min() < 0.02, "eight points at random come to 0.07, 24 to 0.04"
+    else:
+        assert values.min() < 0.01 or values.min() < play(make(name, space), bowl(space), 60)[1].min()
 
 
 # ---- small spaces ---------------------------------------------------------------------------------------------------

@@ -166,7 +166,7 @@ class SimulatedAnnealing(ScipyOptimizer):
     settings: ClassVar = {
         "initial_temp": number(5230.0, 0.01, 5e4, open_low=True),
         "restart_temp_ratio": number(2e-5, 0.0, 1.0, open_low=True, open_high=True),
-        "visit": number(2.62, 1.0, 3.0, open_low=True, open_high=True),  # at 3 scipy divides zero by zero
+        "visit": number(2.62, 1.0, 3.0, open_low=True, open_high=True),  # at 3 scipy divides by zero
         "accept": number(-5.0, -1e4, -5.0, open_low=True),
         "no_local_search": flag(False),
     }
