@@ -61,12 +61,13 @@ from pathlib import Path
 import optarena
 from optarena.formats import import_files
 from optarena.report.data import convergence
+from optarena.views import fixed_target
 began = time.process_time()
 with tempfile.TemporaryDirectory() as scratch:
     store = Path(scratch) / "store"
     import_files("iohprofiler", [Path(name) for name in sys.argv[1:]], store)
     results = optarena.open(store)
-    view = results.fixed_target()
+    view = results.fixed_target(bootstrap=0, only=["aocc"])
     view.ert, view.table("aocc")
     convergence(results, "evaluations")
 print(json.dumps([time.process_time() - began, results.studies.height]))

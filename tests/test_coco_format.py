@@ -326,6 +326,27 @@ def test_fixed_cost_does_not_mix_values_with_differences_to_the_optimum():
     assert mixed.problem.equals(alone.problem)
 
 
+def test_studies_that_tell_different_optima_of_a_problem_are_kept_apart():
+    from optarena.store import Store
+    from optarena.store.merging import merge
+
+    import_coco(SAMPLES / "bbob", store="coco")  # f_opt of bbob/f1/d2/i2 is 394.48
+    columns = {"problem": "bbob/f1/d2/i2", "suite": "bbob", "instance": 2, "optimizer": "A", "value": [400.0]}
+    optarena.from_frame(pl.DataFrame(columns | {"f_opt": 394.48}), "same")
+    merge([Store("coco"), Store("same")], Store("both"))
+    view = fixed_target(optarena.open("both").filter(problem="bbob/f1/d2/i2"), targets=[1e1], bootstrap=0)
+    assert view.excluded == []
+    optarena.from_frame(pl.DataFrame(columns | {"f_opt": 300.0}), "other")
+    with pytest.raises(OptarenaError, match="its optimum is"):
+        merge([Store("coco"), Store("other")], Store("mixed"))
+    with pytest.raises(OptarenaError, match=r"the optimum of bbob/f1/d2/i2 is"):
+        import_coco(SAMPLES / "bbob", store="other")
+    with pytest.raises(OptarenaError, match=r"the optimum of bbob/f1/d2/i2 is"):
+        optarena.from_frame(pl.DataFrame(columns | {"f_opt": 300.0}), "coco")
+    bare = optarena.from_frame(pl.DataFrame(columns), "coco").filter(problem="bbob/f1/d2/i2")
+    assert ["it has f without f_opt" in row["reason"] for row in fixed_target(bare, bootstrap=0).excluded] == [True]
+
+
 def test_the_same_folder_is_imported_once():
     import_coco(SAMPLES / "bbob")
     assert not import_files("coco", [SAMPLES / "bbob"], "store")[0].new

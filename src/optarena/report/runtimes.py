@@ -55,8 +55,8 @@ def loss_reference(view: FixedTarget) -> str:
 
 def word(view: FixedTarget) -> str:
     """What a target is: a precision, or a part of the way where no optimum is known."""
-    if view.frame["optimum"] == "known":
-        return "precision f − f_opt"
+    if "parts" not in view.frame["precision"]:
+        return "precision f − f_opt" if "hypervolume" not in view.frame["precision"] else "distance to the reference"
     return "precision (parts of the way, where no optimum is known)"
 
 

@@ -208,11 +208,12 @@ def one_cost(times: Floats, spent: Floats) -> tuple[Bools, Floats, Floats, Ints]
     Then k failures in a row end at k times that cost B, before which all is decided:
     F(k B + x) = 1 - r^k + r^k #{successes <= x}/n for 0 <= x < B, with the failures' share r.
     """
+    spent = spent if spent.ndim == 2 else spent[:, None]
     hit = np.isfinite(times)
-    failed = ~hit & (spent > 0)[:, None]
+    failed = ~hit & (spent > 0)
     n, wins = (hit | failed).sum(axis=0), hit.sum(axis=0)
-    cost = np.where(failed, spent[:, None], -np.inf).max(axis=0, initial=-np.inf)
-    least = np.where(failed, spent[:, None], np.inf).min(axis=0, initial=np.inf)
+    cost = np.where(failed, spent, -np.inf).max(axis=0, initial=-np.inf)
+    least = np.where(failed, spent, np.inf).min(axis=0, initial=np.inf)
     slowest = np.where(hit, times, -np.inf).max(axis=0, initial=-np.inf)
     plain = ~failed.any(axis=0) | ((cost == least) & (slowest <= cost))
     return plain, np.where(np.isfinite(cost), cost, np.inf), (n - wins) / np.maximum(n, 1), n
@@ -239,7 +240,7 @@ def restart_ecdfs(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: Floats) ->
 def restart_quantiles(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: Sequence[float]) -> Floats:
     """(targets, q): `restart_quantile` of many targets at once, where `one_cost` holds; NaN where it does not.
 
-    runtimes: (runs, targets).
+    runtimes: (runs, targets); budgets: (runs,), or of the same shape.
     """
     times, spent = np.asarray(runtimes, dtype=float), np.asarray(budgets, dtype=float)
     plain, cost, share, n = one_cost(times, spent)

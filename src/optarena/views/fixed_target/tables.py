@@ -6,6 +6,7 @@ Distributions live in `distributions`, profiles and areas in `profile_tables`.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,22 +24,36 @@ if TYPE_CHECKING:
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
-def make(scored: Scored) -> dict[str, pl.DataFrame]:
-    """All of them."""
+TABLES = ("ert", "ecdf", "precision", "profiles", "aocc", "percentiles", "reference", "differences")
+
+
+def make(scored: Scored, wanted: Sequence[str] = TABLES) -> dict[str, pl.DataFrame]:
+    """All of them, or some."""
     erts, ert_table = _ert(scored)
     reference = _reference(scored, erts)
-    ecdf_table, differences = distributions.ecdf_tables(scored)
-    return {
-        "ert": _with_loss(ert_table, reference),
-        "ecdf": distributions.with_reference(ecdf_table, reference, scored),
-        "precision": distributions.precision(scored),
-        "profiles": profile_tables.profiles(scored, erts),
-        "aocc": profile_tables.aocc(scored),
-        "percentiles": _percentiles(scored),
-        "reference": reference,
-        "differences": differences,
-        **({"ranksum": _ranksum(scored)} if scored.mode == "coco" else {}),
-    }
+    out = {"ert": _with_loss(ert_table, reference), "reference": reference}
+    if "ecdf" in wanted or "differences" in wanted:
+        ecdf_table, out["differences"] = distributions.ecdf_tables(scored)
+        out["ecdf"] = distributions.with_reference(ecdf_table, reference, scored)
+    if "precision" in wanted:
+        out["precision"] = distributions.precision(scored)
+    if "profiles" in wanted:
+        out["profiles"] = profile_tables.profiles(scored, erts)
+    if "aocc" in wanted:
+        out["aocc"] = profile_tables.aocc(scored)
+    if "percentiles" in wanted:
+        out["percentiles"] = _percentiles(scored)
+    if scored.mode == "coco":
+        out["ranksum"] = _ranksum(scored)
+    return {name: out[name] for name in (*TABLES, "ranksum") if name in out}
+
+
+def _by_size(scored: Scored) -> dict[int, list[int]]:
+    """Cells with as many runs: they make one array."""
+    out: dict[int, list[int]] = {}
+    for cell, part in enumerate(scored.of_cell):
+        out.setdefault(len(part), []).append(cell)
+    return out
 
 
 def _ert(scored: Scored) -> tuple[Floats, pl.DataFrame]:
@@ -46,10 +61,7 @@ def _ert(scored: Scored) -> tuple[Floats, pl.DataFrame]:
     cells, width = scored.targets.shape
     figures = {name: np.full((cells, width), np.nan) for name in ("ert", "ert_lb", "ert_ub", "rt_s", "rt_f", "median")}
     counts, wins = np.zeros((cells, width), dtype=np.int64), np.zeros((cells, width), dtype=np.int64)
-    by_size: dict[int, list[int]] = {}
-    for cell, part in enumerate(scored.of_cell):
-        by_size.setdefault(len(part), []).append(cell)
-    for size, members in by_size.items():  # cells with as many runs make one array
+    for size, members in _by_size(scored).items():
         rows = np.array([scored.of_cell[cell] for cell in members])
         hits, spent = scored.hits[rows], scored.spent[rows][:, :, None]  # [cells, runs, targets]
         hit = np.isfinite(hits)
@@ -142,11 +154,14 @@ def _percentiles(scored: Scored) -> pl.DataFrame:
     """
     cells, width = scored.targets.shape
     found = np.full((cells, width, len(QUANTILES)), np.nan)
-    sampled = np.zeros((cells, width), dtype=bool)
-    for cell, part in enumerate(scored.of_cell):
-        hits, spent = scored.hits[part], scored.spent[part]
-        found[cell] = restart_quantiles(hits, spent, QUANTILES)
-        sampled[cell] = np.isnan(found[cell]).any(axis=1) & scored.given[cell]
+    for size, members in _by_size(scored).items():
+        rows = np.array([scored.of_cell[cell] for cell in members])
+        hits = np.moveaxis(scored.hits[rows], 1, 0).reshape(size, -1)
+        some = restart_quantiles(hits, np.repeat(scored.spent[rows].T, width, axis=1), QUANTILES)
+        found[members] = some.reshape(len(members), width, -1)
+    sampled = np.isnan(found).any(axis=2) & scored.given
+    for cell in np.flatnonzero(sampled.any(axis=1)).tolist():
+        hits, spent = scored.hits[scored.of_cell[cell]], scored.spent[scored.of_cell[cell]]
         for t in np.flatnonzero(sampled[cell]).tolist():
             drawn = np.sort(simulated_restarts(hits[:, t], spent, distributions.SAMPLES, scored.seed))
             at = np.ceil(np.array(QUANTILES) * len(drawn) - 1e-9).astype(np.int64) - 1

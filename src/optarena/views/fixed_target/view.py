@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,7 @@ def fixed_target(
     seed: int = 0,
     frame: str | Path | dict[str, Any] | None = None,
     quantity: Measured | None = None,
+    only: Sequence[str] = tables.TABLES,
 ) -> FixedTarget:
     """Score a store by how long its optimizers take to reach targets of f - f_opt (SCORES 2).
 
@@ -88,7 +90,10 @@ def fixed_target(
     random search to the best where no optimum is known. axis: any of `results.axes`. budget: cut runs off after so much
     effort per dimension. bootstrap: resamplings for the intervals, seeded. frame: levels and targets of another view,
     from a file. quantity: what counts for each row, where it is not its value (an indicator of a front, say).
+    only: the tables that are wanted besides `ert` and `reference`, where time counts.
     """
+    for name in set(only) - set(tables.TABLES):
+        raise OptarenaError(f"no table {name!r}.{nearest(name, tables.TABLES)} (there are {', '.join(tables.TABLES)})")
     if mode not in MODES:
         raise OptarenaError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.{nearest(mode, MODES)}")
     if budget is not None and not budget > 0:
@@ -114,7 +119,7 @@ def fixed_target(
     }
     if pinned is not None:
         used |= {"levels": pinned["levels"], "optimizers": pinned["optimizers"]}
-    made = tables.make(scored)
+    made = tables.make(scored, only)
     text = msgspec.json.encode(strict(used), order="deterministic")
     return FixedTarget(
         mode=mode,
