@@ -30,6 +30,7 @@ FEWER = {
     **dict.fromkeys(("Scikit-GP-Hedge", "Scikit-GP-LCB", "BoTorch", "Ax", "SMAC", "Optuna-GP", "SyneTune-CQR"), 12),
     "Scikit-GBRT-Hedge": 20,
     "SyneTune-BORE": 20,
+    "SyneTune-KDE": 60,
     "Nevergrad-NgIohTuned": 60,
 }
 ALLOWED_MS, ALLOWED_SHARE = 0.3, 0.05

@@ -98,6 +98,7 @@ def test_what_others_found_is_learnt(name):
     space = Space.box(-5.0, 5.0, 3)
     told = space.from_unit(0.3 + np.random.default_rng(3).normal(0, 0.03, (24, 3)))
     more = {"SyneTune-KDE": {"num_min_data_points": 6}, "SyneTune-REA": {"population_size": 24}}
+    more["SyneTune-CQR"] = {"update_frequency": 4}
     more |= {each: {"n_points": 200} for each in FIRST if each.startswith("Scikit")}
     fresh = make(name, space, **light(name, 2) | more.get(name, {}))
     fresh.observe(told, bowl(space)(told))
