@@ -109,6 +109,7 @@ class LinearPoint(NamedTuple):
 class Instance(Problem):
     """The contract. A subclass sets `forms`, `size` and what is known; it defines `verify` and the forms it names."""
 
+    space = Space.nothing()
     forms: tuple[str, ...] = ()
     size: int = 0
     """How large it is, in its own unit (operations, items, cities, columns): its dimension in tables."""
@@ -117,9 +118,6 @@ class Instance(Problem):
 
     exact: bool = True
     """Whether every objective is a whole number."""
-
-    def __init__(self) -> None:
-        self.space = Space.nothing()
 
     @property
     def dimension(self) -> int:

@@ -96,7 +96,6 @@ class Mip(Instance):
     forms = ("linear", "file")
 
     def __init__(self, path: Path) -> None:
-        super().__init__()
         self.source, self.suite, self.function = path, "mip", path.name.removesuffix(".gz").removesuffix(".mps")
         model = self.model
         self.size = model.columns
@@ -126,7 +125,6 @@ class MiniZincModel(Instance):
     exact = False
 
     def __init__(self, model: Path, data: Path | None) -> None:
-        super().__init__()
         for file in (model, data):
             if file is not None and not file.is_file():
                 raise OptarenaError(f"there is no file {file}")

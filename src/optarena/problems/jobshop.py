@@ -54,7 +54,6 @@ class JobShop(Instance):
     forms = ("jobshop", "linear", "minizinc", "moves", "file")
 
     def __init__(self, name: str, jobs: Jobs, optimum: float | None = None) -> None:
-        super().__init__()
         self.function, self.jobs = name, jobs
         self.machines = 1 + max(machine for job in jobs for machine, _ in job)
         self.size = sum(map(len, jobs))

@@ -46,7 +46,6 @@ class Knapsack(Instance):
     objectives = (Objective("profit", "max"),)
 
     def __init__(self, profit: Ints, weight: Ints, capacity: Ints, optimum: float | None = None) -> None:
-        super().__init__()
         self.profit, self.weight, self.capacity = profit, weight, capacity
         self.size = len(profit)
         if optimum is not None:

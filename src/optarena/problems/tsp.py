@@ -49,7 +49,6 @@ class Tsp(Instance):
     forms = ("tsp", "linear", "minizinc", "moves", "file")
 
     def __init__(self, points: Array, optimum: float | None = None) -> None:
-        super().__init__()
         self.points, self.size = points, len(points)
         apart = points[:, None, :] - points[None, :, :]
         self.distance = np.floor(np.sqrt((apart**2).sum(axis=2)) + 0.5).astype(np.int64)
