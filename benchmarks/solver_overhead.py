@@ -2,7 +2,7 @@
 
 By hand: a Python that imports OR-tools, builds the model of a knapsack, solves it within a time limit and prints each
 solution. Ours: `optarena run` of the same, plan, workers, verification, journal and all; its own start is shared by the
-runs of an experiment, here by two. Both search until the limit, so what differs is the rest. Wall seconds tell only on
+runs of an experiment, here by four. Both search until the limit, so what differs is the rest. Wall seconds tell only on
 a machine that does nothing else: the second part lets the solver sleep, so that all processor time is overhead.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from _measure import load
 
 SECONDS = 10.0
-RUNS = 2
+RUNS = 4
 REPEATS = 2
 INSTANCE = "knapsack/m30n100/i1"
 
@@ -70,7 +70,7 @@ def by_hand(code: str) -> Spent:
 
 
 def ours(solver: str, seconds: float, files: dict[str, str]) -> Spent:
-    """Of one run, where two are made."""
+    """Of one run, where several are made."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             (Path(folder) / name).write_text(text)
