@@ -1,4 +1,4 @@
-"""A leaderboard of every optimizer that is installed, on tuning tables and on bbob in 5 dimensions.
+"""A leaderboard of every optimizer for one objective that is installed, on tuning tables and on bbob in 5 dimensions.
 
     python examples/leaderboard.py                     what is fast: some minutes
     python examples/leaderboard.py --slow              all: an hour and more; goes on from the store of the line above
@@ -46,7 +46,8 @@ def chosen(slow: bool, quick: bool) -> list[str]:
     """The optimizers that take part; a line on each that does not."""
     out = []
     for entry in entries():
-        if entry.name in SAME or (quick and entry.name not in QUICKEST):
+        several = not entry.load().capabilities.one_objective
+        if several or entry.name in SAME or (quick and entry.name not in QUICKEST):
             continue
         if not entry.installed:
             print(f"without {entry.name}: pip install 'optarena[{entry.extra}]'")

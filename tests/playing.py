@@ -40,6 +40,8 @@ FIRST = {
 """The setting that says how many points come before the model: with most of these, each later one takes its time."""
 FEW = {"n_points": 50, "n_restarts_optimizer": 1}
 LIGHT = {
+    **{f"Pymoo-{name}": {"pop_size": 8} for name in ["NSGA2", "NSGA3", "SPEA2", "SMSEMOA", "MOEAD", "GDE3", "CMOPSO"]},
+    **{f"Optuna-{name}": {"population_size": 8} for name in ("NSGA2", "NSGA3")},
     "BoTorch": {"num_restarts": 1, "raw_samples": 8, "mc_samples": 16},
     "SMAC": {"challengers": 20, "local_search_iterations": 1},
     "Scikit-GBRT-Hedge": FEW,
@@ -47,7 +49,8 @@ LIGHT = {
     "Scikit-GP-LCB": FEW,
     "SyneTune-BORE": {"feval_acq": 50},
 }
-"""Fewer candidates, so that a point by the model takes a tenth of a second rather than seconds."""
+"""Small populations, so that a short study has generations; fewer candidates, so that a point by a model takes a tenth
+of a second rather than seconds."""
 
 
 def light(name: str, first: int | None = None) -> dict:

@@ -18,7 +18,11 @@ from optarena.problem import build
 from optarena.space import Space
 from playing import ALL_SORTS, FIRST, TINY, bowl, light, make, need, play
 
-NAMES = [name for name in BUILT_IN if name != "Scipy-DualAnnealing"]  # another name of SimulatedAnnealing
+NAMES = [
+    name
+    for name, entry in BUILT_IN.items()  # those for several objectives: test_pareto_optimizers.py
+    if name != "Scipy-DualAnnealing" and entry.load().capabilities.one_objective  # another name of SimulatedAnnealing
+]
 CLOSED = tuple(name for name in NAMES if name.startswith(("Scipy-", "NLopt-", "Py-BOBYQA", "SimulatedAnnealing")))
 ADAPTED = [name for name in NAMES if BUILT_IN[name].extra and name not in CLOSED]
 """Those of other libraries that are asked and told."""
@@ -48,6 +52,8 @@ SPHERE = {
     "BoTorch": (20, 5, light("BoTorch")),
     "Nevergrad-NgIohTuned": (100, 1, {}),
     "Optuna-GP": (20, 1, {}),
+    "Optuna-NSGA2": (200, 1, light("Optuna-NSGA2")),
+    "Optuna-NSGA3": (200, 1, light("Optuna-NSGA3")),
     "PySOT": (60, 1, {}),
     "SMAC": (21, 1, light("SMAC", 12) | {"facade": "blackbox"}),
     "Scikit-GBRT-Hedge": (60, 1, light("Scikit-GBRT-Hedge")),
@@ -91,7 +97,7 @@ def test_each_beats_random_search_on_the_sphere(name):
     assert values.min() < random_search(evaluations) / (1 if name in SLOW_STARTERS else 2)
 
 
-@pytest.mark.parametrize("name", [name for name in ADAPTED if name not in ("Nevergrad-NgIohTuned", "Optuna-CMAES")])
+@pytest.mark.parametrize("name", [name for name in ADAPTED if BUILT_IN[name].load().capabilities.unsuggested])
 def test_what_others_found_is_learnt(name):
     """Told of points around the optimum before it begins, an optimizer is soon near it."""
     need(name)
@@ -145,7 +151,7 @@ def test_the_smallest_spaces_are_searched(name):
 
 def with_settings_of_their_own():
     """One of a library's optimizers that share their settings: what one takes, the others take."""
-    known = {id(entry.load().settings): name for name, entry in BUILT_IN.items() if entry.installed}
+    known = {id(BUILT_IN[name].load().settings): name for name in NAMES if BUILT_IN[name].installed}
     return sorted(known.values())
 
 

@@ -405,6 +405,8 @@ def misfit(cls: type[Optimizer] | type[Solver], problem: Problem, experiment: Ex
     can = cls.capabilities
     if len(problem.objectives) > 1 and not can.several_objectives:
         return f"takes one objective, the problem has {len(problem.objectives)}"
+    if len(problem.objectives) == 1 and not can.one_objective:
+        return "takes several objectives, the problem has one"
     if problem.constraints and not can.constraints:
         return f"takes no constraints, the problem has {problem.constraints}"
     if not problem.space.continuous and not can.mixed:

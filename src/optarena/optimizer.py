@@ -34,6 +34,7 @@ class Capabilities(msgspec.Struct, frozen=True):
     """May be told of points that it never suggested."""
     mixed: bool = True
     """Takes integers, bools, categories and ordinals as well as reals."""
+    one_objective: bool = True
     several_objectives: bool = False
     constraints: bool = False
     """Takes constraint violations, as a third argument of `observe`: (n, k), feasible where <= 0; k may be 0."""
@@ -182,7 +183,26 @@ BUILT_IN = {
             {"Pymoo-GA": "PymooGA", "Pymoo-DE": "PymooDE", "Pymoo-PSO": "PymooPSO"},
             extra="pymoo",
         ),
-        *_family("optuna", "optuna_optimizers", {"Optuna-TPE": "OptunaTPE"}, extra="optuna"),
+        *_family(
+            "pymoo",
+            "pymoo_pareto",
+            {
+                "Pymoo-NSGA2": "PymooNSGA2",
+                "Pymoo-NSGA3": "PymooNSGA3",
+                "Pymoo-SPEA2": "PymooSPEA2",
+                "Pymoo-SMSEMOA": "PymooSMSEMOA",
+                "Pymoo-MOEAD": "PymooMOEAD",
+                "Pymoo-GDE3": "PymooGDE3",
+                "Pymoo-CMOPSO": "PymooCMOPSO",
+            },
+            extra="pymoo",
+        ),
+        *_family(
+            "optuna",
+            "optuna_optimizers",
+            {"Optuna-TPE": "OptunaTPE", "Optuna-NSGA2": "OptunaNSGA2", "Optuna-NSGA3": "OptunaNSGA3"},
+            extra="optuna",
+        ),
         *_family("optuna", "optuna_optimizers", {"Optuna-CMAES": "OptunaCMAES"}, "optuna", ("optuna", "cmaes")),
         *_family("optuna", "optuna_optimizers", {"Optuna-GP": "OptunaGP"}, "optuna-gp", ("optuna", "torch")),
         *_family(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from optarena.cli._text import print_json, table
+from optarena.cli._text import counted, print_json, table
 from optarena.store.results import open_store
+from optarena.views.pareto.best import best_points
+
+SHOWN = 10
+"""How many points of a front the table has at most."""
 
 
 class Format(StrEnum):
@@ -21,14 +25,23 @@ def command(
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
     format: Annotated[Format, typer.Option("--format", help="table or json.")] = Format.table,
 ) -> None:
-    """One row a problem, or an instance where several share an id."""
-    rows = open_store(store).best()
+    """One row a problem, or an instance where several share an id; of several objectives what nothing dominates."""
+    results = open_store(store)
+    rows = results.best()
+    points = best_points(results)
     if format is Format.json:
-        print_json(rows)
+        print_json([*rows, *points])
         return
-    if not rows:
+    if not rows and not points:
         print(f"store {store} has no value yet")
         return
+    texts = [_bests(rows)] if rows else []
+    for problem in dict.fromkeys(point["problem"] for point in points):
+        texts.append(_front(problem, [point for point in points if point["problem"] == problem]))
+    print("\n\n".join(texts))
+
+
+def _bests(rows: list[dict[str, Any]]) -> str:
     problems = [row["problem"] for row in rows]
     several = len(set(problems)) < len(problems)
     cells = [
@@ -40,10 +53,7 @@ def command(
             row["optimizer"],
             row["trial"],
             row["best_evaluation"],
-            ", ".join(
-                f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
-                for name, value in row["parameters"].items()
-            ),
+            _parameters(row),
         ]
         for row in rows
     ]
@@ -57,4 +67,26 @@ def command(
         "evaluation",
         "parameters",
     ]
-    print(table(headers, cells, right=("instance", "best", "optimum", "trial", "evaluation")))
+    return table(headers, cells, right=("instance", "best", "optimum", "trial", "evaluation"))
+
+
+def _front(problem: str, points: list[dict[str, Any]]) -> str:
+    """Some points of a front, from one end to the other along its first objective."""
+    places = sorted({round(i * (len(points) - 1) / (SHOWN - 1)) for i in range(SHOWN)})
+    names = list(points[0]["values"])
+    cells = [
+        [*point["values"].values(), point["optimizer"], point["trial"], point["evaluation"], _parameters(point)]
+        for point in (points[i] for i in places)
+    ]
+    said = f"{problem}: {counted(len(points), 'point')} that nothing dominates"
+    if len(places) < len(points):
+        said += f", {len(places)} of them shown (--format json shows all)"
+    headers = [*names, "optimizer", "trial", "evaluation", "parameters"]
+    return f"{said}\n{table(headers, cells, right=(*names, 'trial', 'evaluation'))}"
+
+
+def _parameters(row: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in row["parameters"].items()
+    )

@@ -31,6 +31,7 @@ class Generational(Optimizer):
     ) -> None:
         super().__init__(space, objectives=objectives, rng=rng, **settings)
         self._worst = np.full(objectives, -np.inf)
+        self._worst_violations = np.empty(0)
         self._reset()
 
     def _reset(self) -> None:
@@ -38,7 +39,7 @@ class Generational(Optimizer):
         self._asked: list[Array] = []
         self._handed = 0
         self._places: dict[bytes, list[int]] = {}
-        self._seen: list[tuple[int, Array, Array]] = []
+        self._seen: list[tuple[int, Array, Array, Array]] = []
 
     # ---- what a library's adapter defines ----------------------------------------------------------------------
 
@@ -53,6 +54,10 @@ class Generational(Optimizer):
     def _tell(self, units: Array, values: Array, index: Indices) -> None:
         """A generation that is complete: finite values (k, m), and which point each is (-1: never suggested)."""
         raise NotImplementedError
+
+    def _tell_constrained(self, units: Array, values: Array, index: Indices, violations: Array) -> None:  # noqa: ARG002
+        """The same with violations (k, constraints): for those whose capabilities say that they take constraints."""
+        self._tell(units, values, index)
 
     # ---- the contract ------------------------------------------------------------------------------------------
 
@@ -69,19 +74,22 @@ class Generational(Optimizer):
         self._handed += n
         return X
 
-    def observe(self, X: Array, y: Array, violations: Array | None = None) -> None:  # noqa: ARG002
+    def observe(self, X: Array, y: Array, violations: Array | None = None) -> None:
         matrix = np.ascontiguousarray(X, dtype=float)
         values = np.clip(np.asarray(y, dtype=float), -HUGE, HUGE)
-        good = values[~np.isnan(values).any(axis=1)]
-        if len(good):
-            self._worst = np.maximum(self._worst, good.max(axis=0))
-        for row, value in zip(matrix, values, strict=True):
+        broken = np.empty((len(values), 0)) if violations is None else np.clip(violations, -HUGE, HUGE)
+        good = ~np.isnan(values).any(axis=1)
+        if good.any():
+            self._worst = np.maximum(self._worst, values[good].max(axis=0))
+            worst = broken[good].max(axis=0)
+            self._worst_violations = np.maximum(self._worst_violations, worst) if self._worst_violations.size else worst
+        for row, value, violated in zip(matrix, values, broken, strict=True):
             places = self._places.get(row.tobytes())
             if places:
                 place = places.pop(0)
-                self._seen.append((place, self._asked[place], value))
+                self._seen.append((place, self._asked[place], value, violated))
             else:
-                self._seen.append((-1, self.space.to_unit(row[None])[0], value))
+                self._seen.append((-1, self.space.to_unit(row[None])[0], value, violated))
         self._end_if_complete()
 
     def _end_if_complete(self) -> None:
@@ -89,11 +97,12 @@ class Generational(Optimizer):
             return
         seen = sorted(self._seen, key=lambda item: item[0] if item[0] >= 0 else len(self._asked))
         index = np.array([item[0] for item in seen], dtype=np.intp)
-        units, values = np.array([item[1] for item in seen]), np.array([item[2] for item in seen])
+        units, values, violations = (np.array([item[i] for item in seen]) for i in (1, 2, 3))
         failed = np.isnan(values).any(axis=1)
         if failed.any():
             values[failed] = np.where(np.isfinite(self._worst), self._worst, HUGE)
-        self._tell(units, values, index)
+            violations[failed] = self._worst_violations if self._worst_violations.size else HUGE
+        self._tell_constrained(units, values, index, violations)
         self._reset()
 
 

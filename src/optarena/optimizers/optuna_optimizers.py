@@ -1,4 +1,4 @@
-"""TPE, a Gaussian process and CMA-ES by Optuna's samplers, without its storages, pruners and logs."""
+"""TPE, a Gaussian process, CMA-ES and NSGA-II, -III by Optuna's samplers, without its storages, pruners and logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from optarena.optimizer import Capabilities, Optimizer
 from optarena.optimizers import _codec
 from optarena.optimizers._global_state import TorchState
 from optarena.optimizers._pending import Pending
-from optarena.settings import flag, whole
+from optarena.settings import flag, number, whole
 from optarena.space import Array, Parameter, Space
 
 
@@ -111,26 +111,37 @@ class OptunaOptimizer(Optimizer):
         self._pending.put(X, trials)
         return X
 
-    def observe(self, X: Array, y: Array, violations: Array | None = None) -> None:  # noqa: ARG002
+    def observe(self, X: Array, y: Array, violations: Array | None = None) -> None:
         from optuna.trial import TrialState
 
         matrix = np.ascontiguousarray(X, dtype=float)
+        broken = [[]] * len(matrix) if violations is None else np.asarray(violations, dtype=float).tolist()
         with _quiet():
-            for row, values in zip(matrix, np.asarray(y, dtype=float).tolist(), strict=True):
+            for row, values, violated in zip(matrix, np.asarray(y, dtype=float).tolist(), broken, strict=True):
                 failed = any(map(math.isnan, values))
                 state, told = (TrialState.FAIL, None) if failed else (TrialState.COMPLETE, values)
+                constraints = {} if failed else {str(i): value for i, value in enumerate(violated)}
                 trial = self._pending.take(row)
                 if trial is not None:
+                    for key, value in constraints.items():
+                        trial.set_constraint(key, value)
                     self._study.tell(trial, told, state)
                 else:
-                    self._add(row, told, state)
+                    self._add(row, told, state, constraints)
 
-    def _add(self, row: Array, values: list[float] | None, state: Any) -> None:
+    def _add(self, row: Array, values: list[float] | None, state: Any, constraints: Mapping[str, float]) -> None:
         """A point that was never suggested."""
         from optuna.trial import create_trial
 
-        params, distributions = self._codec.to_params(row), self._codec.distributions
-        self._study.add_trial(create_trial(params=params, distributions=distributions, values=values, state=state))
+        self._study.add_trial(
+            create_trial(
+                params=self._codec.to_params(row),
+                distributions=self._codec.distributions,
+                values=values,
+                state=state,
+                constraints=dict(constraints),
+            )
+        )
 
 
 class OptunaTPE(OptunaOptimizer):
@@ -142,7 +153,7 @@ class OptunaTPE(OptunaOptimizer):
     A setting that is None is left to Optuna, whose versions differ there.
     """
 
-    capabilities = Capabilities(array_native=True, several_objectives=True, failures="native")
+    capabilities = Capabilities(array_native=True, several_objectives=True, constraints=True, failures="native")
 
     settings: ClassVar = {
         "n_startup_trials": whole(10, 0),
@@ -171,7 +182,7 @@ class OptunaGP(OptunaOptimizer):
     and quick one, with integers and categories of its own.
     """
 
-    capabilities = Capabilities(array_native=True, several_objectives=True, failures="native")
+    capabilities = Capabilities(array_native=True, several_objectives=True, constraints=True, failures="native")
     packages = ("optuna", "torch")
 
     settings: ClassVar = {"n_startup_trials": whole(10, 0), "deterministic_objective": flag(False)}
@@ -221,8 +232,50 @@ class OptunaCMAES(OptunaOptimizer):
     def _storage(self) -> Any:
         return _recent(max(400, 8 * (self.chosen["popsize"] or 0)))
 
-    def _add(self, row: Array, values: list[float] | None, state: Any) -> None:
+    def _add(self, row: Array, values: list[float] | None, state: Any, constraints: Mapping[str, float]) -> None:
         pass
+
+
+class OptunaNSGA2(OptunaOptimizer):
+    """NSGA-II: non-dominated sorting and crowding; children by uniform crossover, mutation draws a parameter anew.
+
+    Good for: several objectives with integers and categories, some hundreds to thousands of evaluations. Why, beside
+    pymoo's: it is what Optuna's users get for several objectives, and categories stay categories. Points that it never
+    suggested belong to no generation, and teach it nothing.
+    """
+
+    capabilities = Capabilities(
+        array_native=True, unsuggested=False, several_objectives=True, constraints=True, failures="native"
+    )
+
+    settings: ClassVar = {
+        "population_size": whole(50, 2),
+        "mutation_prob": number(None, 0.0, 1.0),
+        "crossover_prob": number(0.9, 0.0, 1.0),
+        "swapping_prob": number(0.5, 0.0, 1.0),
+    }
+
+    def _sampler(self, **settings: Any) -> Any:
+        from optuna.samplers import NSGAIISampler
+
+        return NSGAIISampler(**settings)
+
+    def _add(self, row: Array, values: list[float] | None, state: Any, constraints: Mapping[str, float]) -> None:
+        pass
+
+
+class OptunaNSGA3(OptunaNSGA2):
+    """NSGA-III: as NSGA-II, with reference points instead of crowding; for three objectives and more.
+
+    `dividing_parameter` says how densely reference points lie on the simplex.
+    """
+
+    settings: ClassVar = {**OptunaNSGA2.settings, "dividing_parameter": whole(3)}
+
+    def _sampler(self, **settings: Any) -> Any:
+        from optuna.samplers import NSGAIIISampler
+
+        return NSGAIIISampler(**settings)
 
 
 def _recent(window: int) -> Any:

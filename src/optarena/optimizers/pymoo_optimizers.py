@@ -1,4 +1,4 @@
-"""Genetic algorithm, differential evolution and particle swarm by pymoo."""
+"""Genetic algorithm, differential evolution and particle swarm by pymoo; for several objectives see `pymoo_pareto`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from optarena.optimizer import Capabilities
 from optarena.optimizers._generations import Generational, Indices, whole_batches
 from optarena.settings import choice, flag, number, whole
 from optarena.space import Array, Space
@@ -15,9 +16,11 @@ from optarena.space import Array, Space
 class Pymoo(Generational):
     """What pymoo's algorithms share: a generation asked for, evaluated elsewhere, and told.
 
-    Its random numbers are drawn from the study's generator and from nothing else.
+    Its random numbers are drawn from the study's generator and from nothing else. Of two points that violate
+    constraints the one with the smaller sum of violations is better, and a feasible one is better than both.
     """
 
+    capabilities = Capabilities(array_native=True, constraints=True, failures="worst")
     packages = ("pymoo",)
     usual = 20
     """The population where none is given. pymoo's own (GA and DE: 100) is for budgets of tens of thousands."""
@@ -43,15 +46,21 @@ class Pymoo(Generational):
         problem = Problem(n_var=self.space.dimension, n_obj=self.objectives, xl=0.0, xu=1.0)
         self._engine.setup(problem, termination=NoTermination(), seed=self.rng)
 
+    def _generation_size(self) -> int:
+        return int(self._engine.pop_size)
+
+    def _asked_for(self) -> Any:
+        return self._engine.ask()
+
     def _infill(self) -> Any:
         """The next generation, made whole by random points where pymoo finds no new ones."""
         from pymoo.core.population import Population
 
-        members = self._engine.ask()
+        members = self._asked_for()
         if members is None:
             self._engine.termination.force_termination = False
             members = Population.create()
-        missing = self._engine.pop_size - len(members)
+        missing = self._generation_size() - len(members)
         if missing > 0:
             fresh = Population.new(X=self.rng.random((missing, self.space.dimension)))
             members = Population.merge(members, fresh)
@@ -66,22 +75,38 @@ class Pymoo(Generational):
     def _more(self, n: int) -> Array:
         return self._infill().get("X")[:n]
 
-    def _tell(self, units: Array, values: Array, index: Indices) -> None:
+    def _tell_constrained(self, units: Array, values: Array, index: Indices, violations: Array) -> None:
         from pymoo.core.evaluator import Evaluator
         from pymoo.problems.static import StaticProblem
 
         size = len(self._members)
         chosen = {int(place): row for row, place in enumerate(index) if 0 <= place < size}
         empty = [place for place in range(size) if place not in chosen]
+        # violated constraints count for more than any value
+        worth = np.column_stack((np.maximum(violations, 0.0).sum(axis=1), values))
         for row in np.flatnonzero((index < 0) | (index >= size)):
-            # a point beyond the generation takes an empty place, or that of the worst if it is better
-            place = empty.pop() if empty else max(chosen, key=lambda at: values[chosen[at], 0])
-            if place not in chosen or values[row, 0] < values[chosen[place], 0]:
-                chosen[place] = int(row)
+            # a point beyond the generation takes an empty place, or that of the worst which it is better than
+            taken = [place for place in chosen if _better(worth[row], worth[chosen[place]])]
+            if empty:
+                chosen[empty.pop()] = int(row)
+            elif taken:
+                chosen[max(taken, key=lambda at: (worth[chosen[at], 0], worth[chosen[at], 1:].sum()))] = int(row)
         rows = [chosen[place] for place in range(size)]
         self._members.set("X", units[rows])
-        Evaluator().eval(StaticProblem(self._engine.problem, F=values[rows]), self._members)
-        self._engine.tell(infills=self._members)
+        self._engine.problem.n_ieq_constr = violations.shape[1]  # not known before
+        given = {"F": values[rows]} | ({"G": violations[rows]} if violations.size else {})
+        Evaluator().eval(StaticProblem(self._engine.problem, **given), self._members)
+        self._evaluated(self._members)
+
+    def _evaluated(self, members: Any) -> None:
+        self._engine.tell(infills=members)
+
+
+def _better(one: Array, two: Array) -> bool:
+    """Whether a point is better than another: their violations, and then their values."""
+    if one[0] != two[0]:
+        return bool(one[0] < two[0])
+    return bool((one <= two).all() and (one < two).any())
 
 
 class PymooGA(Pymoo):

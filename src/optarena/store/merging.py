@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from optarena._files import write_whole
 from optarena.errors import OptarenaError
+from optarena.problem import Known
 from optarena.store import PARTS, Store
 from optarena.store.records import IMPORTED, ProblemCard
 from optarena.store.results import Results, open_store
@@ -43,8 +44,21 @@ def differing(one: ProblemCard, two: ProblemCard) -> str | None:
     """The first part of the definition in which two cards of one problem differ."""
     # what an imported file tells of a problem is what it has columns for, and files differ in them
     parts = ("objectives",) if one.version == IMPORTED else DEFINITION
-    what = next((what for what in parts if getattr(one, what) != getattr(two, what)), None)
+    what = next((what for what in parts if not _same(getattr(one, what), getattr(two, what))), None)
     return what if what is not None or same_signature(one, two) else "signature"
+
+
+def _same(one: Any, two: Any) -> bool:
+    """Whether two parts are the same; fronts are computed, so that other machines may tell other last digits."""
+    if one == two or not isinstance(one, Known):
+        return bool(one == two)
+    fronts = [np.array(known.front) for known in (one, two) if known.front is not None]
+    if len(fronts) < 2 or fronts[0].shape != fronts[1].shape:
+        return False
+    bounds = [np.array([*(known.ideal or ()), *(known.nadir or ())]) for known in (one, two)]
+    rest = [msgspec.structs.replace(known, front=None, ideal=None, nadir=None) for known in (one, two)]
+    near = all(len(a) == len(b) and np.allclose(a, b, rtol=1e-8, atol=1e-8) for a, b in (fronts, bounds))
+    return near and rest[0] == rest[1]
 
 
 def same_signature(one: ProblemCard, two: ProblemCard) -> bool:

@@ -9,7 +9,7 @@ import itertools
 import numbers
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from optarena.space import Array, Space
 from optarena.testing import _process_state
 from optarena.testing._finding import Finding
 from optarena.testing._spaces import SPACES
+
+_Check: TypeAlias = "Callable[[_OptimizerBench], tuple[str, str] | None]"
 
 
 def check_optimizer(optimizer: str | type[Optimizer], *, rounds: int = 6, **settings: Any) -> list[Finding]:
@@ -33,9 +35,17 @@ def check_optimizer(optimizer: str | type[Optimizer], *, rounds: int = 6, **sett
         return out  # nothing can be called
     for name, space in SPACES.items():
         if space.continuous or cls.capabilities.mixed:
-            bench = _OptimizerBench(cls, settings, name, space, rounds)
-            out.extend(bench.run_all())
+            for objectives, checks in _rounds(cls).items():
+                out.extend(_OptimizerBench(cls, settings, name, space, rounds, objectives).run_all(checks))
     return out
+
+
+def _rounds(cls: type[Optimizer]) -> dict[int, Sequence[_Check]]:
+    """With how many objectives which checks are made: all with the fewest, and with more what depends on them."""
+    can = cls.capabilities
+    most = {1: _OPTIMIZER_CHECKS} if can.one_objective else {2: _OPTIMIZER_CHECKS}
+    more = range(max(most) + 1, 4) if can.several_objectives else ()
+    return {**most, **dict.fromkeys(more, _CHECKS_WITH_MORE_OBJECTIVES)}
 
 
 def _signatures(cls: type[Optimizer], settings: Mapping[str, Any]) -> Iterator[Finding]:
@@ -70,12 +80,19 @@ def _signatures(cls: type[Optimizer], settings: Mapping[str, Any]) -> Iterator[F
 
 
 class _OptimizerBench:
-    """One optimizer class on one space."""
+    """One optimizer class on one space, with so many objectives."""
 
     def __init__(
-        self, cls: type[Optimizer], settings: Mapping[str, Any], name: str, space: Space, rounds: int = 6
+        self,
+        cls: type[Optimizer],
+        settings: Mapping[str, Any],
+        name: str,
+        space: Space,
+        rounds: int = 6,
+        objectives: int = 1,
     ) -> None:
         self.cls, self.settings, self.name, self.space = cls, dict(settings), name, space
+        self.objectives = objectives
         self.batch = 3 if cls.capabilities.batch else 1
         self.rounds = rounds
 
@@ -98,12 +115,12 @@ class _OptimizerBench:
             return True
         return np.array_equal(self.play(self.make()), self.play(self.make()))
 
-    def run_all(self) -> list[Finding]:
+    def run_all(self, checks: Sequence[_Check]) -> list[Finding]:
         """Every check; after a fault in the points themselves the others would only say the same."""
-        first = self.run(_OPTIMIZER_CHECKS[0])
-        return first or [finding for check in _OPTIMIZER_CHECKS[1:] for finding in self.run(check)]
+        first = self.run(checks[0])
+        return first or [finding for check in checks[1:] for finding in self.run(check)]
 
-    def run(self, check: Callable[[_OptimizerBench], tuple[str, str] | None]) -> list[Finding]:
+    def run(self, check: _Check) -> list[Finding]:
         title = check.__name__.strip("_").replace("_", " ")
         try:
             with _process_state.watched():  # so that the next check begins as this one did
@@ -115,13 +132,14 @@ class _OptimizerBench:
                 f"raised {type(error).__name__}: {error}",
                 "It must not raise here (Exhausted ends a study early).",
             )
-        return [Finding(title, f"{self.name} space", *found)] if found else []
+        where = f"{self.name} space" + f", {self.objectives} objectives" * (self.objectives > 1)
+        return [Finding(title, where, *found)] if found else []
 
-    def make(self, seed: int = 1, objectives: int = 1) -> Optimizer:
+    def make(self, seed: int = 1) -> Optimizer:
         settings = copy.deepcopy(self.settings)
         if self.cls.capabilities.uses_budget:
             settings.setdefault("budget", 30)
-        return self.cls(self.space, objectives=objectives, rng=np.random.default_rng(seed), **settings)
+        return self.cls(self.space, objectives=self.objectives, rng=np.random.default_rng(seed), **settings)
 
     def matrix(self, suggested: Any) -> Array:
         if self.cls.capabilities.array_native:
@@ -181,7 +199,12 @@ class _OptimizerBench:
             optimizer.observe(X, y)
 
     def value(self, X: Array) -> Array:
-        return ((self.space.to_unit(X) - 0.3) ** 2).sum(axis=1, keepdims=True)
+        """The squared distance to as many points of the cube as there are objectives."""
+        unit = self.space.to_unit(X)
+        return np.column_stack([((unit - at) ** 2).sum(axis=1) for at in (0.3, 0.8, 0.5)[: self.objectives]])
+
+    def constant(self, X: Array, value: float) -> Array:
+        return np.full((len(X), self.objectives), value)
 
 
 def _points_lie_in_the_space(bench: _OptimizerBench) -> tuple[str, str] | None:
@@ -249,14 +272,14 @@ def _the_process_is_left_as_it_was(bench: _OptimizerBench) -> tuple[str, str] | 
 
 
 def _failed_evaluations_are_survived(bench: _OptimizerBench) -> tuple[str, str] | None:
-    bench.play(bench.make(2), value=lambda X: np.full((len(X), 1), np.nan))
+    bench.play(bench.make(2), value=lambda X: bench.constant(X, np.nan))
     good = itertools.cycle([1.0, np.nan])
     bench.play(bench.make(3), value=lambda X: bench.value(X) * [[next(good)] for _ in X])
     return None
 
 
 def _constant_values_are_survived(bench: _OptimizerBench) -> tuple[str, str] | None:
-    bench.play(bench.make(3), value=lambda X: np.zeros((len(X), 1)))
+    bench.play(bench.make(3), value=lambda X: bench.constant(X, 0.0))
     return None
 
 
@@ -298,13 +321,6 @@ def _constraint_violations_are_taken(bench: _OptimizerBench) -> tuple[str, str] 
     return None
 
 
-def _several_objectives_are_taken(bench: _OptimizerBench) -> tuple[str, str] | None:
-    if bench.cls.capabilities.several_objectives:
-        optimizer = bench.make(objectives=2)
-        bench.play(optimizer, value=lambda X: np.hstack([bench.value(X), -bench.value(X)]))
-    return None
-
-
 def _points_asked_ahead_are_the_same(bench: _OptimizerBench) -> tuple[str, str] | None:
     if bench.cls.capabilities.ahead:
         one, many = bench.make(), bench.make()
@@ -314,7 +330,7 @@ def _points_asked_ahead_are_the_same(bench: _OptimizerBench) -> tuple[str, str] 
     return None
 
 
-_OPTIMIZER_CHECKS: Sequence[Callable[[_OptimizerBench], tuple[str, str] | None]] = (
+_OPTIMIZER_CHECKS: Sequence[_Check] = (
     _points_lie_in_the_space,
     _batches_of_any_size_are_given,
     _failed_evaluations_are_survived,
@@ -328,8 +344,14 @@ _OPTIMIZER_CHECKS: Sequence[Callable[[_OptimizerBench], tuple[str, str] | None]]
     _points_it_never_suggested_are_taken,
     _what_is_observed_is_not_changed,
     _constraint_violations_are_taken,
-    _several_objectives_are_taken,
     _points_asked_ahead_are_the_same,
+)
+
+
+_CHECKS_WITH_MORE_OBJECTIVES: Sequence[_Check] = (
+    _points_lie_in_the_space,
+    _the_same_seed_gives_the_same_points,
+    _failed_evaluations_are_survived,
 )
 
 
@@ -342,7 +364,8 @@ def time_optimizer(optimizer: str | type[Optimizer], steps: int = 20, **settings
     out = {}
     for name, space in SPACES.items():
         if space.continuous or cls.capabilities.mixed:
-            seconds = _OptimizerBench(cls, settings, name, space).seconds(steps)
+            objectives = 1 if cls.capabilities.one_objective else 2
+            seconds = _OptimizerBench(cls, settings, name, space, objectives=objectives).seconds(steps)
             if seconds is not None:
                 out[name] = seconds
     return out
