@@ -224,7 +224,7 @@ def found(id, name, evaluations=6000):
 
 @pytest.mark.parametrize("id", [*(f"models/{name}" for name in models.MODELS), "zdt/zdt3/d5", "dtlz/dtlz7/m3/d6"])
 def test_two_optimizers_come_near_the_front_and_do_not_beat_it(id):
-    """Near is a fiftieth of the range from ideal to nadir, on average."""
+    """Near is 3 % of the range from ideal to nadir on average, and beaten is 0.01 % in every objective."""
     pytest.importorskip("pymoo")
     known = build(id).known
     low, high = np.array(known.ideal), np.array(known.nadir)
@@ -232,8 +232,8 @@ def test_two_optimizers_come_near_the_front_and_do_not_beat_it(id):
     for name in ("Pymoo-NSGA2", "Pymoo-GDE3"):
         F = (found(id, name) - low) / (high - low)
         F = F[non_dominated(F)]
-        assert beaten(front, F) < 1e-6, name
-        assert igd_plus(F, front) < 0.02, name
+        assert beaten(front, F) < 1e-4, name
+        assert igd_plus(F, front) < 0.03, name
 
 
 # ---- what a store keeps ---------------------------------------------------------------------------------------------

@@ -169,15 +169,17 @@ def _ends(values: Array) -> Array:
 
 
 def wfg3() -> Array:
-    """Three objectives: the line where the distance is 0, and a grid of both positions and the distance."""
+    """Three objectives: the line z -> (z, 2z, 6 - 6z) at distance 0, and a surface further off.
+
+    With x the first position, d the distance and w = d (2 t2 - 1), t2 the second position, the objectives are
+    d + x (1 + w), d + 2x (1 - w), d + 6 (1 - x). All grow with d where w is kept, so that w = d, t2 = 1. Of those the
+    line dominates what has 2d/3 >= x w, so that x > 2/3.
+    """
     line = np.column_stack((np.linspace(0.0, 1.0, 2001), np.full(2001, 0.5), np.zeros(2001)))
-    axis = np.linspace(0.0, 1.0, 101)
-    T = np.vstack((line, np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)))
-
-    def formula(T: Array) -> Array:
-        return wfg.objectives("wfg3", T)
-
-    return improved(T[non_dominated(formula(T))], formula, np.zeros(3), np.ones(3))
+    x, d = np.meshgrid(np.linspace(2.0 / 3.0, 1.0, 501), np.linspace(0.0, 1.0, 501)[1:])
+    T = np.vstack((line, np.column_stack((x.ravel(), np.ones(x.size), d.ravel()))))
+    F = wfg.objectives("wfg3", T)
+    return F[non_dominated(F)]
 
 
 def _model(name: str, X: Array) -> Array:
