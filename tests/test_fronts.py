@@ -191,6 +191,19 @@ def beaten(front, F):
     return max(float((front - row).min(axis=1).max()) for row in F)
 
 
+def test_the_front_of_wfg3_with_three_objectives_is_more_than_a_line():
+    """Huband et al. had the line in mind; at some distance from it lie points that it does not dominate."""
+    T = np.random.default_rng(5).random((100_000, 3))
+    T[::4, 1] = 1.0
+    F = wfg.objectives("wfg3", T)
+    front = np.array(wfg.front("wfg3", 3).front)
+    assert beaten(front, F[non_dominated(F)]) < 1e-9
+    z = np.linspace(0.0, 1.0, 1001)
+    line = np.column_stack((z, 2 * z, 6 - 6 * z))
+    off = [row for row in front if not (line <= row + 1e-9).all(axis=1).any()]
+    assert len(off) > 100
+
+
 @pytest.mark.parametrize("name", sorted(_fronts._table()))
 def test_shipped_fronts_have_ten_digits_and_few_points(name):
     rows = _fronts.shipped(name)
