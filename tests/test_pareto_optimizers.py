@@ -11,7 +11,7 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
-from optarena.optimizer import get_optimizer
+from optarena.optimizer import check_settings, get_optimizer
 from optarena.problem import build
 from optarena.runner.again import replay
 from optarena.space import Space
@@ -293,6 +293,19 @@ def test_directions_are_as_many_as_fit():
 def test_settings_are_checked(name, settings):
     with pytest.raises(oa.OptarenaError, match=next(iter(settings))):
         make(name, **settings)
+
+
+@pytest.mark.parametrize("name", ["Pymoo-NSGA2", "Pymoo-SMSEMOA", "Pymoo-MOEAD", "Pymoo-GDE3", "Pymoo-CMOPSO"])
+def test_what_the_declared_limits_let_through_is_taken_by_the_library(name):
+    cls, space = get_optimizer(name), Space.box(-5.0, 4.0, 3)
+    for key, setting in cls.settings.items():
+        for value in [0, 1e-9, 0.999, 1, 2, 4, 8, 10.0, *setting.words]:
+            settings = {"pop_size": 8} | {key: value}
+            try:
+                check_settings(cls, name, settings, space.dimension)
+            except oa.OptarenaError:
+                continue
+            play(make(name, space, **settings), bowls(space), 20)
 
 
 # ---- a run ----------------------------------------------------------------------------------------------------------
