@@ -131,7 +131,8 @@ def optuna(sampler: str) -> Loop:
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         distributions = {f"x{i}": optuna.distributions.FloatDistribution(-5.0, 5.0) for i in range(5)}
-        study = optuna.create_study(sampler=getattr(optuna.samplers, sampler)(seed=seed))
+        same = int(np.random.default_rng(seed).integers(2**32))  # as the adapter draws it
+        study = optuna.create_study(sampler=getattr(optuna.samplers, sampler)(seed=same))
         for _ in range(evaluations):
             trial = study.ask(distributions)
             study.tell(trial, sphere(list(trial.params.values())))
