@@ -78,7 +78,8 @@ def _capabilities(entry: Entry) -> str:
         "batch": can.batch,
         "unsuggested points": can.unsuggested,
         "mixed spaces": can.mixed,
-        "several objectives": can.several_objectives,
+        "several objectives": can.several_objectives and can.one_objective,
+        "several objectives only": not can.one_objective,
         "constraints": can.constraints,
         "uses the budget": can.uses_budget,
     }

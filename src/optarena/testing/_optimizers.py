@@ -35,17 +35,17 @@ def check_optimizer(optimizer: str | type[Optimizer], *, rounds: int = 6, **sett
         return out  # nothing can be called
     for name, space in SPACES.items():
         if space.continuous or cls.capabilities.mixed:
-            for objectives, checks in _rounds(cls).items():
+            for objectives, checks in _rounds(cls, more=name == next(iter(SPACES))).items():
                 out.extend(_OptimizerBench(cls, settings, name, space, rounds, objectives).run_all(checks))
     return out
 
 
-def _rounds(cls: type[Optimizer]) -> dict[int, Sequence[_Check]]:
+def _rounds(cls: type[Optimizer], more: bool) -> dict[int, Sequence[_Check]]:
     """With how many objectives which checks are made: all with the fewest, and with more what depends on them."""
     can = cls.capabilities
-    most = {1: _OPTIMIZER_CHECKS} if can.one_objective else {2: _OPTIMIZER_CHECKS}
-    more = range(max(most) + 1, 4) if can.several_objectives else ()
-    return {**most, **dict.fromkeys(more, _CHECKS_WITH_MORE_OBJECTIVES)}
+    fewest = 1 if can.one_objective else 2
+    further = range(fewest + 1, 4) if more and can.several_objectives else ()
+    return {fewest: _OPTIMIZER_CHECKS, **dict.fromkeys(further, _CHECKS_WITH_MORE_OBJECTIVES)}
 
 
 def _signatures(cls: type[Optimizer], settings: Mapping[str, Any]) -> Iterator[Finding]:
