@@ -17,7 +17,7 @@ def best_points(results: Results) -> list[dict[str, Any]]:
     """
     traces = results.traces()
     owner = np.repeat(np.arange(len(traces.offsets) - 1), np.diff(traces.offsets))
-    cards = [results._columns.attempts[i].card for i in results._attempts]
+    cards = results.cards
     studies = results.studies
     out = []
     for problem in sorted({card.id for card in cards if len(card.objectives) > 1}):
@@ -35,7 +35,7 @@ def best_points(results: Results) -> list[dict[str, Any]]:
         rows, values = rows[kept], values[kept]
         order = np.lexsort(values.T[::-1])
         signs = np.array([-1.0 if objective.sense == "max" else 1.0 for objective in objectives])
-        points = results._columns.points(results._rows[0][rows[order]])
+        points = results.parameters(rows[order])
         for row, value, point in zip(rows[order].tolist(), (values[order] * signs).tolist(), points, strict=True):
             study = studies.row(int(owner[row]), named=True)
             out.append(
