@@ -45,8 +45,9 @@ class Material:
     def _view(self, name: str) -> tuple[View | None, str]:
         if name not in self._views:
             options = {}
-            if name == "fixed_cost":  # of a single problem only new trials can be spoken of
-                single = self.results.studies.filter(pl.col("sense").is_not_null())["problem"].n_unique() < 2
+            if name in ("fixed_cost", "pareto"):  # of a single problem only new trials can be spoken of
+                one = pl.col("sense").is_not_null() if name == "fixed_cost" else pl.col("sense").is_null()
+                single = self.results.studies.filter(one)["problem"].n_unique() < 2
                 options = {"over": "trials" if single else "problems"}
             try:
                 self._views[name] = (getattr(self.results, name)(**options), "")

@@ -14,13 +14,14 @@ from typing import Any
 import polars as pl
 
 from optarena.errors import OptarenaError, nearest
-from optarena.report import curves, data, runtimes
+from optarena.report import curves, data, fronts, runtimes
 from optarena.report.material import ALL, Material, framed
 from optarena.report.text import visible
 from optarena.store.results import Results
 from optarena.views._view import View
 from optarena.views.anytime import Anytime
 from optarena.views.fixed_target import FixedTarget
+from optarena.views.pareto import Pareto
 
 PANELS = 24
 LOG_FROM = 1000
@@ -319,6 +320,78 @@ def _reached(material: Material, _: Options) -> View:
     return material.must_reach()
 
 
+# ---- pareto ----------------------------------------------------------------------------------------------------------
+
+
+def _fronts(material: Material, options: Options) -> Any:
+    from optarena.report.figures.pareto import fronts as draw
+    from optarena.report.figures.pareto import parallel
+
+    view, look = _pareto(material, options), _look(material, options)
+    few, many = fronts.problems(view, range(2, 4)), fronts.problems(view, range(4, 1000))
+    _few([*few, *many], "a front")
+    charts = []
+    if few:
+        table = fronts.fronts(view, few)
+        _fit(table)
+        charts.append(draw(table, look))
+    if many:
+        charts.append(parallel(fronts.parallel(view, many), look))
+    chart = charts[0]
+    if len(charts) > 1:
+        import altair as alt
+
+        chart = alt.vconcat(*charts)
+    return _titled(chart, "the front of the trial with the median hypervolume; behind: the reference set")
+
+
+def _hypervolume(material: Material, options: Options) -> Any:
+    from optarena.report.figures.pareto import hypervolume
+
+    view = _pareto(material, options)
+    table = fronts.hypervolume(view, fronts.problems(view, range(2, 1000)))
+    _fit(table)
+    axis = view.frame["axis"]
+    log = is_log(axis, float(table["effort"].max() or 0))  # type: ignore[arg-type]
+    return _titled(
+        hypervolume(table, _look(material, options), effort=axis, log=log),
+        "mean hypervolume of the front so far, as a part of the reference set's; bands: 95 %",
+    )
+
+
+def _attainment(material: Material, options: Options) -> Any:
+    from optarena.report.figures.pareto import attainment
+
+    view = _pareto(material, options)
+    names = _few(fronts.problems(view, range(2, 3)), "two objectives")
+    chart = attainment(fronts.attainment(view, names), _look(material, options))
+    return _titled(chart, "attained by half of the runs (thick), by the best (thin), by all (dashed)")
+
+
+def _attainment_difference(material: Material, options: Options) -> Any:
+    from optarena.report.figures.pareto import attainment_difference
+
+    view = _pareto(material, options)
+    names = _few(fronts.problems(view, range(2, 3)), "two objectives")
+    table = fronts.attainment_differences(view, names)
+    if not table.height:
+        raise OptarenaError("no problem has fronts of two optimizers that differ: there is no difference to draw")
+    return _titled(attainment_difference(table, _look(material, options)), "the best two optimizers of each problem")
+
+
+def _indicators(material: Material, options: Options) -> Any:
+    from optarena.report.figures.pareto import indicators
+
+    return indicators(fronts.indicators(_pareto(material, options)), _look(material, options))
+
+
+def _pareto(material: Material, options: Options) -> Pareto:
+    if options.axis is not None:
+        return material.results.pareto(axis=options.axis)
+    view: Pareto = material.must("pareto")
+    return view
+
+
 def _behind(view: FixedTarget) -> str:
     return f"dots: budgets end; pale line: the ERTs of {runtimes.reference_name(view)}"
 
@@ -359,6 +432,19 @@ FIGURES: dict[str, Figure] = {
         ),
         Figure("profiles", "performance and data profiles", _profiles, (), _reached),
         Figure("loss", "how many times the reference's expected running time", _loss, (), _reached),
+        Figure("fronts", "fronts of typical trials with the reference set, a panel a problem", _fronts, (), _pareto),
+        Figure(
+            "hypervolume", "the hypervolume of fronts over effort, with 95 % bands", _hypervolume, ("axis",), _pareto
+        ),
+        Figure("attainment", "attainment surfaces of two objectives, a panel a problem", _attainment, (), _pareto),
+        Figure(
+            "attainment-difference",
+            "where one optimizer attains more often than the next, a panel a problem",
+            _attainment_difference,
+            (),
+            _pareto,
+        ),
+        Figure("indicators", "every indicator of fronts on every problem", _indicators, (), _pareto),
         Figure(
             "curves",
             "the best value so far of each configuration in its box, a panel an instance",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optarena.report.sections._section import Content, Pair, Section
+from optarena.report.sections.pareto import has_fronts, pareto_section
 from optarena.report.sections.problems import problems_section
 from optarena.report.sections.runs import failures_section, how_section, time_section
 from optarena.report.sections.scores import fixed_cost_section, overview_section
@@ -47,6 +48,16 @@ SECTIONS: Sequence[Section] = (
         fixed_target_section,
         lambda material: material.why_no_targets if material.results.studies.height else "-",
         "fixed_target",
+    ),
+    Section(
+        "pareto",
+        "Pareto",
+        "How good are fronts of several objectives? Objectives are scaled so that the ideal is 0 and the nadir 1. The "
+        "hypervolume is the volume between a front and the reference point, shown as a part of the reference set's. "
+        "IGD+ is how far the points of the reference set are, on average, from being reached; the additive epsilon is "
+        "the farthest of them. Normed: what is lost to the reference set, where random search's loss is 1.",
+        pareto_section,
+        has_fronts,
     ),
     Section(
         "anytime",

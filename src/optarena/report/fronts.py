@@ -1,0 +1,198 @@
+"""Tidy tables that the figures of the pareto view draw: fronts, hypervolume over effort, attainment, indicators.
+
+Scores live in the view; nothing is drawn here.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import polars as pl
+
+from optarena.report.data import natural
+from optarena.traces import Floats
+from optarena.views.pareto import Pareto, attainment_difference
+from optarena.views.pareto.measures import GREATER, RANKED
+
+POINTS = 200
+"""Of a front in a panel, at most; more are not seen."""
+MARGIN = 0.06
+TITLES = {
+    "hypervolume_ratio": "hypervolume",
+    "igd_plus": "IGD+",
+    "igd": "IGD",
+    "gd": "GD",
+    "additive_epsilon": "epsilon",
+    "r2": "R2",
+}
+
+
+def problems(view: Pareto, objectives: range) -> list[str]:
+    """The scored problems with so many objectives, by name."""
+    assert view.pinned is not None
+    return natural(name for name in view.problems if len(view.pinned.problems[name].senses) in objectives)
+
+
+def typical(view: Pareto, problem: str) -> dict[str, int]:
+    """Of each optimizer the trial whose hypervolume is the median of its trials', the lower of two."""
+    table = view.table("studies").filter(pl.col("problem") == problem, pl.col("non_dominated") > 0)
+    out = {}
+    for (optimizer,), part in table.group_by(["optimizer"], maintain_order=True):
+        out[str(optimizer)] = part.sort("hypervolume", "trial")["trial"][(part.height - 1) // 2]
+    return out
+
+
+def fronts(view: Pareto, names: list[str]) -> pl.DataFrame:
+    """The front of each optimizer's typical trial and the reference set, a panel a problem and pair of objectives."""
+    rows = []
+    for place, name in enumerate(names):
+        assert view.pinned is not None
+        one = view.pinned.problems[name]
+        chosen = typical(view, name)
+        table = view.fronts(name)
+        sets: list[tuple[str, str, Floats]] = []
+        for optimizer, trial in chosen.items():
+            mine = table.filter(pl.col("optimizer") == optimizer, pl.col("trial") == trial)
+            sets.append((optimizer, "front", mine.select(pl.selectors.float()).to_numpy()))
+            # each optimizer's rows hold the reference set, so that it is there whoever is shown
+            sets.append((optimizer, "reference", np.array(one.reference_set)))
+        for i, j in itertools.combinations(range(len(one.senses)), 2):
+            panel = f"{name}: {one.objectives[j]} by {one.objectives[i]}"
+            for optimizer, kind, points in sets:
+                kept = _thinned(points)
+                line = pl.DataFrame({"x": kept[:, i], "y": kept[:, j]})
+                rows.append(_set(panel, place, optimizer).with_columns(kind=pl.lit(kind)).join(line, how="cross"))
+    return pl.concat(rows)
+
+
+def _set(panel: str, place: int, optimizer: str) -> pl.DataFrame:
+    return pl.DataFrame({"panel": [panel], "place": [place], "optimizer": [optimizer]})
+
+
+def _thinned(points: Floats) -> Floats:
+    """At most so many points, sorted by the first objective."""
+    ordered = points[np.lexsort(points.T[::-1])]
+    return ordered[np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), POINTS)).round().astype(int))]
+
+
+def parallel(view: Pareto, names: list[str]) -> pl.DataFrame:
+    """Many objectives: a line a point of the typical front, an axis an objective; 0 the ideal, 1 the nadir."""
+    assert view.pinned is not None
+    rows = []
+    for place, name in enumerate(names):
+        one = view.pinned.problems[name]
+        table = view.fronts(name)
+        for optimizer, trial in typical(view, name).items():
+            mine = table.filter(pl.col("optimizer") == optimizer, pl.col("trial") == trial)
+            points = _thinned(one.normalised(mine.select(pl.selectors.float()).to_numpy() * one.signs))[::2][:60]
+            for k, point in enumerate(points.tolist()):
+                for objective, value in zip(one.objectives, point, strict=True):
+                    rows.append((name, place, optimizer, f"{optimizer} {k}", objective, value))
+    columns = ("panel", "place", "optimizer", "point", "objective", "value")
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def hypervolume(view: Pareto, names: list[str]) -> pl.DataFrame:
+    """The hypervolume over effort as a part of the reference set's: over all problems, and a panel a problem."""
+    table = view.anytime.filter(pl.col("indicator") == "hypervolume_ratio")
+    order = ["all problems", *names] if len(names) > 1 else names
+    panel = pl.col("problem").fill_null("all problems")
+    return (
+        table.select(
+            "optimizer",
+            "effort",
+            panel=panel,
+            value="mean",
+            lower=pl.when(pl.col("mean_lb").is_finite()).then("mean_lb"),
+            upper=pl.when(pl.col("mean_ub").is_finite()).then("mean_ub"),
+            n="n",
+        )
+        .filter(pl.col("panel").is_in(order))
+        .with_columns(place=pl.col("panel").replace_strict(order, list(range(len(order))), return_dtype=pl.Int64))
+        .sort("place", "optimizer", "effort")
+    )
+
+
+def attainment(view: Pareto, names: list[str]) -> pl.DataFrame:
+    """Attainment surfaces of two objectives as lines with their corners: best, median and worst of the runs."""
+    assert view.pinned is not None
+    parts = []
+    table = view.table("attainment")
+    for place, name in enumerate(names):
+        one = view.pinned.problems[name]
+        panel = f"{name}: {one.objectives[1]} by {one.objectives[0]}"
+        for (optimizer, level), mine in table.filter(pl.col("problem") == name).group_by(
+            ["optimizer", "level"], maintain_order=True
+        ):
+            x, y = _corners(mine.select("f1", "f2").sort("f1").to_numpy(), one.senses[0] == "max")
+            line = pl.DataFrame({"x": x, "y": y, "step": np.arange(len(x))})
+            names_of = _set(panel, place, str(optimizer)).with_columns(level=pl.lit(str(level)))
+            parts.append(names_of.join(line, how="cross"))
+    return pl.concat(parts)
+
+
+def _corners(points: Floats, maximised: bool) -> tuple[Floats, Floats]:
+    """A staircase as a line: between two points the corner that neither improves on."""
+    x, y = np.repeat(points[:, 0], 2), np.repeat(points[:, 1], 2)
+    return (x[:-1], y[1:]) if maximised else (x[1:], y[:-1])
+
+
+def attainment_differences(view: Pareto, names: list[str]) -> pl.DataFrame:
+    """Where the best optimizer of each problem attains more often than the next, and where less: rectangles."""
+    assert view.pinned is not None
+    assert view.studies is not None
+    parts = []
+    for place, name in enumerate(names):
+        one = view.pinned.problems[name]
+        board = view.problem.filter(pl.col("problem") == name, pl.col("indicator") == "hypervolume_ratio")
+        pair = board.sort("mean", "optimizer", descending=[True, False])["optimizer"].head(2).to_list()
+        sides = [_runs(view, name, optimizer) for optimizer in pair]
+        if len(pair) < 2 or not all(any(len(front) for front in side) for side in sides):
+            continue
+        boxes = attainment_difference(*sides)
+        every = np.concatenate([front for side in sides for front in side])
+        low, high = every.min(axis=0), every.max(axis=0)
+        edge = high + MARGIN * np.where(high > low, high - low, 1.0)
+        near, far = boxes[:, :2], np.minimum(boxes[:, 2:4], edge)
+        near, far = near * one.signs, far * one.signs
+        table = pl.DataFrame(
+            {"x": near[:, 0], "y": near[:, 1], "x2": far[:, 0], "y2": far[:, 1], "difference": boxes[:, 4]}
+        )
+        parts.append(
+            _set(f"{name}: {pair[0]} − {pair[1]}", place, pair[0])
+            .with_columns(other=pl.lit(pair[1]))
+            .join(table, how="cross")
+        )
+    return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _runs(view: Pareto, problem: str, optimizer: str) -> list[Floats]:
+    """The minimised front of every trial, also where it is empty."""
+    assert view.studies is not None
+    every = view.studies
+    mine = np.flatnonzero(every.problem == every.problems.index(problem)).tolist()
+    mine = [i for i in mine if every.optimizers[every.optimizer[i]] == optimizer]
+    return [every.points(i, every.final[i]) for i in mine]
+
+
+def indicators(view: Pareto) -> pl.DataFrame:
+    """Every indicator by which fronts may be ranked: `part` is 0 for the best on the problem and 1 for the worst."""
+    kept = [name for name in RANKED if name in TITLES]
+    table = view.problem.filter(pl.col("indicator").is_in(kept), pl.col("mean").is_finite())
+    loss = pl.when(pl.col("indicator").is_in(GREATER)).then(-pl.col("mean")).otherwise("mean")
+    table = table.with_columns(loss=loss)
+    keys = ["problem", "indicator"]
+    least, most = pl.col("loss").min().over(keys), pl.col("loss").max().over(keys)
+    order = natural(view.problems)
+    return table.select(
+        "optimizer",
+        name="problem",
+        panel=pl.col("indicator").replace_strict(TITLES),
+        place=pl.col("indicator").replace_strict(kept, list(range(len(kept))), return_dtype=pl.Int64),
+        value="mean",
+        lower="mean_lb",
+        upper="mean_ub",
+        part=pl.when(most > least).then((pl.col("loss") - least) / (most - least)).otherwise(0.0),
+        n="n",
+    ).sort("place", pl.col("name").cast(pl.Enum(order)), "optimizer")
