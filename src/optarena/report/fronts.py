@@ -12,11 +12,13 @@ import polars as pl
 
 from optarena.report.data import natural
 from optarena.traces import Floats
-from optarena.views.pareto import Pareto, attainment_difference
+from optarena.views.pareto import Pareto
 from optarena.views.pareto.measures import GREATER, RANKED
 
 POINTS = 200
 """Of a front in a panel, at most; more are not seen."""
+CELLS = 120
+"""Of a map of differences, along each axis."""
 MARGIN = 0.06
 TITLES = {
     "hypervolume_ratio": "hypervolume",
@@ -63,7 +65,8 @@ def fronts(view: Pareto, names: list[str]) -> pl.DataFrame:
                 kept = _thinned(points)
                 line = pl.DataFrame({"x": kept[:, i], "y": kept[:, j]})
                 rows.append(_set(panel, place, optimizer).with_columns(kind=pl.lit(kind)).join(line, how="cross"))
-    return pl.concat(rows)
+    # the reference set lies behind: drawn first
+    return pl.concat(rows).sort("place", "panel", "kind", descending=[False, False, True], maintain_order=True)
 
 
 def _set(panel: str, place: int, optimizer: str) -> pl.DataFrame:
@@ -125,7 +128,7 @@ def attainment(view: Pareto, names: list[str]) -> pl.DataFrame:
         for (optimizer, level), mine in table.filter(pl.col("problem") == name).group_by(
             ["optimizer", "level"], maintain_order=True
         ):
-            x, y = _corners(mine.select("f1", "f2").sort("f1").to_numpy(), one.senses[0] == "max")
+            x, y = _corners(_thinned(mine.select("f1", "f2").to_numpy()), one.senses[0] == "max")
             line = pl.DataFrame({"x": x, "y": y, "step": np.arange(len(x))})
             names_of = _set(panel, place, str(optimizer)).with_columns(level=pl.lit(str(level)))
             parts.append(names_of.join(line, how="cross"))
@@ -150,12 +153,8 @@ def attainment_differences(view: Pareto, names: list[str]) -> pl.DataFrame:
         sides = [_runs(view, name, optimizer) for optimizer in pair]
         if len(pair) < 2 or not all(any(len(front) for front in side) for side in sides):
             continue
-        boxes = attainment_difference(*sides)
-        every = np.concatenate([front for side in sides for front in side])
-        low, high = every.min(axis=0), every.max(axis=0)
-        edge = high + MARGIN * np.where(high > low, high - low, 1.0)
-        near, far = boxes[:, :2], np.minimum(boxes[:, 2:4], edge)
-        near, far = near * one.signs, far * one.signs
+        boxes = _difference(*sides)
+        near, far = boxes[:, :2] * one.signs, boxes[:, 2:4] * one.signs
         table = pl.DataFrame(
             {"x": near[:, 0], "y": near[:, 1], "x2": far[:, 0], "y2": far[:, 1], "difference": boxes[:, 4]}
         )
@@ -165,6 +164,35 @@ def attainment_differences(view: Pareto, names: list[str]) -> pl.DataFrame:
             .join(table, how="cross")
         )
     return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _difference(first: list[Floats], second: list[Floats]) -> Floats:
+    """Rectangles (left, bottom, right, top, difference) of a raster as fine as a screen shows, where it is not 0."""
+    every = np.concatenate([*first, *second])
+    low, high = every.min(axis=0), every.max(axis=0)
+    high = high + MARGIN * np.where(high > low, high - low, 1.0)
+    edges = np.linspace(low, high, CELLS + 1)
+    centres = (edges[1:] + edges[:-1]) / 2
+    apart = _attained(first, centres) - _attained(second, centres)
+    out = []
+    for i, column in enumerate(apart):  # cells one above the other that are equal make one rectangle
+        starts = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
+        for a, b in zip(starts.tolist(), [*starts[1:].tolist(), CELLS], strict=True):
+            if column[a] != 0:
+                out.append((edges[i, 0], edges[a, 1], edges[i + 1, 0], edges[b, 1], column[a]))
+    return np.array(out).reshape(-1, 5)
+
+
+def _attained(runs: list[Floats], places: Floats) -> Floats:
+    """[x, y]: the part of the runs that attain each place of a raster."""
+    count = np.zeros((len(places), len(places)))
+    for front in runs:
+        if len(front):
+            ordered = front[np.argsort(front[:, 0])]
+            at = np.searchsorted(ordered[:, 0], places[:, 0], side="right") - 1
+            level = np.where(at >= 0, np.minimum.accumulate(ordered[:, 1])[np.maximum(at, 0)], np.inf)
+            count += level[:, None] <= places[None, :, 1]
+    return count / len(runs)
 
 
 def _runs(view: Pareto, problem: str, optimizer: str) -> list[Floats]:

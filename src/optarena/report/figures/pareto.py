@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, colour, dash, shape, source
+from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, colour, dash, source
 
 REFERENCE = "#b9a77c"
 """Of the reference set: light brown, behind everything, as the reference of runtimes is."""
@@ -18,24 +18,25 @@ def fronts(table: pl.DataFrame | str, look: Look) -> Any:
     """Fronts of typical trials before the reference set: a panel a problem and pair of objectives."""
     x = alt.X("x:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4))
     y = alt.Y("y:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4))
-    base = alt.Chart().encode(x=x, y=y)
-    behind = base.mark_point(filled=True, size=70, color=REFERENCE, opacity=0.35, aria=False).transform_filter(
-        "datum.kind === 'reference'"
-    )
+    reference = "datum.kind === 'reference'"
     dots = (
-        base.mark_point(filled=True, size=16, opacity=0.8, aria=False)
+        alt.Chart()
+        .mark_point(filled=True, aria=False)
         .encode(
-            color=colour(look),
-            shape=shape(look),
+            x=x,
+            y=y,
+            color=alt.condition(reference, alt.value(REFERENCE), colour(look)),
+            size=alt.condition(reference, alt.value(70), alt.value(16)),
+            opacity=alt.condition(reference, alt.value(0.35), alt.value(0.8)),
             tooltip=[
                 alt.Tooltip("optimizer:N"),
+                alt.Tooltip("kind:N", title="set"),
                 alt.Tooltip("x:Q", title="first", format=NUMBER),
                 alt.Tooltip("y:Q", title="second", format=NUMBER),
             ],
         )
-        .transform_filter("datum.kind === 'front'")
     )
-    return _panels(alt.layer(behind, dots), table, look)
+    return _panels(dots, table, look)
 
 
 def parallel(table: pl.DataFrame | str, look: Look) -> Any:
@@ -82,7 +83,7 @@ def hypervolume(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool
             alt.Tooltip("n:Q"),
         ],
     )
-    return _panels(alt.layer(band, line, over), table, look, free_x=False)
+    return _panels(alt.layer(band, line, over), table, look, free=("y",))
 
 
 def attainment(table: pl.DataFrame | str, look: Look) -> Any:
@@ -98,9 +99,9 @@ def attainment(table: pl.DataFrame | str, look: Look) -> Any:
             y=alt.Y("y:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4)),
             order="step:Q",
             color=colour(look),
-            strokeWidth=alt.StrokeWidth("level:N", scale=strong, legend=None),
-            opacity=alt.Opacity("level:N", scale=pale, legend=None),
-            strokeDash=alt.StrokeDash("level:N", scale=dashes, legend=None),
+            strokeWidth=alt.StrokeWidth("level:O", scale=strong, legend=None),
+            opacity=alt.Opacity("level:O", scale=pale, legend=None),
+            strokeDash=alt.StrokeDash("level:O", scale=dashes, legend=None),
             tooltip=[alt.Tooltip("optimizer:N"), alt.Tooltip("level:N", title="runs that attain it")],
         )
     )
@@ -166,7 +167,7 @@ def indicators(table: pl.DataFrame | str, look: Look) -> Any:
         tooltip=tips,
     )
     wide = 46 * max(2, len(look.colours.names))
-    return _panels(alt.layer(cells, text), table, look, size=(wide, alt.Step(20)), columns=3)
+    return _panels(alt.layer(cells, text), table, look, size=(wide, alt.Step(20)), columns=3, free=())
 
 
 def _panels(
@@ -176,9 +177,9 @@ def _panels(
     *,
     size: tuple[int, int | alt.Step] = (220, 180),
     columns: int = 3,
-    free_x: bool = True,
+    free: tuple[str, ...] = ("x", "y"),
 ) -> Any:
-    """The same chart for each panel, each with axes of its own."""
+    """The same chart for each panel, each with axes of its own; scales of its own along `free`."""
     chart = look.sized(layers, *size).properties(data=source(table))
     head = alt.Header(
         title=None, labelFontSize=11, labelFontWeight=600, labelAnchor="start", labelLimit=300, labelColor=SOFT
@@ -186,4 +187,4 @@ def _panels(
     order = alt.EncodingSortField(field="place", op="min", order="ascending")
     small = chart.facet(facet=alt.Facet("panel:N", sort=order, header=head), columns=columns, spacing=18)
     small = small.resolve_axis(x="independent", y="independent")
-    return small.resolve_scale(**({"x": "independent", "y": "independent"} if free_x else {"y": "independent"}))
+    return small.resolve_scale(**dict.fromkeys(free, "independent")) if free else small
