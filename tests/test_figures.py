@@ -20,6 +20,7 @@ from optarena.report.colours import BASELINE, PALETTE, assign
 from optarena.report.figures import FIGURES, figure
 from optarena.report.output import save
 from optarena.report.points import best_points
+from optarena.views.pareto import Pareto
 from stores import hostile, imported
 
 
@@ -148,7 +149,11 @@ def test_random_search_is_grey_and_no_two_optimizers_look_the_same():
 
 
 # imported studies tell no phases; no function of theirs has two dimensions
-@pytest.mark.parametrize("name", [name for name in FIGURES if name not in ("time", "ert-dimension")])
+LACKING = ("time", "ert-dimension", *Pareto.figures)
+"""Figures of what that store has not: times of phases, two dimensions, several objectives (see test_pareto_figures)."""
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name not in LACKING])
 def test_every_figure_is_drawn_as_svg_with_names_as_text(name, tmp_path, capsys):
     hostile(tmp_path / "store")
     assert main(["figure", name, str(tmp_path / "store"), "-o", "fig.svg"]) == 0

@@ -1,0 +1,112 @@
+"""Figures of fronts and the report's section: drawn for two, three and more objectives, whatever the names are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import optarena as oa
+from optarena.cli import main
+from optarena.errors import OptarenaError
+from optarena.report import fronts
+from optarena.report.figures import figure
+from optarena.report.material import Material
+from optarena.report.page import payload
+from optarena.views.pareto import Pareto, attainment_difference
+from stores import CLOSING, IMAGE, SCRIPT, imported
+
+PROBLEMS = {f"{CLOSING}/d2": 2, "plain/d2": 2, "three/d2": 3, "five/d2": 5}
+
+
+def rows(problem, m, rng):
+    parts = []
+    for o, optimizer in enumerate(("RandomSearch", SCRIPT, IMAGE)):
+        for trial in range(3):
+            x = np.abs(rng.normal(size=(40, m)))
+            y = x / np.linalg.norm(x, axis=1)[:, None] * (1 + rng.random((40, 1)) / (1 + 3 * o))
+            values = {f"f.<b>{j}": y[:, j] for j in range(m)}
+            keys = {"problem": problem, "optimizer": optimizer, "trial": trial, "sense.<b>1": "max"}
+            parts.append(
+                pl.DataFrame({**values, "f.<b>1": -y[:, 1]}).with_columns(pl.lit(v).alias(k) for k, v in keys.items())
+            )
+    return pl.concat(parts)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    path = tmp_path_factory.mktemp("fronts") / "store"
+    rng = np.random.default_rng(1)
+    for problem, m in PROBLEMS.items():
+        oa.from_frame(rows(problem, m, rng), path)
+    return oa.open(path)
+
+
+@pytest.fixture(scope="module")
+def material(results):
+    return Material(results)
+
+
+@pytest.mark.parametrize("name", Pareto.figures)
+def test_every_figure_of_fronts_is_drawn_with_names_as_text(results, name, capsys):
+    assert main(["figure", name, str(results.path), "-o", "fig.svg"]) == 0
+    text = Path("fig.svg").read_text()
+    assert "<svg" in text
+    assert "<script" not in text
+    assert "<img" not in text
+
+
+def test_a_store_of_single_objectives_says_why_it_has_no_fronts(tmp_path):
+    with pytest.raises(OptarenaError, match="one objective: see the fixed-cost"):
+        figure("fronts", imported(tmp_path / "store"))
+
+
+def test_the_typical_front_is_that_of_the_median_hypervolume(material):
+    view = material.must("pareto")
+    mine = view.table("studies").filter(pl.col("problem") == "plain/d2", pl.col("optimizer") == SCRIPT)
+    trial = fronts.typical(view, "plain/d2")[SCRIPT]
+    assert mine.filter(pl.col("trial") == trial)["hypervolume"][0] == mine["hypervolume"].median()
+
+
+def test_fronts_of_two_and_three_objectives_have_a_panel_a_pair_and_the_reference_set_behind(material):
+    view = material.must("pareto")
+    table = fronts.fronts(view, fronts.problems(view, range(2, 4)))
+    assert table["panel"].n_unique() == 1 + 1 + 3
+    first = table.group_by("panel", maintain_order=True).agg(pl.col("kind").first())["kind"]
+    assert set(first) == {"reference"}
+    many = fronts.parallel(view, ["five/d2"])
+    assert many["objective"].n_unique() == 5
+    assert many["value"].min() >= 0
+
+
+def test_a_map_of_differences_has_the_value_of_the_exact_rectangles_at_its_places(material):
+    view = material.must("pareto")
+    sides = [fronts._runs(view, "plain/d2", optimizer) for optimizer in (SCRIPT, IMAGE)]
+    exact = attainment_difference(*sides)
+    boxes = fronts._difference(*sides)
+    assert len(boxes) > 5
+    centres = (boxes[:, :2] + boxes[:, 2:4]) / 2
+    for (x, y), box in zip(centres, boxes, strict=True):
+        # a merged column is sampled at the centres of its cells
+        step = (boxes[:, 2] - boxes[:, 0]).min()
+        inside = (exact[:, 0] <= x) & (x < exact[:, 2])
+        inside &= (exact[:, 1] <= max(y, box[1] + step / 4)) & (y < exact[:, 3] + 1e-9)
+        assert box[4] in exact[inside, 4].round(12).tolist() or np.isclose(exact[inside, 4], box[4]).any()
+
+
+def test_the_report_has_a_section_on_fronts_where_there_are_any(material, tmp_path):
+    page = payload(material)
+    (section,) = [one for one in page["sections"] if one["id"] == "pareto"]
+    drawn = [block["id"] for block in section["blocks"] if block["kind"] == "figure"]
+    assert drawn == ["hypervolume", "fronts", "fronts-parallel", "attainment", "attainment-difference", "indicators"]
+    assert {"fronts-board", "references"} <= {block["id"] for block in section["blocks"]}
+    alone = payload(Material(imported(tmp_path / "one")))
+    assert "pareto" not in [one["id"] for one in alone["sections"] if one.get("blocks")]
+
+
+def test_the_view_draws_itself_as_it_was_scored(results):
+    view = results.pareto(axis="batches")
+    assert view.figure("hypervolume").to_dict()
+    assert view.figure().to_dict()
