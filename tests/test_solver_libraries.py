@@ -51,11 +51,13 @@ def test_solvers_agree_on_what_is_optimal(name):
     assert notes is None or all(note is None for note in notes)
 
 
-def test_cp_sat_with_one_thread_is_replayed_and_says_what_differs():
-    need("CP-SAT")
-    results = oa.Experiment("CP-SAT", "jobshop/ft06", seconds=10, seed=ROOT).run("results", workers=1)
+@pytest.mark.parametrize("name", ["CP-SAT", "MiniZinc"])
+def test_a_run_that_ends_by_itself_is_replayed_to_the_last_counter(name):
+    need(name)
+    results = oa.Experiment(name, "jobshop/ft06", seconds=20, seed=ROOT).run("results", workers=1)
     verdict = replay("results", results.studies["study"][0])
     assert verdict.same
+    assert verdict.facts == []
     assert verdict.compared == results.studies["evaluations"][0]
 
 

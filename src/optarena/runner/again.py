@@ -19,6 +19,7 @@ from optarena.runner.evaluator import KILLED
 from optarena.runner.local import Silent
 from optarena.runner.past import Past, from_columns
 from optarena.runner.supervisor import Supervisor
+from optarena.solver import Solver
 from optarena.store import Store
 from optarena.store.journal import problem_card
 from optarena.store.merging import differing
@@ -46,9 +47,11 @@ def replay(store: str | Path, study: str) -> Verdict:
     attempt = _find(results, study)
     if attempt.card.version == IMPORTED:
         raise OptarenaError(f"study {attempt.start.study} was imported: there is nothing to run again")
-    facts = _facts(attempt)
     plan = _plan(attempt)
     planned = plan.studies[-1]
+    cls = plan.classes[planned.optimizer.label]
+    programs = cls.versions(planned.optimizer.settings) if issubclass(cls, Solver) else {}
+    facts = _facts(attempt, programs)
     problem = plan.problems[planned.problem]
     what = differing(attempt.card, problem_card(problem))
     if what is not None:
@@ -164,8 +167,8 @@ def _difference(names: list[str], old: Any, new: Any) -> str:
     return ""
 
 
-def _facts(attempt: Attempt) -> list[str]:
-    """What the store says of the machine and versions, where this process says otherwise."""
+def _facts(attempt: Attempt, programs: dict[str, str]) -> list[str]:
+    """What the store says of the machine and versions, where this process says otherwise; `programs`: of no package."""
     out = []
     now = environment()
     headers = attempt.headers
@@ -174,7 +177,6 @@ def _facts(attempt: Attempt) -> list[str]:
         if was and was != [str(now[key])]:
             out.append(f"{key}: {', '.join(was)}, now {now[key]}")
     for versions in (attempt.start.versions, attempt.card.versions):
-        for name, version in versions_of(list(versions)).items():
-            if versions[name] != version:
-                out.append(f"{name}: {versions[name]}, now {version}")
+        current = {**versions_of(list(versions)), **programs}
+        out += [f"{name}: {was}, now {current[name]}" for name, was in versions.items() if was != current[name]]
     return out
