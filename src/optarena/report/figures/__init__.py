@@ -327,7 +327,8 @@ def _fronts(material: Material, options: Options) -> Any:
     from optarena.report.figures.pareto import fronts as draw
     from optarena.report.figures.pareto import parallel
 
-    view, look = _pareto(material, options), _look(material, options)
+    view = _pareto(material, options)
+    look = _look(material, options, view.table("studies"))
     few, many = fronts.problems(view, range(2, 4)), fronts.problems(view, range(4, 1000))
     _few([*few, *many], "a front")
     charts = []
@@ -354,7 +355,7 @@ def _hypervolume(material: Material, options: Options) -> Any:
     axis = view.frame["axis"]
     log = is_log(axis, float(table["effort"].max() or 0))  # type: ignore[arg-type]
     return _titled(
-        hypervolume(table, _look(material, options), effort=axis, log=log),
+        hypervolume(table, _look(material, options, table), effort=axis, log=log),
         "mean hypervolume of the front so far, as a part of the reference set's; bands: 95 %",
     )
 
@@ -364,7 +365,8 @@ def _attainment(material: Material, options: Options) -> Any:
 
     view = _pareto(material, options)
     names = _few(fronts.problems(view, range(2, 3)), "two objectives")
-    chart = attainment(fronts.attainment(view, names), _look(material, options))
+    table = fronts.attainment(view, names)
+    chart = attainment(table, _look(material, options, table))
     return _titled(chart, "attained by half of the runs (thick), by the best (thin), by all (dashed)")
 
 
@@ -376,13 +378,15 @@ def _attainment_difference(material: Material, options: Options) -> Any:
     table = fronts.attainment_differences(view, names)
     if not table.height:
         raise OptarenaError("no problem has fronts of two optimizers that differ: there is no difference to draw")
-    return _titled(attainment_difference(table, _look(material, options)), "the best two optimizers of each problem")
+    look = _look(material, options, table)
+    return _titled(attainment_difference(table, look), "the best two optimizers of each problem")
 
 
 def _indicators(material: Material, options: Options) -> Any:
     from optarena.report.figures.pareto import indicators
 
-    return indicators(fronts.indicators(_pareto(material, options)), _look(material, options))
+    table = fronts.indicators(_pareto(material, options))
+    return indicators(table, _look(material, options, table))
 
 
 def _pareto(material: Material, options: Options) -> Pareto:
