@@ -17,6 +17,8 @@ from optarena.views.anytime.scores import improving
 PROVED = ("optimal", "optimal solution")
 """What a run says when it proved that nothing is better than its last value."""
 
+ENDINGS = (*PROVED, "infeasible", "unbounded", "no solution", "crashed", "out of memory", "wrong")
+
 
 @dataclass
 class Runs:
@@ -121,7 +123,7 @@ def runs_of(results: Results, axis: str, tolerance: float) -> Runs:
         configuration=configuration,
         instance=instance,
         trial=part["trial"].to_numpy(),
-        status=[row["reason"] if row["reason"] in PROVED else row["status"] for row in part.to_dicts()],
+        status=[_ending(row["status"], row["reason"] or "") for row in part.to_dicts()],
         sign=sign,
         best_known=known,
         budget=_budgets(axis, part, instance, end, instances, notes),
