@@ -63,6 +63,7 @@ class Pareto(View):
             )
         down = indicator in GREATER
         each = self.problem.filter(pl.col("indicator") == indicator, pl.col("mean").is_not_null())
+        each = each.filter(pl.col("mean") > 0) if down else each  # nobody is the best where no front has a volume
         top = pl.col("mean").max() if down else pl.col("mean").min()
         wins = each.filter(pl.col("mean") == top.over("problem")).group_by("optimizer").agg(best_on=pl.len())
         return (
