@@ -1,0 +1,214 @@
+"""One number for an optimizer over all problems, as rliable has them: IQM, mean, median, optimality gap, profiles.
+
+>>> import numpy as np
+>>> iqm(np.arange(8.0).reshape(4, 2))
+3.5
+
+Arrays are (trials, problems), more is better (a score that is to be minimised enters as 1 - score); axes before these two
+are kept, so that all resamplings are one call. NaN is a trial that is not there (SCORES 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from optarena.errors import OptarenaError
+from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, level_of
+from optarena.stats.bootstrap import mean_of_means, resampled
+from optarena.traces import Floats
+
+TRIMMED = 0.25
+BLOCKS = 64
+
+
+def iqm(x: npt.ArrayLike) -> Any:
+    """The interquartile mean: of all values but the lowest and the highest quarter (each rounded down), pooled."""
+    flat = _flat(x)
+    ordered = np.sort(flat, axis=-1)  # NaN last
+    n = np.sum(~np.isnan(flat), axis=-1)
+    cut = (TRIMMED * n).astype(np.int64)
+    place = np.arange(flat.shape[-1])
+    inside = (place >= cut[..., None]) & (place < (n - cut)[..., None])
+    return _plain(np.where(inside, ordered, 0.0).sum(axis=-1) / inside.sum(axis=-1))
+
+
+def mean(x: npt.ArrayLike) -> Any:
+    """The mean over problems of each one's mean over trials."""
+    return _plain(_task_means(x).mean(axis=-1))
+
+
+def median(x: npt.ArrayLike) -> Any:
+    """The median over problems of each one's mean over trials."""
+    return _plain(np.median(_task_means(x), axis=-1))
+
+
+def optimality_gap(x: npt.ArrayLike, threshold: float = 1.0) -> Any:
+    """By how much values stay below a threshold on average, those above it counting as it; less is better."""
+    data = np.asarray(x, dtype=float)
+    return _plain(threshold - _task_means(np.where(np.isnan(data), np.nan, np.minimum(data, threshold))).mean(axis=-1))
+
+
+def probability_of_improvement(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """The mean over problems of P(X > Y) + P(X = Y)/2 over trials: how often x does better on a random problem.
+
+    `improvement_interval` has its interval.
+    """
+    a, b = _table(x), _table(y)
+    if a.shape[1] != b.shape[1]:
+        raise OptarenaError(f"both have a column a problem; got {a.shape[1]} and {b.shape[1]} problems")
+    return float(improvements(a.T[None], b.T[None])[0].mean())
+
+
+def improvements(a: Floats, b: Floats) -> Floats:
+    """(…, problems): A12 on each problem of arrays (…, problems, trials); NaN is a trial that is not there."""
+    both = ~np.isnan(a)[..., :, None] & ~np.isnan(b)[..., None, :]
+    more = (a[..., :, None] > b[..., None, :]) + 0.5 * (a[..., :, None] == b[..., None, :])
+    return np.where(both, more, 0.0).sum(axis=(-2, -1)) / both.sum(axis=(-2, -1))
+
+
+def score_distribution(x: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
+    """For each tau the part of all trials with a score above it, each problem counting the same (a profile)."""
+    data = _table(x)
+    at = np.asarray(tau, dtype=float)
+    above = np.where(np.isnan(data)[:, :, None], np.nan, data[:, :, None] > at)
+    return np.nanmean(above, axis=0).mean(axis=0)
+
+
+def average_score_distribution(x: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
+    """For each tau the part of the problems whose mean score lies above it."""
+    return np.mean(_task_means(_table(x))[:, None] > np.asarray(tau, dtype=float)[None, :], axis=0)
+
+
+def score_distribution_band(
+    x: npt.ArrayLike, tau: npt.ArrayLike, *, resamples: int = 2000, level: float = LEVEL, seed: Seed = 0
+) -> tuple[Floats, Floats, Floats]:
+    """The score distribution with its pointwise band from resampling trials within problems."""
+    data, at = _table(x), np.asarray(tau, dtype=float)
+    tail = (1 - level_of(level)) / 2
+    lower, upper = np.empty(len(at)), np.empty(len(at))
+    for i, one in enumerate(at.tolist()):
+        above = _first(np.where(np.isnan(data), np.nan, data > one).T)
+        drawn = resampled(above, mean_of_means, "trials", resamples, generator(seed))[0]
+        lower[i], upper[i] = np.quantile(drawn, [tail, 1 - tail])
+    return score_distribution(data, at), lower, upper
+
+
+def stratified_bootstrap(
+    x: npt.ArrayLike,
+    aggregate: Callable[[Any], Any] = iqm,
+    *,
+    over: str = "trials",
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+    seed: Seed = 0,
+) -> Interval:
+    """Any aggregate with its percentile interval: trials are resampled within each problem, as rliable does it.
+
+    over: `trials` speaks of new trials on these problems; `problems` resamples problems with their trials whole.
+    """
+    data = _table(x)
+    value = float(aggregate(data))
+    n = int(np.max(np.sum(~np.isnan(data), axis=0))) if over == "trials" else data.shape[1]
+    if n < 2:
+        return Interval(value, -np.inf, np.inf, n, "percentile", f"one {over.rstrip('s')}: no interval")
+    drawn = resampled(
+        _first(data.T), lambda d: aggregate(np.swapaxes(d, -1, -2)), over, resamples, generator(seed)
+    )[0]  # fmt: skip
+    tail = (1 - level_of(level)) / 2
+    lower, upper = np.quantile(drawn, [tail, 1 - tail])
+    return Interval(value, float(lower), float(upper), n, f"percentiles of {resamples:,} resamplings of {over}")
+
+
+def improvement_interval(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    resamples: int = 2000,
+    level: float = LEVEL,
+    seed: Seed = 0,
+) -> Interval:
+    """The probability of improvement with its interval from resampling the trials of both within each problem."""
+    a, b = _first(_table(x).T), _first(_table(y).T)
+    rng = generator(seed)
+    total = np.zeros(resamples)
+    for p, q in zip(a, b, strict=True):
+        p, q = p[~np.isnan(p)], q[~np.isnan(q)]
+        compared = (p[:, None] > q[None, :]) + 0.5 * (p[:, None] == q[None, :])
+        first, second = (rng.multinomial(len(s), np.full(len(s), 1 / len(s)), size=resamples) / len(s) for s in (p, q))
+        total += np.einsum("ri,ri->r", first @ compared, second)
+    tail = (1 - level_of(level)) / 2
+    lower, upper = np.quantile(total / len(a), [tail, 1 - tail])
+    method = f"percentiles of {resamples:,} resamplings of trials"
+    return Interval(probability_of_improvement(x, y), float(lower), float(upper), len(a), method)
+
+
+def iqm_of_counts(x: Floats, counts: Floats) -> Floats:
+    """(resamples,): the IQM where problem p of x (trials, problems) is drawn counts[:, p] times, exactly.
+
+    Sorted values are put into blocks; a product of matrices gives every block's weight in every resampling, and only
+    the two blocks in which the trimming ends are looked into.
+    """
+    problems = x.shape[1]
+    owner = np.broadcast_to(np.arange(problems), x.shape).ravel()
+    there = ~np.isnan(x.ravel())
+    order = np.argsort(x.ravel()[there], kind="stable")
+    values, owner = x.ravel()[there][order], owner[there][order]
+    wide = -(-len(values) // BLOCKS)
+    block = np.arange(len(values)) // wide
+    weight, total = np.zeros((problems, BLOCKS)), np.zeros((problems, BLOCKS))
+    np.add.at(weight, (owner, block), 1.0)
+    np.add.at(total, (owner, block), values)
+    weights = np.cumsum(counts @ weight, axis=1)
+    totals = np.cumsum(counts @ total, axis=1)
+    n = np.rint(weights[:, -1])
+    cut = np.floor(TRIMMED * n)
+    pad = BLOCKS * wide - len(values)
+    blocks = np.append(values, np.full(pad, values[-1])).reshape(BLOCKS, wide)
+    owners = np.append(owner, np.zeros(pad, dtype=np.int64)).reshape(BLOCKS, wide)
+    real = np.append(np.ones(len(block)), np.zeros(pad)).reshape(BLOCKS, wide)
+
+    def sum_of_lowest(k: Floats) -> Floats:
+        b = np.minimum(np.sum(weights < k[:, None] - 0.5, axis=1), BLOCKS - 1)
+        rows = np.arange(len(k))
+        before = np.where(b > 0, weights[rows, b - 1], 0.0)
+        known = np.where(b > 0, totals[rows, b - 1], 0.0)
+        inside = np.take_along_axis(counts, owners[b], axis=1) * real[b]
+        taken = np.clip(np.minimum(np.cumsum(inside, axis=1), (k - before)[:, None]), 0, None)
+        return known + np.sum(np.diff(taken, axis=1, prepend=0.0) * blocks[b], axis=1)
+
+    return (sum_of_lowest(n - cut) - sum_of_lowest(cut)) / (n - 2 * cut)
+
+
+def _first(data: Floats) -> Floats:
+    """Trials that are there before those that are not: (problems, trials)."""
+    return np.take_along_axis(data, np.argsort(np.isnan(data), axis=1, kind="stable"), axis=1)
+
+
+def _flat(x: npt.ArrayLike) -> Floats:
+    data = np.asarray(x, dtype=float)
+    return data if data.ndim < 2 else data.reshape(*data.shape[:-2], -1)
+
+
+def _task_means(x: npt.ArrayLike) -> Floats:
+    data = np.asarray(x, dtype=float)
+    data = data[:, None] if data.ndim == 1 else data
+    there = ~np.isnan(data)
+    return np.where(there, data, 0.0).sum(axis=-2) / there.sum(axis=-2)
+
+
+def _table(x: npt.ArrayLike) -> Floats:
+    data = np.asarray(x, dtype=float)
+    data = data[:, None] if data.ndim == 1 else data
+    if data.ndim != 2 or not data.size:
+        raise OptarenaError(f"scores are (trials, problems); got the shape {data.shape}")
+    if np.isnan(data).all(axis=0).any():
+        raise OptarenaError(f"problem {int(np.argmax(np.isnan(data).all(axis=0)))} has no trial: leave it out")
+    return data
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if np.ndim(value) == 0 else value

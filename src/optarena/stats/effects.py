@@ -1,0 +1,144 @@
+"""How large a difference between two samples of trials is: A12, Cliff's delta, shifts (SCORES 5).
+
+>>> a12([1, 2, 3], [2, 3, 4])
+0.2222222222222222
+>>> cliffs_delta([1, 2, 3], [2, 3, 4])
+-0.5555555555555556
+
+When less is better, an A12 below 1/2 means that x is the better one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, level_of, sample
+from optarena.traces import Floats
+
+SMALL, MEDIUM, LARGE = 0.56, 0.64, 0.71
+"""From these values of A12 (or 1 - A12) on an effect is called small, medium and large (Vargha and Delaney 2000)."""
+
+
+def a12(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """P(X > Y) + P(X = Y)/2: how often a value of x is the greater one; ties count half (SCORES 5).
+
+    Assumes nothing of the distributions; it is U/(nm) of Mann and Whitney. `a12_interval` has its interval.
+    """
+    return float(_placements(sample(x), sample(y, "y")).mean())
+
+
+def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """P(X > Y) - P(X < Y) = 2 A12 - 1, ties right. `cliffs_delta_interval` has its interval."""
+    return 2.0 * a12(x, y) - 1.0
+
+
+def a12_interval(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    level: float = LEVEL,
+    method: str = "bootstrap",
+    resamples: int = RESAMPLES,
+    seed: Seed = 0,
+) -> Interval:
+    """A12 with its interval: trials of x and of y are independent draws, resampled each on its own.
+
+    method: `bootstrap` (percentiles), or `score`, which needs no resampling and is not empty where all of x lie on one
+    side of all of y (Newcombe 2006, his method 5).
+    """
+    a, b = sample(x), sample(y, "y")
+    n = len(a) + len(b)
+    value = a12(a, b)
+    if method == "score":
+        lower, upper = score_interval(value, np.array([len(a)]), np.array([len(b)]), level)
+        return Interval(value, float(lower), float(upper), n, "score (Newcombe)")
+    rng = generator(seed)
+    p, q = (rng.multinomial(len(s), np.full(len(s), 1 / len(s)), size=resamples) / len(s) for s in (a, b))
+    drawn = np.einsum("ri,ri->r", p @ _compared(a, b), q)
+    tail = (1 - level_of(level)) / 2
+    lower, upper = np.quantile(drawn, [tail, 1 - tail])
+    note = "all of one sample lie on one side: see method='score'" if value in (0.0, 1.0) else ""
+    return Interval(value, float(lower), float(upper), n, f"percentiles of {resamples:,} resamplings", note)
+
+
+def cliffs_delta_interval(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    level: float = LEVEL,
+    method: str = "bootstrap",
+    resamples: int = RESAMPLES,
+    seed: Seed = 0,
+) -> Interval:
+    """Cliff's delta with its interval: that of A12, on the scale from -1 to 1."""
+    one = a12_interval(x, y, level=level, method=method, resamples=resamples, seed=seed)
+    return one._replace(value=2 * one.value - 1, lower=2 * one.lower - 1, upper=2 * one.upper - 1)
+
+
+def score_interval(
+    value: npt.ArrayLike, m: npt.NDArray[np.int64], n: npt.NDArray[np.int64], level: float = LEVEL
+) -> tuple[Floats, Floats]:
+    """The interval of a mean of A12s over strata of m and n trials: all theta whose standard error reaches the value.
+
+    Its standard error is Newcombe's for exponential distributions, taken at theta, so that the interval stays within
+    [0, 1] and is never empty.
+    """
+    theta = np.asarray(value, dtype=float)
+    z = special.ndtri(0.5 + level_of(level) / 2)
+    m, n = np.asarray(m, dtype=float), np.asarray(n, dtype=float)
+
+    def error(t: Floats) -> Floats:
+        t = t[..., None]
+        more = ((m + n) / 2 - 1) * ((1 - t) / (2 - t) + t / (1 + t))
+        return np.sqrt(np.sum(t * (1 - t) * (1 + more) / (m * n), axis=-1)) / len(m)
+
+    out = []
+    for end in (0.0, 1.0):
+        near, far = theta.copy(), np.full_like(theta, end)
+        for _ in range(60):  # the ends where |value - theta| is just z standard errors
+            middle = (near + far) / 2
+            inside = np.abs(theta - middle) <= z * error(middle)
+            near, far = np.where(inside, middle, near), np.where(inside, far, middle)
+        out.append(near)
+    return out[0], out[1]
+
+
+def hodges_lehmann(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """The median of all differences x - y: the shift of one distribution against the other, if they have one shape."""
+    return float(np.median(sample(x)[:, None] - sample(y, "y")[None, :]))
+
+
+def cohens_d(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """The difference of the means in pooled standard deviations. Assumes that both have about the same variance."""
+    a, b = sample(x, least=2), sample(y, "y", least=2)
+    freedom = len(a) + len(b) - 2
+    spread = np.sqrt(((len(a) - 1) * a.var(ddof=1) + (len(b) - 1) * b.var(ddof=1)) / freedom)
+    apart = a.mean() - b.mean()
+    if spread == 0:
+        return 0.0 if apart == 0 else float(np.copysign(np.inf, apart))
+    return float(apart / spread)
+
+
+def hedges_g(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Cohen's d, corrected for small samples: times 1 - 3/(4 (n + m) - 9)."""
+    size = len(np.asarray(x)) + len(np.asarray(y))
+    return cohens_d(x, y) * (1 - 3 / (4 * size - 9))
+
+
+def magnitude(value: float) -> str:
+    """What an A12 of this size is called: negligible, small, medium or large."""
+    away = max(value, 1 - value)
+    return "large" if away >= LARGE else "medium" if away >= MEDIUM else "small" if away >= SMALL else "negligible"
+
+
+def _compared(a: Floats, b: Floats) -> Floats:
+    """(n, m): 1 where a is greater, 1/2 where they are equal."""
+    return (a[:, None] > b[None, :]) + 0.5 * (a[:, None] == b[None, :])
+
+
+def _placements(a: Floats, b: Floats) -> Floats:
+    """(n,): of each value of a, the part of b that lies below it."""
+    ordered = np.sort(b)
+    return (np.searchsorted(ordered, a, "left") + np.searchsorted(ordered, a, "right")) / (2 * len(b))

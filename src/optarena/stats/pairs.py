@@ -1,0 +1,123 @@
+"""Tests of two samples: Mann-Whitney, Brunner-Munzel, Wilcoxon's signed ranks, the sign test (SCORES 5). All two-sided.
+
+>>> mann_whitney([1, 2, 3, 4], [5, 6, 7, 8]).p
+0.02857142857142857
+
+SciPy does the work. A p-value is never to be shown alone: `effects` has the size of the difference.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from optarena.errors import OptarenaError
+from optarena.stats._result import Test, paired, sample
+
+
+def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, *, method: str = "auto", alternative: str = "two-sided") -> Test:
+    """Independent trials of two optimizers on one problem: is one more often the better?
+
+    Assumes independent draws and, under the null, the same distribution. method: `auto` (exact for small samples
+    without ties), `exact`, or `asymptotic` (ties corrected, with continuity correction). Constant data: p = 1.
+    """
+    a, b = sample(x), sample(y, "y")
+    if np.all(np.concatenate((a, b)) == a[0]):
+        return Test(len(a) * len(b) / 2, 1.0, len(a) + len(b), "constant")
+    from scipy import stats
+
+    found = stats.mannwhitneyu(a, b, method=method, alternative=alternative)
+    return Test(float(found.statistic), float(found.pvalue), len(a) + len(b), f"Mann-Whitney ({method})")
+
+
+def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
+    """Like Mann-Whitney, where the two may have different spreads; the null is A12 = 1/2.
+
+    At least two values each. Samples that do not overlap have no variance of ranks: their p is 0, and n says how little
+    that may mean.
+    """
+    a, b = sample(x, least=2), sample(y, "y", least=2)
+    if np.all(np.concatenate((a, b)) == a[0]):
+        return Test(0.0, 1.0, len(a) + len(b), "constant")
+    from scipy import stats
+
+    if a.max() < b.min() or b.max() < a.min():
+        sign = 1.0 if a.max() < b.min() else -1.0
+        return Test(sign * np.inf, 0.0, len(a) + len(b), "Brunner-Munzel (no overlap)")
+    found = stats.brunnermunzel(a, b)
+    return Test(float(found.statistic), float(found.pvalue), len(a) + len(b), "Brunner-Munzel (t)")
+
+
+def wilcoxon(
+    x: npt.ArrayLike, y: npt.ArrayLike | None = None, *, method: str = "auto", zero_method: str = "wilcox"
+) -> Test:
+    """Paired values, one pair a problem (or x as their differences): do the signed ranks balance?
+
+    Assumes independent problems and, under the null, differences that are symmetric about 0. method: SciPy's `auto`
+    (exact up to 50 pairs, all signs up to 13 pairs with ties or zeros, else normal), or one of its others. Pairs that
+    are equal are left out; none left: p = 1.
+    """
+    d = paired(x, y)
+    used = int(np.count_nonzero(d))
+    if not used:
+        return Test(0.0, 1.0, 0, "no difference at all")
+    from scipy import stats
+
+    found = stats.wilcoxon(d, method=method, zero_method=zero_method)
+    return Test(float(found.statistic), float(found.pvalue), used, f"Wilcoxon signed ranks ({method})")
+
+
+def sign_test(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Test:
+    """Paired values: does one sign prevail? Assumes independent pairs and nothing else; equal pairs are left out.
+
+    The statistic is the number of pairs in which x is the greater one. Exact (binomial).
+    """
+    d = paired(x, y)
+    above, used = int(np.sum(d > 0)), int(np.sum(d != 0))
+    if not used:
+        return Test(0.0, 1.0, 0, "no difference at all")
+    from scipy import special
+
+    tail = float(special.bdtr(min(above, used - above), used, 0.5))
+    return Test(float(above), min(1.0, 2 * tail), used, "sign test (exact)")
+
+
+def welch_t(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
+    """Means of two samples that may differ in variance. Assumes means that are nearly normal. Constant data: p = 1."""
+    a, b = sample(x, least=2), sample(y, "y", least=2)
+    if a.var() == 0 and b.var() == 0:
+        same = a[0] == b[0]
+        return Test(0.0 if same else float(np.copysign(np.inf, a[0] - b[0])), float(same), len(a) + len(b), "constant")
+    from scipy import stats
+
+    found = stats.ttest_ind(a, b, equal_var=False)
+    return Test(float(found.statistic), float(found.pvalue), len(a) + len(b), "Welch's t")
+
+
+def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
+    """The greatest gap between two distributions: any difference of shape counts."""
+    from scipy import stats
+
+    a, b = sample(x), sample(y, "y")
+    found = stats.ks_2samp(a, b)
+    return Test(float(found.statistic), float(found.pvalue), len(a) + len(b), "Kolmogorov-Smirnov")
+
+
+def correlated_t(x: npt.ArrayLike, y: npt.ArrayLike, rope: float = 0.0, runs: int = 1) -> tuple[float, float, float]:
+    """P(y - x < -rope), P(within), P(y - x > rope) for folds of cross-validation on one data set.
+
+    Folds share their training data: the variance is corrected as Nadeau and Bengio do. Assumes normal differences.
+    """
+    d = -paired(x, y, least=2)
+    if rope < 0 or runs < 1 or len(d) % runs or len(d) // runs < 2:
+        raise OptarenaError(f"give a rope >= 0 and runs that divide the {len(d)} folds, with two folds a run or more")
+    from scipy import special
+
+    freedom = len(d) - 1
+    spread = np.sqrt(d.var(ddof=1) * (1 / len(d) + 1 / (len(d) // runs - 1)))
+    if spread == 0:
+        left, right = float(d.mean() < -rope), float(d.mean() > rope)
+        return left, 1 - left - right, right
+    left = float(special.stdtr(freedom, (-rope - d.mean()) / spread))
+    right = float(1 - special.stdtr(freedom, (rope - d.mean()) / spread))
+    return left, 1 - left - right, right

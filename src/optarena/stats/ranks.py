@@ -1,0 +1,178 @@
+"""Ranks over problems: Friedman, Iman-Davenport, Nemenyi's critical difference, Conover, groups (SCORES 5).
+
+>>> import numpy as np
+>>> average_ranks(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).tolist()
+[1.0, 2.5, 2.5]
+
+Matrices have a row a problem and a column an optimizer; less is better, so rank 1 is the best.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from optarena.errors import OptarenaError
+from optarena.stats._result import matrix
+from optarena.traces import Bools, Floats
+
+
+class Friedman(NamedTuple):
+    """Friedman's test with the average ranks that it is made of, and Iman and Davenport's F, which is less timid."""
+
+    statistic: float
+    p: float
+    ranks: Floats
+    iman_davenport_F: float
+    iman_davenport_p: float
+    n: int
+
+
+class Nemenyi(NamedTuple):
+    """Average ranks further apart than `cd` differ; `p`: the p-value of every two."""
+
+    p: Floats
+    cd: float
+    q: float
+    ranks: Floats
+    n: int
+
+
+def ranks_of(x: npt.ArrayLike, axis: int = -1) -> Floats:
+    """Ranks along an axis, 1 for the least; ties share their mean. Invariant to increasing transforms of the values."""
+    values = np.moveaxis(np.asarray(x, dtype=float), axis, -1)
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    n = values.shape[-1]
+    new = np.concatenate((np.ones((*values.shape[:-1], 1), dtype=bool), ordered[..., 1:] != ordered[..., :-1]), axis=-1)
+    place = np.broadcast_to(np.arange(n), values.shape)
+    first = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
+    ends = np.concatenate((new[..., 1:], np.ones((*values.shape[:-1], 1), dtype=bool)), axis=-1)
+    last = np.minimum.accumulate(np.where(ends, place, n)[..., ::-1], axis=-1)[..., ::-1]
+    out = np.empty(values.shape)
+    np.put_along_axis(out, order, (first + last) / 2 + 1, axis=-1)
+    return np.moveaxis(out, -1, axis)
+
+
+def average_ranks(x: npt.ArrayLike) -> Floats:
+    """(optimizers,): the mean over problems of each one's rank."""
+    return ranks_of(matrix(x), axis=1).mean(axis=0)
+
+
+def friedman(x: npt.ArrayLike) -> Friedman:
+    """Do all optimizers have the same distribution of ranks? Ties are corrected for.
+
+    Assumes independent problems; nothing of the scale of their scores. Where all optimizers tie on all problems, p = 1.
+    """
+    data = matrix(x)
+    n, k = data.shape
+    ranks = ranks_of(data, axis=1)
+    mean = ranks.mean(axis=0)
+    chi2 = _chi2(ranks)
+    if np.isnan(chi2):
+        return Friedman(0.0, 1.0, mean, 0.0, 1.0, n)
+    p = float(special.chdtrc(k - 1, chi2))
+    f, f_p = _iman_davenport(chi2, n, k)
+    return Friedman(chi2, p, mean, f, f_p, n)
+
+
+def iman_davenport(x: npt.ArrayLike) -> tuple[float, float]:
+    """F and p: Friedman's statistic as an F with k - 1 and (k - 1)(n - 1) degrees of freedom."""
+    found = friedman(x)
+    return found.iman_davenport_F, found.iman_davenport_p
+
+
+def nemenyi(x: npt.ArrayLike, alpha: float = 0.05) -> Nemenyi:
+    """Every two optimizers by their average ranks, all comparisons allowed for: the critical difference.
+
+    Assumes what Friedman's test does. What two optimizers are to each other depends on who else takes part.
+    """
+    data = matrix(x)
+    n, k = data.shape
+    mean = average_ranks(data)
+    from scipy import stats
+
+    error = np.sqrt(k * (k + 1) / (6 * n))
+    q = float(stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2))
+    apart = np.abs(mean[:, None] - mean[None, :]) / error * np.sqrt(2)
+    upper = np.triu_indices(k, 1)
+    p = np.eye(k)
+    p[upper] = np.clip(stats.studentized_range.sf(apart[upper], k, np.inf), 0, 1)
+    p.T[upper] = p[upper]
+    return Nemenyi(p, q * float(error), q, mean, n)
+
+
+def critical_difference(n: int, k: int, alpha: float = 0.05) -> float:
+    """Nemenyi's: average ranks of k optimizers over n problems that are further apart differ."""
+    from scipy import stats
+
+    return float(stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n)))
+
+
+def conover(x: npt.ArrayLike) -> Floats:
+    """(optimizers, optimizers): Conover's p-values of every two after Friedman, not yet corrected for their number."""
+    data = matrix(x, rows=2)
+    n, k = data.shape
+    ranks = ranks_of(data, axis=1)
+    total = ranks.sum(axis=0)
+    chi2 = _chi2(ranks)
+    if np.isnan(chi2):
+        return np.ones((k, k))
+    freedom = (n - 1) * (k - 1)
+    square = np.sum(ranks**2)
+    spread = (square - n * k * (k + 1) ** 2 / 4) / (n * k - n) if n * k > n else 0.0
+    variance = spread * 2 * n * (1 - chi2 / (n * (k - 1))) * (n * k - n) / freedom
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(total[:, None] - total[None, :]) / np.sqrt(max(variance, 0.0))
+    p = 2 * special.stdtr(freedom, -np.nan_to_num(t, nan=0.0, posinf=np.inf))
+    np.fill_diagonal(p, 1.0)
+    return np.minimum(p, 1.0)
+
+
+def groups(ranks: npt.ArrayLike, different: npt.ArrayLike) -> list[list[int]]:
+    """The bars of a critical-difference diagram: longest runs, by rank, in which no two differ; singletons left out.
+
+    different: (optimizers, optimizers), whether a test tells the two apart.
+    """
+    apart: Bools = np.asarray(different, dtype=bool)
+    order = np.argsort(np.asarray(ranks, dtype=float), kind="stable")
+    if apart.shape != (len(order), len(order)):
+        raise OptarenaError(f"{len(order)} ranks need a matrix of as many rows and columns; got {apart.shape}")
+    out: list[list[int]] = []
+    reached = 0
+    for start in range(len(order)):
+        end = start + 1
+        while end < len(order) and not apart[np.ix_(order[start : end + 1], order[start : end + 1])].any():
+            end += 1
+        if end - start > 1 and end > reached:
+            out.append(order[start:end].tolist())
+            reached = end
+    return out
+
+
+def _chi2(ranks: Floats) -> float:
+    """Friedman's statistic, corrected for ties; NaN where every problem is one tie."""
+    n, k = ranks.shape
+    ordered = np.sort(ranks, axis=1)
+    ties = 0.0
+    for row in ordered:
+        counts = np.unique(row, return_counts=True)[1].astype(float)
+        ties += float(np.sum(counts**3 - counts))
+    room = 1 - ties / (n * k * (k * k - 1))
+    if room <= 1e-12:
+        return float("nan")
+    mean = ranks.mean(axis=0)
+    return float(12 * n / (k * (k + 1)) * np.sum((mean - (k + 1) / 2) ** 2) / room)
+
+
+def _iman_davenport(chi2: float, n: int, k: int) -> tuple[float, float]:
+    room = n * (k - 1) - chi2
+    if n < 2:
+        return float("nan"), float("nan")
+    if room <= 1e-9 * n * k:
+        return float("inf"), 0.0
+    f = (n - 1) * chi2 / room
+    return f, float(special.fdtrc(k - 1, (k - 1) * (n - 1), f))
