@@ -4,8 +4,8 @@
 >>> iqm(np.arange(8.0).reshape(4, 2))
 3.5
 
-Arrays are (trials, problems), more is better (a score that is to be minimised enters as 1 - score); axes before these two
-are kept, so that all resamplings are one call. NaN is a trial that is not there (SCORES 5).
+Arrays are (trials, problems), more is better (a score that is to be minimised enters as 1 - score); axes before these
+two are kept, so that all resamplings are one call. NaN is a trial that is not there (SCORES 5).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from optarena.errors import OptarenaError
 from optarena.stats._result import Seed, generator, paired
-from optarena.traces import Floats
+from optarena.traces import Floats, Ints
 
 SAMPLES = 50_000
 CHUNK = 4_000_000
@@ -46,24 +46,29 @@ def bayesian_signed_rank(
     for where the weighted mean of two differences mostly lies. Assumes independent problems. Without a rope nothing is
     equivalent, and a mean of exactly 0 counts half.
     """
-    d = np.concatenate(([0.0], _differences(x, y, rope)))
-    order = np.argsort(d, kind="stable")
-    d = d[order]
-    alpha = np.where(order == 0, prior, 1.0)
-    # in sorted order the partners of each difference that lift their sum over the rope are a tail
-    above = _tails(d, 2 * rope)
-    below = _tails(-d[::-1], 2 * rope)
+    d = _differences(x, y, rope)
+    alpha = np.append(prior, np.ones(len(d)))
     votes = np.zeros(3)
     rng = generator(seed)
-    for start in range(0, samples, max(1, CHUNK // len(d))):
-        times = min(max(1, CHUNK // len(d)), samples - start)
-        weights = rng.standard_gamma(alpha, size=(times, len(d)))
-        weights /= weights.sum(axis=1, keepdims=True)
-        right, left = _weight(weights, above), _weight(weights[:, ::-1], below)
-        middle = 1 - left - right if rope > 0 else np.full(times, -1.0)
-        votes += np.bincount(np.argmax(np.column_stack((right, middle, left)), axis=1), minlength=3)
+    block = max(1, CHUNK // len(alpha))
+    for start in range(0, samples, block):
+        weights = rng.standard_gamma(alpha, size=(min(block, samples - start), len(alpha)))
+        votes += signed_rank_votes(d, weights / weights.sum(axis=1, keepdims=True), rope)
     better, equivalent, worse = (votes / samples).tolist()
-    return Posterior(better, equivalent, worse, len(d) - 1, samples)
+    return Posterior(better, equivalent, worse, len(d), samples)
+
+
+def signed_rank_votes(d: Floats, weights: Floats, rope: float) -> Floats:
+    """How many of the weightings (samples, 1 + problems) vote for better, equivalent, worse; the first weight is the
+    prior's, and differences above 0 speak for better."""
+    d = np.append(0.0, d)
+    order = np.argsort(d, kind="stable")
+    d, w = d[order], weights[:, order]
+    # in sorted order the partners of each difference that lift their sum over the rope are a tail
+    right = _weight(w, _tails(d, 2 * rope))
+    left = _weight(w[:, ::-1], _tails(-d[::-1], 2 * rope))
+    middle = 1 - left - right if rope > 0 else np.full(len(w), -1.0)
+    return np.bincount(np.argmax(np.column_stack((right, middle, left)), axis=1), minlength=3).astype(float)
 
 
 def bayesian_sign(
@@ -93,17 +98,15 @@ def _differences(x: npt.ArrayLike, y: npt.ArrayLike | None, rope: float) -> Floa
     return -paired(x, y)
 
 
-def _tails(d: Floats, threshold: float) -> tuple[np.ndarray, np.ndarray]:
-    """For each of the ascending d: from which place on its sum with another exceeds the threshold, or equals it."""
-    need = threshold - d
-    # sums, not differences, are compared: as the definition does, rounding included
-    sums = d[:, None] + d[None, :] if len(d) <= 512 else None
-    if sums is not None:
+def _tails(d: Floats, threshold: float) -> tuple[Ints, Ints]:
+    """For each of the ascending d: from which place on its sum with another exceeds the threshold, or reaches it."""
+    if len(d) <= 512:  # sums are compared, as the definition does, rounding included
+        sums = d[:, None] + d[None, :]
         return np.sum(sums <= threshold, axis=1), np.sum(sums < threshold, axis=1)
-    return np.searchsorted(d, need, "right"), np.searchsorted(d, need, "left")
+    return np.searchsorted(d, threshold - d, "right"), np.searchsorted(d, threshold - d, "left")
 
 
-def _weight(weights: Floats, tails: tuple[np.ndarray, np.ndarray]) -> Floats:
+def _weight(weights: Floats, tails: tuple[Ints, Ints]) -> Floats:
     """The weight of all pairs whose sum exceeds the threshold; those that equal it count half."""
     upto = np.concatenate((np.zeros((len(weights), 1)), np.cumsum(weights, axis=1)), axis=1)
     total = upto[:, -1:]

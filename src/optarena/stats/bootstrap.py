@@ -3,7 +3,7 @@
 >>> import numpy as np
 >>> scores = np.random.default_rng(1).normal(size=(30, 5))     # problems, trials
 >>> interval = bootstrap(scores, over="problems")
->>> interval.lower < scores.mean() < interval.upper
+>>> bool(interval.lower < scores.mean() < interval.upper)
 True
 
 The unit of replication is the problem: `over="problems"` speaks of new problems of the same kind, `over="trials"` of
@@ -50,8 +50,8 @@ def bootstrap(
     """The interval of a statistic of scores (problems, trials); a list of numbers is one trial each.
 
     method: `bca` (bias-corrected and accelerated), `percentile`, `studentised` (by the jackknife's standard error of
-    each resampling) or `t` (plus or minus t times the jackknife's standard error). By default BCa at levels widened as t
-    is, since resampling few values knows too little spread; over fewer than 20 problems t, which `note` says. A
+    each resampling) or `t` (plus or minus t times the jackknife's standard error). By default BCa at levels widened as
+    t is, since resampling few values knows too little spread; over fewer than 20 problems t, which `note` says. A
     statistic that no resampling changes gives an empty interval, and says so.
     """
     data = _table(x)

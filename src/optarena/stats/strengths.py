@@ -2,7 +2,7 @@
 
 >>> import numpy as np
 >>> strengths = bradley_terry(np.array([[0, 6, 7], [4, 0, 6], [3, 4, 0]]))
->>> strengths.round(3).tolist()
+>>> (strengths.round(3) + 0.0).tolist()
 [0.417, 0.0, -0.417]
 
 Strengths are logarithms that sum to 0: i beats j with probability 1 / (1 + exp(s_j - s_i)). More is better.

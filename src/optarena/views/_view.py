@@ -9,6 +9,7 @@ import polars as pl
 
 from optarena.errors import OptarenaError, nearest
 from optarena.store.results import Results
+from optarena.views._scores import Scores
 
 Excluded = dict[str, Any]
 
@@ -37,6 +38,12 @@ class View:
             known = ", ".join(self.tables)
             raise OptarenaError(f"no table {name!r}.{nearest(name, self.tables)} (the {self.name} view has {known})")
         return self.tables[name]
+
+    def scores(self, metric: str | None = None) -> Scores:
+        """A number for each problem, optimizer and trial, for comparisons; less is better."""
+        raise OptarenaError(
+            f"the {self.name} view has no scores of single trials to compare ({metric or 'any metric'})"
+        )
 
     def figure(self, name: str | None = None, **options: Any) -> Any:
         """An Altair chart of this view, which shows itself in a notebook: the first of `figures` unless named."""

@@ -14,6 +14,9 @@ from optarena.views.fixed_cost.baseline import Baseline, Pool, compute
 from optarena.views.fixed_cost.curves import Curves
 from optarena.views.fixed_cost.statistics import Estimate
 
+PARTS = (1.0, 0.5, 0.1)
+"""Of the budget: where single trials are kept for comparisons."""
+
 
 @dataclass
 class Scores:
@@ -28,6 +31,8 @@ class Scores:
     overall_mean: Estimate
     overall_normed: Estimate
     """The mean divided by what random search's own would be, on the same problems."""
+    trials: dict[float, Floats]
+    """(studies,) at parts of each problem's budget: the normalised value of every trial, which `mean_normed` averages."""
 
 
 def score(
@@ -85,7 +90,13 @@ def score(
             both.sum(axis=-1),
         )
     overall_median = statistics.median(over_problems(median_normed, at))
-    return Scores(base, median, median_normed, mean, normed, overall_median, overall, overall_normed)
+    trials = {}
+    for part in PARTS:
+        at_part = best[np.arange(len(best)), standing(part * last, grid)[:, -1][every.problem]]
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            scaled = np.clip(rescale(at_part, low[every.problem], width[every.problem], exact), -1.0, 1.0)
+        trials[part] = np.where(left_out[every.problem], np.nan, scaled)
+    return Scores(base, median, median_normed, mean, normed, overall_median, overall, overall_normed, trials)
 
 
 def rescale(x: Floats, low: Floats, width: Floats, exact: bool) -> Floats:

@@ -12,6 +12,8 @@ import polars as pl
 from optarena.errors import OptarenaError, nearest
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
+from optarena.views._scores import Scores as TrialScores
+from optarena.views._scores import cube
 from optarena.views._view import View
 from optarena.views.fixed_cost.baseline import BAYESMARK, Baseline, Frame, compute, read_frame
 from optarena.views.fixed_cost.curves import Curves, curves
@@ -37,6 +39,9 @@ class FixedCost(View):
     pinned: Frame | None = None
     optimizers: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    trials: dict[tuple[str, float], Floats] = field(default_factory=dict, repr=False)
+    """(metric, part of the budget): the normalised values as (problems, optimizers, trials)."""
+    dimensions: list[int | None] = field(default_factory=list)
     name = "fixed-cost"
     figures = ("normalised", "final", "heatmap")
 
@@ -74,6 +79,30 @@ class FixedCost(View):
             rows.join(wins, on="optimizer", how="left")
             .with_columns(pl.col("best_on").fill_null(0))
             .sort("mean", "optimizer", nulls_last=True)
+        )
+
+    def scores(self, metric: str | None = None, part: float = 1.0) -> TrialScores:
+        """The normalised value of every trial at the end, or at a part of each problem's budget (0.5, 0.1)."""
+        metric = metric or self.metrics[0]
+        _one_of("metric", metric, tuple(self.metrics))
+        if (metric, part) not in self.trials:
+            parts = ", ".join(f"{at:g}" for name, at in self.trials if name == metric)
+            raise OptarenaError(f"trials are kept at these parts of the budget: {parts}; got {part:g}")
+        last = float(self.summary.filter(pl.col("metric") == metric)["effort"].max() or 0)  # type: ignore[arg-type]
+        size = self.frame["batch"]
+        units = self.frame["axis"] if self.frame["axis"] != "batches" or size is None else (
+            "evaluations" if size == 1 else f"batches of {size} evaluations"
+        )  # fmt: skip
+        after = f"{last:g} {units}" if part == 1 else f"{100 * part:g} % of {last:g} {units}"
+        hidden = "" if metric == VISIBLE else f" of {metric}"
+        return TrialScores(
+            view=self.name,
+            metric=metric,
+            what=f"normalised value{hidden} after {after} (0 the best known, 1 the median of random search)",
+            problems=self.problems,
+            optimizers=self.optimizers,
+            values=self.trials[metric, part],
+            dimensions=self.dimensions,
         )
 
     def to_xarray(self, metric: str | None = None) -> dict[str, Any]:
@@ -179,6 +208,14 @@ def fixed_cost(
         pinned=used,
         optimizers=every.optimizers,
         problems=every.problems,
+        trials={
+            (name, part): cube(
+                every.problem, every.optimizer, every.trial, values, (len(every.problems), len(every.optimizers))
+            )
+            for name, one in scores.items()
+            for part, values in one.trials.items()
+        },
+        dimensions=_dimensions(results, every),
     )
 
 
@@ -215,6 +252,13 @@ def _ends(every: Curves, grid: Floats, given: Frame | None) -> Floats:
     np.maximum.at(out, every.problem, np.minimum(every.end, grid[-1]))
     pinned = {} if given is None else given.facts.get("ends", {})
     return np.array([pinned.get(name, out[i]) for i, name in enumerate(every.problems)])
+
+
+def _dimensions(results: Results, every: Curves) -> list[int | None]:
+    """(problems,): of any of its studies."""
+    table = results.studies.filter(results.studies["status"] != "missing")["dimension"].to_list()
+    of = {int(p): table[i] for p, i in zip(every.problem, every.kept.tolist(), strict=True)}
+    return [of.get(p) for p in range(len(every.problems))]
 
 
 def _fits(given: Frame, every: Curves, bootstrap: int) -> None:

@@ -16,10 +16,13 @@ from optarena._json import strict
 from optarena.errors import OptarenaError, nearest
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
+from optarena.views._scores import Scores as TrialScores
+from optarena.views._scores import cube
 from optarena.views._view import View
 from optarena.views.fixed_target import tables
 from optarena.views.fixed_target.measured import Measured
 from optarena.views.fixed_target.precision import Levels, Runs, runs_of
+from optarena.views.fixed_target.run_scores import METRICS, PARTS, problems_of, scores_of_runs
 from optarena.views.fixed_target.runtimes import TOLERANCE, first_hits
 from optarena.views.fixed_target.targets import FINAL, Targets, parse, per_cell, to_data
 
@@ -33,6 +36,8 @@ class FixedTarget(View):
 
     pinned: dict[str, Any] = field(default_factory=dict)
     optimizers: list[str] = field(default_factory=list)
+    scored: Scored | None = field(default=None, repr=False, compare=False)
+    """The runs with their hits: what the tables are made of."""
     name = "fixed-target"
     figures = ("ecdf", "ecdf-groups", "ert", "ert-dimension", "profiles", "loss")
 
@@ -45,6 +50,37 @@ class FixedTarget(View):
     def ecdf(self) -> pl.DataFrame:
         """A row an optimizer, group of functions, dimension and effort."""
         return self.tables["ecdf"]
+
+    def scores(self, metric: str | None = None, targets: str = "all") -> TrialScores:
+        """A number for each run; instances and trials of a function in a dimension are its trials.
+
+        metric: `area` (one minus the area under the run's ECDF of runtimes over log effort, up to the largest budget of
+        the problem), `aocc` (one minus the area over the convergence curve) or `unreached` (the part of the targets).
+        targets: `all`, or the `easy` or `hard` half of them.
+        """
+        metric = metric or "area"
+        if metric not in METRICS:
+            raise OptarenaError(
+                f"metric must be one of {', '.join(METRICS)}; got {metric!r}.{nearest(metric, METRICS)}"
+            )
+        if targets not in PARTS:
+            raise OptarenaError(f"targets are {', '.join(PARTS)}; got {targets!r}.{nearest(targets, PARTS)}")
+        if self.scored is None:
+            raise OptarenaError("this view was not made from a store: it has no runs")
+        runs = self.scored.runs
+        problem, names, dimensions = problems_of(runs)
+        optimizer = np.array([self.optimizers.index(name) for name in runs.table["optimizer"]], dtype=np.int64)
+        values = scores_of_runs(self.scored, problem, metric, targets)
+        kind = "" if targets == "all" else f", the {targets} half of the targets"
+        return TrialScores(
+            view=self.name,
+            metric=metric,
+            what=METRICS[metric] + kind,
+            problems=names,
+            optimizers=self.optimizers,
+            values=cube(problem, optimizer, runs.table["trial"].to_numpy(), values, (len(names), len(self.optimizers))),
+            dimensions=dimensions,
+        )
 
 
 @dataclass
@@ -141,6 +177,7 @@ def fixed_target(
         pinned=used,
         optimizers=list(dict.fromkeys(runs.table["optimizer"])),
         results=results,
+        scored=scored,
     )
 
 

@@ -1,0 +1,82 @@
+"""What every view offers to comparisons: a number for each problem, optimizer and trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from optarena.errors import OptarenaError, nearest
+from optarena.traces import Bools, Floats
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Less is better, whatever the view; 0 is perfect and 1 is poor where `unit` says so."""
+
+    view: str
+    metric: str
+    what: str
+    """The number in words."""
+    problems: list[str]
+    optimizers: list[str]
+    values: Floats
+    """(problems, optimizers, trials): NaN where a trial is not there or could not be scored."""
+    dimensions: list[int | None]
+    """(problems,)"""
+    unit: bool = True
+    """Whether scores lie between 0 and 1, but for outliers: then a difference of 0.01 is a hundredth of the scale."""
+
+    @property
+    def means(self) -> Floats:
+        """(problems, optimizers): the mean over trials; NaN where there is none."""
+        there = ~np.isnan(self.values)
+        with np.errstate(invalid="ignore"):
+            return np.where(there, self.values, 0.0).sum(axis=2) / there.sum(axis=2)
+
+    @property
+    def trials(self) -> npt.NDArray[np.int64]:
+        """(problems, optimizers): how many trials have a score."""
+        return np.sum(~np.isnan(self.values), axis=2)
+
+    def of(self, optimizers: Sequence[str]) -> Scores:
+        """Only these optimizers, in this order."""
+        for name in optimizers:
+            if name not in self.optimizers:
+                known = ", ".join(self.optimizers)
+                raise OptarenaError(f"no scores of {name!r}.{nearest(name, self.optimizers)} (there are {known})")
+        places = [self.optimizers.index(name) for name in optimizers]
+        return replace(self, optimizers=list(optimizers), values=self.values[:, places])
+
+    def on(self, which: Bools) -> Scores:
+        """Only the problems where `which` holds."""
+        places = np.flatnonzero(which).tolist()
+        return replace(
+            self,
+            problems=[self.problems[p] for p in places],
+            values=self.values[places],
+            dimensions=[self.dimensions[p] for p in places],
+        )
+
+    def complete(self) -> Scores:
+        """Only the problems on which every optimizer has a score: means over others could not be compared."""
+        return self.on(np.asarray((self.trials > 0).all(axis=1)))
+
+
+def cube(
+    problem: npt.NDArray[np.int64],
+    optimizer: npt.NDArray[np.int64],
+    trial: npt.ArrayLike,
+    values: Floats,
+    shape: tuple[int, int],
+) -> Floats:
+    """(problems, optimizers, trials) of numbers that come a study at a time; trials stand in their order."""
+    order = np.lexsort((np.arange(len(values)), np.asarray(trial), optimizer, problem))
+    pair = (problem * shape[1] + optimizer)[order]
+    first = np.searchsorted(pair, pair)
+    place = np.arange(len(pair)) - first
+    out = np.full((shape[0] * shape[1], int(place.max(initial=-1)) + 1), np.nan)
+    out[pair, place] = values[order]
+    return out.reshape(*shape, -1)

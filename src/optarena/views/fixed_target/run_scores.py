@@ -1,0 +1,55 @@
+"""A number for every run, for comparisons: how early it reached its targets, or how far its curve came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from optarena.traces import Floats, Ints
+from optarena.views.fixed_target.precision import Runs
+from optarena.views.fixed_target.profiles import area_over_convergence_curve
+
+if TYPE_CHECKING:
+    from optarena.views.fixed_target.view import Scored
+
+METRICS = {
+    "area": "one minus the area under the ECDF of runtimes over log effort (0 all targets at once, 1 none)",
+    "aocc": "one minus the area over the convergence curve (0 best, 1 worst)",
+    "unreached": "part of the targets that a run does not reach",
+}
+PARTS = ("all", "easy", "hard")
+
+
+def problems_of(runs: Runs) -> tuple[Ints, list[str], list[int | None]]:
+    """(runs,): which function in which dimension it repeats; their names and dimensions."""
+    keys = ["suite", "function", "dimension"]
+    table = runs.table.group_by(keys, maintain_order=True).agg(pl.col("problem").unique()).with_row_index("number")
+    names: list[str] = []
+    for row in table.iter_rows(named=True):
+        parts = (row["suite"], row["function"], None if row["dimension"] is None else f"d{row['dimension']}")
+        whole = row["problem"][0] if len(row["problem"]) == 1 else "/".join(part for part in parts if part)
+        names.append(whole if whole not in names else f"{whole} ({sum(n.startswith(whole) for n in names) + 1})")
+    number = runs.table.join(table, on=keys, how="left", nulls_equal=True, maintain_order="left")["number"]
+    return number.to_numpy().astype(np.int64), names, table["dimension"].to_list()
+
+
+def scores_of_runs(scored: Scored, problem: Ints, metric: str, part: str = "all") -> Floats:
+    """(runs,): less is better, between 0 and 1."""
+    runs = scored.runs
+    budget = np.zeros(int(problem.max()) + 1)
+    np.maximum.at(budget, problem, scored.spent)
+    budget = budget[problem]
+    if metric == "aocc":
+        return 1.0 - area_over_convergence_curve(runs.precision, runs.effort, runs.offsets, budget)
+    half = scored.hits.shape[1] // 2
+    hits = scored.hits[:, {"all": slice(None), "easy": slice(0, max(half, 1)), "hard": slice(half, None)}[part]]
+    if metric == "unreached":
+        return 1.0 - np.isfinite(hits).mean(axis=1)
+    # effort counts from one evaluation or batch on; on an axis that is not counted, from a thousandth of the budget
+    first = np.ones(len(budget)) if runs.axis in ("evaluations", "batches") else budget / 1000
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part_of_range = np.log(np.maximum(hits, first[:, None]) / first[:, None]) / np.log(budget / first)[:, None]
+    inside = np.where(budget[:, None] > first[:, None], np.clip(part_of_range, 0.0, 1.0), 0.0)
+    return np.where(np.isfinite(hits), inside, 1.0).mean(axis=1)
