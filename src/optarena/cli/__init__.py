@@ -22,6 +22,7 @@ COMMANDS = {
     "status": "What is done, running, failed and why, interrupted, missing.",
     "best": "The best found on each problem, with its parameters.",
     "score": "Score a store: which optimizer is best, by how much, and how sure that is.",
+    "compare": "The verdict: is the difference real, how large is it, and what would settle it?",
     "figure": "One figure of a store, for a paper, a slide or a page.",
     "report": "Everything on one page: a file that works offline and can be mailed.",
     "check": "Is an optimizer or a problem well-behaved? What is wrong, and how to mend it.",

@@ -25,7 +25,7 @@ def stratified_mann_whitney(below: Floats, m: Ints, n: Ints, ties: Floats) -> tu
     are no ties; else normal, corrected for ties. Assumes independent trials and, under the null, the same distribution
     of both on each problem.
     """
-    pairs, problems = below.shape
+    problems = below.shape[1]
     same = bool(np.all(m == m[0, 0]) and np.all(n == n[0, 0]))
     if same and not ties.any() and int(m[0, 0]) * int(n[0, 0]) * problems <= LARGEST_EXACT:
         upto = _distribution(int(m[0, 0]), int(n[0, 0]), problems)

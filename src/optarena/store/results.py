@@ -24,6 +24,7 @@ from optarena.store.records import IMPORTED, ProblemCard
 from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
 
 if TYPE_CHECKING:
+    from optarena.comparison import Comparison
     from optarena.views.anytime import Anytime
     from optarena.views.fixed_cost import FixedCost
     from optarena.views.fixed_target import FixedTarget
@@ -482,6 +483,12 @@ class Results:
         from optarena.views.pareto import pareto
 
         return pareto(self, **options)
+
+    def compare(self, *optimizers: str, **options: Any) -> Comparison:
+        """Who is better, by how much, how sure that is: see `optarena.comparison`; `print` it for the verdict."""
+        from optarena.comparison import compare
+
+        return compare(self, optimizers, **options)
 
     def report(self, path: str | Path) -> Path:
         """Write one HTML file that shows everything, works offline and can be mailed; returns where it is."""

@@ -32,7 +32,7 @@ class Scores:
     overall_normed: Estimate
     """The mean divided by what random search's own would be, on the same problems."""
     trials: dict[float, Floats]
-    """(studies,) at parts of each problem's budget: the normalised value of every trial, which `mean_normed` averages."""
+    """(studies,) at parts of each problem's budget: the normalised value of every trial, whose mean is above."""
 
 
 def score(

@@ -1,0 +1,228 @@
+"""`optarena compare`: the verdict in words, then the tables behind it; or ranks of plain numbers."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+
+from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._text import clean, print_json, table
+from optarena.comparison import Comparison
+from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
+from optarena.comparison.words import interval, number, p_value
+from optarena.errors import OptarenaError
+
+
+class Format(StrEnum):
+    text = "text"
+    json = "json"
+    csv = "csv"
+    latex = "latex"
+
+
+class Over(StrEnum):
+    problems = "problems"
+    trials = "trials"
+
+
+SHOWN = 20
+
+
+def command(
+    store: Annotated[Path | None, typer.Argument(help="The store's directory, or a file of numbers.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="The optimizers to compare; all by default.")] = None,
+    stdin: Annotated[
+        bool, typer.Option("--stdin", help="Read lines of `name number number …` and rank the names.")
+    ] = False,
+    view: Annotated[
+        str | None, typer.Option("--view", help="fixed-cost (default) or fixed-target.", show_default=False)
+    ] = None,
+    metric: Annotated[str | None, typer.Option("--metric", help="A hidden metric; fixed-target: area, aocc, …")] = None,
+    targets: Annotated[str | None, typer.Option("--targets", help="fixed-target: as in score --targets.")] = None,
+    frame: Annotated[Path | None, typer.Option("--frame", help="Score against a saved frame.")] = None,
+    over: Annotated[
+        Over | None,
+        typer.Option("--over", help="Claims about new problems of this kind, or new trials on just these."),
+    ] = None,
+    rope: Annotated[float, typer.Option("--rope", help="Scores that differ by no more are ties.")] = 0.01,
+    alpha: Annotated[float, typer.Option("--alpha", help="The level of tests, after correction.")] = 0.05,
+    resamples: Annotated[int, typer.Option("--resamples", help="Resamplings for intervals.")] = 10_000,
+    seed: Annotated[int, typer.Option("--seed", help="Of the resamplings.", min=0)] = 0,
+    maximise: Annotated[bool, typer.Option("--maximise", help="Of numbers: more is better.")] = False,
+    optimizer: Optimizers = None,
+    problem: Problems = None,
+    dimension: Dimensions = None,
+    format: Annotated[Format, typer.Option("--format", help="text, json, csv or latex.")] = Format.text,
+    which: Annotated[str | None, typer.Option("--table", help="Which table as CSV; pairs by default.")] = None,
+) -> None:
+    """What the words mean is in docs/compare.md."""
+    if stdin or (store is not None and store.is_file()):
+        _numbers(store, stdin, maximise, alpha, seed, format)
+        return
+    if store is None:
+        raise OptarenaError("give a store, a file of numbers, or --stdin: optarena compare STORE [OPTIMIZER …]")
+    if maximise:
+        raise OptarenaError("--maximise is for plain numbers: a store knows its senses")
+    results = chosen(store, optimizer, problem, dimension)
+    made = results.compare(
+        *(names or []),
+        view=view,
+        metric=metric,
+        targets=targets,
+        frame=frame,
+        over=None if over is None else over.value,
+        rope=rope,
+        alpha=alpha,
+        resamples=resamples,
+        seed=seed,
+    )
+    if format is Format.json:
+        print_json(made.to_data())
+    elif format is Format.csv:
+        print(made.table(which or "pairs").write_csv(), end="")
+    elif format is Format.latex:
+        print(made.to_latex(), end="")
+    else:
+        print(text(made))
+
+
+def text(made: Comparison) -> str:
+    """The verdict, the tables, and what they are made of."""
+    parts = [*(clean(sentence) for sentence in made.sentences), "", clean(made.scores.what), _board(made), ""]
+    found = made.table("pairs")
+    parts += [f"every two of them ({made.pairs.test}, Holm over {found.height} tests)", _pairs(found)]
+    if found.height > SHOWN:
+        parts.append(f"  … and {found.height - SHOWN} more pairs (--format csv has all)")
+    parts += ["", "places by other ways of scoring (tau: agreement with this one)", _rankings(made), ""]
+    return "\n".join([*parts, *_footnotes(made)])
+
+
+def _board(made: Comparison) -> str:
+    rows = [
+        [
+            row["optimizer"],
+            number(row["score"]),
+            interval(row["score_lb"], row["score_ub"]),
+            f"{row['rank']:.2f}",
+            number(row["iqm"]),
+            interval(row["iqm_lb"], row["iqm_ub"]),
+            f"{row['strength']:.2f}",
+            row["group"],
+            f"{row['best_on']} of {row['problems']}",
+        ]
+        for row in made.table("optimizers").iter_rows(named=True)
+    ]
+    heads = ["optimizer", "mean score", "95 %", "rank", "IQM", "95 % ", "strength", "group", "best on"]
+    return table(heads, rows, right=heads[1:])
+
+
+def _pairs(found: pl.DataFrame) -> str:
+    rows = []
+    for row in found.head(SHOWN).iter_rows(named=True):
+        verdict = {"better": "decided", "other": "decided for the other"}.get(row["verdict"], "undecided")
+        rows.append(
+            [
+                row["optimizer"],
+                row["other"],
+                f"{row['wins']}-{row['ties']}-{row['losses']}",
+                f"{number(row['improvement'])} {interval(row['improvement_lb'], row['improvement_ub'])}",
+                row["effect"],
+                _ratio(row),
+                p_value(row["p_holm"]),
+                verdict,
+                _more(row["more_trials"], row["verdict"]),
+                _more(row["more_problems"], row["verdict"]),
+            ]
+        )
+    heads = ["optimizer", "against", "won-tied-lost", "improvement, 95 %", "effect", "effort ratio, 95 %", "p (Holm)"]
+    heads += ["verdict", "more trials", "more problems"]
+    return table(heads, rows, right=["won-tied-lost", "p (Holm)", "more trials", "more problems"])
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    if row.get("ratio") is None:
+        return "–"
+    return f"{number(row['ratio'])} {interval(row['ratio_lb'], row['ratio_ub'])}"
+
+
+def _more(count: int | None, verdict: str) -> str:
+    if verdict != "undecided":
+        return ""
+    return "–" if count is None else f"{count:,}"
+
+
+def _rankings(made: Comparison) -> str:
+    found = made.table("rankings")
+    names = made.table("optimizers")["optimizer"].to_list()
+    rows = []
+    for (label,), part in found.group_by(["ranking"], maintain_order=True):
+        place = dict(zip(part["optimizer"], part["place"], strict=True))
+        rows.append([label, *(place[name] for name in names[:SHOWN]), f"{part['tau'][0]:.2f}"])
+    return table(["way of scoring", *names[:SHOWN], "tau"], rows, right=[*names[:SHOWN], "tau"])
+
+
+def _footnotes(made: Comparison) -> list[str]:
+    friedman = made.overall.friedman
+    lines = [f"note: {clean(note)}" for note in made.notes[:5]]
+    if len(made.notes) > 5:
+        lines.append(f"note: … and {len(made.notes) - 5} more (--format json has all)")
+    if made.excluded:
+        lines.append(f"excluded: {len(made.excluded)} (optarena score names them)")
+    lines.append(f"intervals 95 %: {made.pairs.intervals}; seed {made.seed}")
+    if friedman is not None and made.overall.nemenyi is not None:
+        lines.append(
+            f"Friedman over {friedman.n} problems p = {p_value(friedman.p)}, Iman-Davenport p = "
+            f"{p_value(friedman.iman_davenport_p)}; Nemenyi's critical difference of ranks {made.overall.nemenyi.cd:.2f}"
+        )
+    if "hash" in made.frame:
+        lines.append(f"frame {made.frame['hash'][:12]}")
+    return lines
+
+
+def _numbers(store: Path | None, stdin: bool, maximise: bool, alpha: float, seed: int, format: Format) -> None:
+    if stdin and store is not None:
+        raise OptarenaError(f"give numbers on standard input or in {store}, not both")
+    try:
+        given = sys.stdin.read() if store is None else store.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptarenaError(f"cannot read {store or 'standard input'}: {error}") from None
+    ranked, knots = rank_numbers(read_numbers(given), maximise=maximise, alpha=alpha, seed=seed)
+    quantiles = ("q10", "q25", "q50", "q75", "q90")
+    rows = [
+        {"rank": r.rank, "name": r.name, "n": r.n, "median": r.median, "iqr": r.iqr}
+        | dict(zip(quantiles, r.quantiles, strict=True))
+        for r in ranked
+    ]
+    if format is Format.json:
+        splits = [
+            {"left": list(s.left), "right": list(s.right), "p": s.p, "a12": s.effect, "kept": s.kept}
+            for s in knots.splits
+        ]
+        print_json({"test": "Scott-Knott, bootstrap p and A12 >= 0.6", "alpha": alpha, "ranks": rows, "splits": splits})
+    elif format is Format.csv:
+        print(pl.DataFrame(rows).write_csv(), end="")
+    elif format is Format.latex:
+        from optarena.report.latex import latex_table
+
+        heads = ["rank", "name", "median", "IQR", "n"]
+        print(latex_table(heads, [[r.rank, r.name, r.median, r.iqr, r.n] for r in ranked]), end="")
+    else:
+        print(_ranks(ranked))
+
+
+def _ranks(ranked: list[Ranked]) -> str:
+    heads = ["rank", "name", "median", "IQR", "n", "10 % --- 25 % === median * === 75 % --- 90 %"]
+    rows = [[r.rank, r.name, r.median, r.iqr, r.n, r.chart] for r in ranked]
+    lines = table(heads, rows, right=["rank", "median", "IQR", "n"]).splitlines()
+    out = [lines[0]]
+    for i, r in enumerate(ranked):
+        if i and r.rank != ranked[i - 1].rank:
+            out.append("  " + "-" * (len(lines[0]) - 2))
+        out.append(lines[i + 1])
+    note = "Scott-Knott: names between two lines are not told apart (bootstrap p < 0.05 and A12 >= 0.6)"
+    return "\n".join([*out, note])

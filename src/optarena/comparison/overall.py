@@ -1,0 +1,162 @@
+"""Each optimizer over all problems: mean score, rank, interquartile mean, strength, Scott-Knott group (SCORES 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optarena.comparison.pairs import EQUAL, Pairs
+from optarena.stats.aggregates import iqm, iqm_of_counts, mean, median, optimality_gap, stratified_bootstrap
+from optarena.stats.bootstrap import mean_intervals
+from optarena.stats.ranks import Friedman, Nemenyi, friedman, groups, nemenyi, ranks_of
+from optarena.stats.scott_knott import ScottKnott, scott_knott
+from optarena.stats.strengths import bradley_terry_interval
+from optarena.traces import Floats, Ints
+from optarena.views._scores import Scores
+
+Ends = tuple[Floats, Floats, Floats]
+"""Values (optimizers,) and the ends of their intervals."""
+
+TAU = np.linspace(0.0, 1.0, 51)
+
+
+@dataclass(frozen=True)
+class Overall:
+    """All arrays are (optimizers,)."""
+
+    score: Ends
+    """The mean over problems of the mean over trials; less is better."""
+    rank: Ends
+    """The mean over problems of the rank of the mean score; 1 is best."""
+    iqm: Ends
+    """Of 1 - score, as rliable has it: more is better; `median` and `gap` (optimality gap) likewise."""
+    median: Ends
+    gap: Ends
+    strength: Ends
+    """Bradley-Terry: log odds of winning a problem, half a virtual win each way; more is better."""
+    best_on: Ints
+    """Problems on which nobody has a lesser mean."""
+    group: Ints
+    """Scott-Knott, 1 for the best."""
+    order: Ints
+    """Numbers of optimizers by mean score, the best first."""
+    friedman: Friedman | None
+    """None where there is one problem."""
+    nemenyi: Nemenyi | None
+    nemenyi_groups: list[list[int]]
+    test_groups: list[list[int]]
+    """Runs, by average rank, in which no pairwise test tells two apart."""
+    scott_knott: ScottKnott
+    profile: Floats
+    """(optimizers, tau): the part of all trials with 1 - score above tau."""
+    intervals: str
+
+
+def rate(
+    scores: Scores, pairs: Pairs, counts: Floats, *, over: str, alpha: float, resamples: int, rng: np.random.Generator
+) -> Overall:
+    """Rate the optimizers of a complete cube."""
+    means = _settled(scores.means)
+    k = len(scores.optimizers)
+    ranks = ranks_of(means, axis=1)
+    good = 1.0 - scores.values  # problems, optimizers, trials
+    if over == "problems":
+        score = mean_intervals(means, counts)
+        iqms = _percentiles(
+            [iqm(good[:, o].T) for o in range(k)], [iqm_of_counts(good[:, o].T, counts) for o in range(k)]
+        )
+        medians = _percentiles(
+            [median(good[:, o].T) for o in range(k)], [_medians(1 - means[:, o], counts) for o in range(k)]
+        )
+        gap = mean_intervals(_gaps(good), counts)[:3]
+        ends, how = score[:3], score[3]
+    else:
+        drawn = [
+            {
+                f: stratified_bootstrap(good[:, o].T, f, resamples=resamples, seed=rng)
+                for f in (mean, iqm, median, optimality_gap)
+            }
+            for o in range(k)
+        ]
+        iqms, medians, gap = (_ends([one[f] for one in drawn]) for f in (iqm, median, optimality_gap))
+        value, lower, upper = _ends([one[mean] for one in drawn])
+        ends, how = (1 - value, 1 - upper, 1 - lower), f"percentiles, {resamples:,} resamplings of trials"
+    order = np.lexsort((ranks.mean(axis=0), means.mean(axis=0)))
+    rank = mean_intervals(ranks, counts)[:3] if over == "problems" else _alone(ranks.mean(axis=0))
+    test = friedman(means) if len(means) > 1 and k > 1 else None
+    post = nemenyi(means, alpha) if test is not None else None
+    apart = pairs.matrix(pairs.decided.astype(float), fill=0.0) > 0 if k > 1 else np.zeros((1, 1), dtype=bool)
+    knots = scott_knott(
+        {scores.optimizers[o]: means[:, o] if len(means) > 1 else _there(scores.values[0, o]) for o in range(k)},
+        alpha=alpha,
+        seed=rng,
+    )
+    strength = bradley_terry_interval(_wins(means), counts if over == "problems" else counts[:2])
+    strength = strength if over == "problems" else _alone(strength[0])
+    return Overall(
+        score=ends,
+        rank=rank,
+        iqm=iqms,
+        median=medians,
+        gap=gap,
+        strength=strength,
+        best_on=np.sum(means <= means.min(axis=1, keepdims=True) + EQUAL, axis=0),
+        group=np.array([knots.ranks[name] for name in scores.optimizers], dtype=np.int64),
+        order=order,
+        friedman=test,
+        nemenyi=post,
+        nemenyi_groups=[] if post is None else groups(post.ranks, post.p < alpha),
+        test_groups=groups(rank[0], apart),
+        scott_knott=knots,
+        profile=np.array([[np.nanmean(good[:, o] > t) for t in TAU] for o in range(k)]),
+        intervals=how,
+    )
+
+
+def _alone(values: Floats) -> Ends:
+    """Figures of problems, which have no interval over trials."""
+    nothing = np.full(len(values), np.nan)
+    return values, nothing, nothing
+
+
+def _settled(means: Floats) -> Floats:
+    """Means that are equal but for rounding made equal, so that they tie."""
+    return np.round(means, 12)
+
+
+def _gaps(good: Floats) -> Floats:
+    """(problems, optimizers): the optimality gap on each problem."""
+    with np.errstate(invalid="ignore"):
+        return 1.0 - np.nanmean(np.where(np.isnan(good), np.nan, np.minimum(good, 1.0)), axis=2)
+
+
+def _medians(values: Floats, counts: Floats) -> Floats:
+    """(resamples,): the median of values where each is drawn counts[:, i] times."""
+    order = np.argsort(values, kind="stable")
+    upto = np.cumsum(counts[:, order], axis=1)
+    n = upto[:, -1]
+    low, high = (np.sum(upto < at[:, None] - 0.25, axis=1) for at in (np.floor((n + 1) / 2), np.ceil((n + 1) / 2)))
+    return (values[order][low] + values[order][high]) / 2
+
+
+def _percentiles(values: list[float], drawn: list[Floats]) -> Ends:
+    lower, upper = np.quantile(np.array(drawn), [0.025, 0.975], axis=1)
+    if len(drawn[0]) and np.ptp(np.array(drawn), axis=1).max() == 0 and len(drawn[0]) == 1:
+        lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
+    return np.array(values), lower, upper
+
+
+def _ends(intervals: list) -> Ends:  # type: ignore[type-arg]
+    return tuple(np.array([one[i] for one in intervals]) for i in range(3))  # type: ignore[return-value]
+
+
+def _wins(means: Floats) -> Floats:
+    """(problems, optimizers, optimizers): 1 where the row's mean is less, 1/2 where they are equal."""
+    a, b = means[:, :, None], means[:, None, :]
+    out = (a < b) + 0.5 * (a == b)
+    return out * (1 - np.eye(means.shape[1]))
+
+
+def _there(values: Floats) -> Floats:
+    return values[~np.isnan(values)]

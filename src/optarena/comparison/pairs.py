@@ -1,0 +1,161 @@
+"""Every two optimizers: by how much one is better, on how many problems, and whether a test can tell (SCORES 5).
+
+Arrays in, arrays out. A pair (i, j) is read "i against j"; scores are to be minimised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optarena.stats.bayes import signed_rank_votes
+from optarena.stats.bootstrap import mean_intervals
+from optarena.stats.corrections import holm
+from optarena.stats.effects import score_interval
+from optarena.stats.signed_rank import signed_rank_p
+from optarena.stats.stratified import stratified_differences, stratified_mann_whitney
+from optarena.traces import Bools, Floats, Ints
+from optarena.views._scores import Scores
+
+EQUAL = 1e-12
+"""Scores nearer to each other than this are equal: sums in another order differ by as much."""
+BAYES = 4000
+"""Samples of the Bayesian test of a pair."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All arrays are (pairs,) but where said; `first` and `second` are numbers of optimizers."""
+
+    first: Ints
+    second: Ints
+    improvement: Floats
+    """The probability that a trial of the first is better than one of the second, mean over problems; with its ends."""
+    improvement_lb: Floats
+    improvement_ub: Floats
+    difference: Floats
+    """Mean over problems of the first's score less the second's: below 0 the first is better."""
+    difference_lb: Floats
+    difference_ub: Floats
+    wins: Ints
+    ties: Ints
+    losses: Ints
+    p: Floats
+    p_holm: Floats
+    sign: Floats
+    """1: the test leans to the first; -1: to the second."""
+    bayes: Floats
+    """(pairs, 3): the probabilities that the first is better, equivalent, worse; NaN for a claim about trials."""
+    each: Floats
+    """(pairs, problems): the probability of improvement on each problem."""
+    test: str
+    intervals: str
+    alpha: float
+
+    @property
+    def decided(self) -> Bools:
+        """Whether the corrected p-value is below alpha."""
+        return self.p_holm < self.alpha
+
+    def matrix(self, values: Floats, mirrored: Floats | None = None, fill: float = np.nan) -> Floats:
+        """(optimizers, optimizers): a figure of pairs both ways; `mirrored`: what it is the other way round."""
+        k = int(self.second.max(initial=0)) + 1
+        out = np.full((k, k), fill)
+        out[self.first, self.second] = values
+        out[self.second, self.first] = values if mirrored is None else mirrored
+        return out
+
+
+def all_pairs(k: int) -> tuple[Ints, Ints]:
+    first, second = np.triu_indices(k, 1)
+    return first.astype(np.int64), second.astype(np.int64)
+
+
+def compare_pairs(
+    scores: Scores, counts: Floats, *, over: str, rope: float, alpha: float, rng: np.random.Generator
+) -> Pairs:
+    """Every pair of a complete cube. over: `problems` or `trials`; counts: how often resamplings draw each problem."""
+    values, means = scores.values, scores.means
+    first, second = all_pairs(len(scores.optimizers))
+    apart = differences(means, first, second)
+    each = improvements(values, first, second)
+    if over == "problems":
+        p, sign = signed_rank_p(apart.T)
+        test, sign = "Wilcoxon's signed ranks over problems", -sign
+        difference, lower, upper, intervals = mean_intervals(apart, counts)
+        improvement, i_lower, i_upper, _ = mean_intervals(each.T, counts)
+        i_lower, i_upper = np.clip(i_lower, 0.0, 1.0), np.clip(i_upper, 0.0, 1.0)
+        bayes = _bayes(apart, rope, rng)
+    else:
+        p, sign, exact = trials_test(values, each, first, second)
+        test = f"Mann-Whitney within problems, {'exact' if exact else 'normal'}"
+        trials = scores.trials
+        with np.errstate(invalid="ignore"):
+            spread = np.nanvar(values, axis=2) * trials / np.maximum(trials - 1, 1)
+        d, dl, du = stratified_differences(means, spread, trials)
+        difference, lower, upper = d[first, second], dl[first, second], du[first, second]
+        improvement = each.mean(axis=1)
+        ends = [
+            score_interval(np.array(improvement[i]), trials[:, first[i]], trials[:, second[i]])
+            for i in range(len(first))
+        ]
+        i_lower, i_upper = np.array(ends).reshape(-1, 2).T
+        intervals = "t (Welch) and score intervals over trials within these problems"
+        bayes = np.full((len(first), 3), np.nan)
+    return Pairs(
+        first, second, improvement, i_lower, i_upper, difference, lower, upper,
+        np.sum(apart < -rope, axis=0), np.sum(np.abs(apart) <= rope, axis=0), np.sum(apart > rope, axis=0),
+        p, holm(p), sign, bayes, each, test, intervals, alpha,
+    )  # fmt: skip
+
+
+def differences(means: Floats, first: Ints, second: Ints) -> Floats:
+    """(problems, pairs) of means (problems, optimizers)."""
+    out = means[:, first] - means[:, second]
+    return np.where(np.abs(out) <= EQUAL, 0.0, out)
+
+
+def improvements(values: Floats, first: Ints, second: Ints) -> Floats:
+    """(pairs, problems): how often a trial of the first has the lesser score, ties half."""
+    problems, _, trials = values.shape
+    out = np.empty((len(first), problems))
+    for i in np.unique(first).tolist():
+        mine = np.flatnonzero(first == i)
+        a = values[:, i, None, :, None]  # problems, others, trials, trials
+        block = max(1, 4_000_000 // max(1, problems * trials * trials))
+        for start in range(0, len(mine), block):
+            part = mine[start : start + block]
+            b = values[:, second[part], None, :]
+            less = np.count_nonzero(a < b - EQUAL, axis=(2, 3))  # NaN is never less
+            more = np.count_nonzero(a > b + EQUAL, axis=(2, 3))
+            n = np.sum(~np.isnan(a), axis=(2, 3)) * np.sum(~np.isnan(b), axis=(2, 3))
+            with np.errstate(invalid="ignore"):
+                out[part] = (0.5 + 0.5 * (less - more) / n).T
+    return out
+
+
+def trials_test(values: Floats, each: Floats, first: Ints, second: Ints) -> tuple[Floats, Floats, bool]:
+    """p-values, signs and whether they are exact, of trials within problems."""
+    count = np.sum(~np.isnan(values), axis=2)
+    m, n = count[:, first].T, count[:, second].T
+    both = np.sort(np.concatenate((values[:, first], values[:, second]), axis=2), axis=2)  # NaN last
+    equal = np.abs(np.diff(both, axis=2)) <= EQUAL
+    ties = np.zeros(m.shape)
+    if equal.any():
+        length = np.zeros(equal.shape[:2])
+        for t in range(equal.shape[2] + 1):
+            goes_on = equal[:, :, t] if t < equal.shape[2] else np.zeros(equal.shape[:2], dtype=bool)
+            size = length + 1
+            ties += np.where(~goes_on & (size > 1), size**3 - size, 0.0).T
+            length = np.where(goes_on, size, 0.0)
+    p, exact = stratified_mann_whitney(1.0 - each, m, n, ties)
+    return p, np.sign(np.round(each.mean(axis=1) - 0.5, 12)), exact
+
+
+def _bayes(apart: Floats, rope: float, rng: np.random.Generator) -> Floats:
+    """(pairs, 3): the Bayesian signed-rank test of each; one set of weights of the problems serves all."""
+    n = len(apart)
+    weights = rng.standard_gamma(np.append(0.5, np.ones(n)), size=(BAYES, n + 1))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.array([signed_rank_votes(-d, weights, rope) / BAYES for d in apart.T]).reshape(-1, 3)

@@ -1,0 +1,74 @@
+"""How many times the evaluations of another an optimizer needs to the same targets (SCORES 2 and 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optarena.stats.bootstrap import draws, mean_intervals
+from optarena.traces import Floats, Ints
+from optarena.views.fixed_target import FixedTarget
+from optarena.views.fixed_target.run_scores import problems_of
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """All arrays are (pairs,): the first's expected running time divided by the second's, where both are finite."""
+
+    ratio: Floats
+    """The geometric mean over targets, then over problems; below 1 the first is quicker."""
+    lower: Floats
+    upper: Floats
+    problems: Ints
+    """On which both reach a target."""
+    both: Ints
+    """Targets that both reach; `only_first` and `only_second`: those that one alone reaches, which no ratio tells."""
+    only_first: Ints
+    only_second: Ints
+    axis: str
+    intervals: str
+
+
+def runtime_ratios(
+    view: FixedTarget, optimizers: list[str], first: Ints, second: Ints, resamples: int, seed: int
+) -> Ratios:
+    """Of every pair. Optimizers that the view lacks reach nothing."""
+    erts = expected(view, optimizers)
+    n = len(first)
+    ratio, lower, upper = (np.full(n, np.nan) for _ in range(3))
+    counts = [np.zeros(n, dtype=np.int64) for _ in range(4)]
+    how = ""
+    drawn: dict[int, Floats] = {}
+    for i, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        x, y = erts[:, :, a], erts[:, :, b]
+        both = np.isfinite(x) & np.isfinite(y)
+        some = both.any(axis=1)
+        counts[0][i], counts[1][i] = some.sum(), both.sum()
+        counts[2][i], counts[3][i] = np.sum(np.isfinite(x) & ~both), np.sum(np.isfinite(y) & ~both)
+        if not some.any():
+            continue
+        with np.errstate(invalid="ignore", divide="ignore"):
+            logs = np.where(both, np.log(x) - np.log(y), 0.0).sum(axis=1)[some] / both.sum(axis=1)[some]
+        size = len(logs)
+        if size not in drawn:
+            drawn[size] = draws(size, resamples, seed)
+        value, low, high, how = mean_intervals(logs[:, None], drawn[size])
+        ratio[i], lower[i], upper[i] = np.exp(value[0]), np.exp(low[0]), np.exp(high[0])
+    return Ratios(ratio, lower, upper, counts[0], counts[1], counts[2], counts[3], view.frame["axis"], how)
+
+
+def expected(view: FixedTarget, optimizers: list[str]) -> Floats:
+    """(problems, targets, optimizers): expected running times; inf where nobody reached it, or nobody ran."""
+    assert view.scored is not None
+    runs = view.scored.runs
+    problem, names, _ = problems_of(runs)
+    width = view.scored.targets.shape[1]
+    out = np.full((len(names), width, len(optimizers)), np.inf)
+    erts = view.ert["ert"].to_numpy().reshape(runs.cells.height, width)
+    of_cell = np.zeros(runs.cells.height, dtype=np.int64)
+    of_cell[runs.cell] = problem
+    for cell, name in enumerate(runs.cells["optimizer"].to_list()):
+        if name in optimizers:
+            out[of_cell[cell], :, optimizers.index(name)] = erts[cell]
+    return out

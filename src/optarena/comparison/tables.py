@@ -1,0 +1,276 @@
+"""A comparison as tidy tables, plain data and LaTeX: nothing is computed here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from optarena.comparison.overall import TAU, Ends
+from optarena.comparison.words import p_value
+from optarena.stats.effects import magnitude
+
+if TYPE_CHECKING:
+    from optarena.comparison.compare import Comparison
+
+
+def tables(made: Comparison) -> dict[str, pl.DataFrame]:
+    """All of them, by name."""
+    return {
+        "optimizers": optimizers(made),
+        "pairs": pairs(made),
+        "rankings": rankings(made),
+        "stability": stability(made),
+        "groups": groups(made),
+        "scott_knott": scott_knott(made),
+        "profiles": profiles(made),
+        "problems": problems(made),
+    }
+
+
+def optimizers(made: Comparison) -> pl.DataFrame:
+    """A row an optimizer, the best mean score first."""
+    o = made.overall
+    names = pl.Series(made.optimizers)
+
+    def ends(name: str, figure: Ends) -> dict[str, Any]:
+        return {name: figure[0], f"{name}_lb": figure[1], f"{name}_ub": figure[2]}
+
+    table = pl.DataFrame(
+        {
+            "optimizer": names,
+            **ends("score", o.score),
+            **ends("rank", o.rank),
+            "best_on": o.best_on,
+            "problems": np.full(len(names), len(made.scores.problems)),
+            "group": o.group,
+            **ends("iqm", o.iqm),
+            **ends("median", o.median),
+            **ends("optimality_gap", o.gap),
+            **ends("strength", o.strength),
+        }
+    )
+    return table[o.order.tolist()]
+
+
+def pairs(made: Comparison) -> pl.DataFrame:
+    """A row a pair, read "optimizer against other"; the better by mean score first."""
+    p, rank = made.pairs, np.argsort(made.overall.order)
+    turned = rank[p.first] > rank[p.second]
+    a, b = np.where(turned, p.second, p.first), np.where(turned, p.first, p.second)
+    names = pl.Series(made.optimizers)
+
+    def either(here: Any, there: Any) -> Any:
+        return np.where(turned, there, here)
+
+    improvement = either(p.improvement, 1 - p.improvement)
+    decided = np.where(p.decided, either(p.sign, -p.sign), 0)
+    columns: dict[str, Any] = {
+        "optimizer": names.gather(a),
+        "other": names.gather(b),
+        "wins": either(p.wins, p.losses),
+        "ties": p.ties,
+        "losses": either(p.losses, p.wins),
+        "improvement": improvement,
+        "improvement_lb": either(p.improvement_lb, 1 - p.improvement_ub),
+        "improvement_ub": either(p.improvement_ub, 1 - p.improvement_lb),
+        "effect": [magnitude(float(value)) for value in improvement],
+        "cliffs_delta": 2 * improvement - 1,
+        "difference": either(p.difference, -p.difference),
+        "difference_lb": either(p.difference_lb, -p.difference_ub),
+        "difference_ub": either(p.difference_ub, -p.difference_lb),
+        "p": p.p,
+        "p_holm": p.p_holm,
+        "verdict": ["other" if d < 0 else "better" if d > 0 else "undecided" for d in decided],
+        "p_better": either(p.bayes[:, 0], p.bayes[:, 2]),
+        "p_equivalent": p.bayes[:, 1],
+        "p_worse": either(p.bayes[:, 2], p.bayes[:, 0]),
+        "more_trials": _known(made.power.trials),
+        "more_problems": _known(made.power.problems),
+    }
+    if made.ratios is not None:
+        r = made.ratios
+        with np.errstate(divide="ignore"):
+            columns |= {
+                "ratio": either(r.ratio, 1 / r.ratio),
+                "ratio_lb": either(r.lower, 1 / r.upper),
+                "ratio_ub": either(r.upper, 1 / r.lower),
+                "targets_both": r.both,
+                "targets_alone": either(r.only_first, r.only_second),
+                "targets_other": either(r.only_second, r.only_first),
+            }
+    if made.overall.nemenyi is not None:
+        columns["p_nemenyi"] = made.overall.nemenyi.p[p.first, p.second]
+    table = pl.DataFrame(columns).with_columns(_a=rank[a], _b=rank[b]).sort("_a", "_b").drop("_a", "_b")
+    return table.with_columns(pl.selectors.float().fill_nan(None))
+
+
+def _known(figures: Any) -> pl.Series:
+    return pl.Series([None if value < 0 else int(value) for value in figures], dtype=pl.Int64)
+
+
+def rankings(made: Comparison) -> pl.DataFrame:
+    """A row an optimizer and way of scoring: its place."""
+    main = [made.optimizers[i] for i in made.overall.order]
+    ways = [("this comparison", main, 1.0), *((c.label, c.order, c.tau) for c in made.changes if c.kind == "ranking")]
+    rows = [
+        {"ranking": label, "optimizer": name, "place": i + 1, "tau": tau}
+        for label, order, tau in ways
+        for i, name in enumerate(order)
+    ]
+    return pl.DataFrame(rows)
+
+
+def stability(made: Comparison) -> pl.DataFrame:
+    """A row for everything that was left out or scored otherwise, and what changes."""
+
+    def listed(found: list[tuple[str, str]]) -> str:
+        return "; ".join(f"{a} > {b}" for a, b in found)
+
+    rows = [
+        {
+            "kind": c.kind,
+            "without": c.label if c.kind != "ranking" else None,
+            "ranking": c.label if c.kind == "ranking" else None,
+            "first": c.order[0],
+            "same_first": c.same_first,
+            "tau": c.tau,
+            "reversed": listed(c.reversed) if c.tested else None,
+            "lost": listed(c.lost) if c.tested else None,
+            "gained": listed(c.gained) if c.tested else None,
+        }
+        for c in made.changes
+    ]
+    text = dict.fromkeys(("kind", "without", "ranking", "first"), pl.String)
+    schema = {**text, "same_first": pl.Boolean, "tau": pl.Float64} | dict.fromkeys(
+        ("reversed", "lost", "gained"), pl.String
+    )
+    return pl.DataFrame(rows, schema=schema)
+
+
+def groups(made: Comparison) -> pl.DataFrame:
+    """A row a bar of the critical-difference diagram and optimizer: those in one are not told apart."""
+    rows = [
+        {"test": test, "bar": i + 1, "optimizer": made.optimizers[o], "rank": float(made.overall.rank[0][o])}
+        for test, found in (("nemenyi", made.overall.nemenyi_groups), ("pairwise", made.overall.test_groups))
+        for i, members in enumerate(found)
+        for o in members
+    ]
+    return pl.DataFrame(rows, schema={"test": pl.String, "bar": pl.Int64, "optimizer": pl.String, "rank": pl.Float64})
+
+
+def scott_knott(made: Comparison) -> pl.DataFrame:
+    """A row an optimizer: its group, and quartiles of its scores over problems (over trials, on one problem)."""
+    means = made.scores.means
+    several = len(means) > 1
+    rows = []
+    for rank, members in enumerate(made.overall.scott_knott.groups):
+        for name in members:
+            o = made.optimizers.index(name)
+            values = means[:, o] if several else made.scores.values[0, o]
+            q1, middle, q3 = np.nanquantile(values, [0.25, 0.5, 0.75]).tolist()
+            rows.append({"optimizer": name, "group": rank + 1, "median": middle, "q1": q1, "q3": q3})
+    return pl.DataFrame(rows)
+
+
+def profiles(made: Comparison) -> pl.DataFrame:
+    """A row an optimizer and tau: the part of all trials with a score of at most 1 - tau."""
+    k = len(made.optimizers)
+    return pl.DataFrame(
+        {
+            "optimizer": pl.Series(made.optimizers).gather(np.repeat(np.arange(k), len(TAU))),
+            "tau": np.tile(TAU, k),
+            "fraction": made.overall.profile.ravel(),
+        }
+    )
+
+
+def problems(made: Comparison) -> pl.DataFrame:
+    """A row a problem and optimizer: the mean score and the number of trials."""
+    n, k = made.scores.means.shape
+    return pl.DataFrame(
+        {
+            "problem": pl.Series(made.scores.problems).gather(np.repeat(np.arange(n), k)),
+            "optimizer": pl.Series(made.optimizers).gather(np.tile(np.arange(k), n)),
+            "score": made.scores.means.ravel(),
+            "trials": made.scores.trials.ravel(),
+        }
+    )
+
+
+def to_data(made: Comparison) -> dict[str, Any]:
+    """Everything, as plain data."""
+    friedman, nemenyi = made.overall.friedman, made.overall.nemenyi
+    return {
+        "view": made.scores.view,
+        "metric": made.scores.metric,
+        "score": made.scores.what,
+        "over": made.over,
+        "rope": made.rope,
+        "alpha": made.alpha,
+        "resamples": made.resamples,
+        "seed": made.seed,
+        "test": made.pairs.test,
+        "tests": len(made.pairs.first),
+        "intervals": {"pairs": made.pairs.intervals, "optimizers": made.overall.intervals},
+        "verdict": made.sentences,
+        "notes": made.notes,
+        "excluded": made.excluded,
+        "frame": made.frame,
+        "friedman": None
+        if friedman is None
+        else {
+            "chi2": friedman.statistic,
+            "p": friedman.p,
+            "iman_davenport_F": friedman.iman_davenport_F,
+            "iman_davenport_p": friedman.iman_davenport_p,
+            "problems": friedman.n,
+        },
+        "nemenyi": None if nemenyi is None else {"critical_difference": nemenyi.cd, "q": nemenyi.q},
+        "tables": {
+            name: table.with_columns(pl.selectors.float().fill_nan(None)).to_dicts()
+            for name, table in tables(made).items()
+        },
+    }
+
+
+def latex(made: Comparison) -> str:
+    """Optimizers, then pairs, each a `tabular`."""
+    from optarena.report.latex import latex_table
+
+    comment = [
+        f"{made.scores.what}; {made.scores.view}, {len(made.scores.problems)} problems",
+        f"intervals 95%: {made.overall.intervals}; {made.pairs.test}, Holm over {len(made.pairs.first)} tests",
+        *([f"frame {made.frame['hash']}"] if "hash" in made.frame else []),
+    ]
+    rows = optimizers(made).rows(named=True)
+    board = latex_table(
+        ["optimizer", "mean score", "95% interval", "rank", "IQM", "95% interval", "group", "best on"],
+        [
+            [
+                row["optimizer"], row["score"], (row["score_lb"], row["score_ub"]), row["rank"],
+                row["iqm"], (row["iqm_lb"], row["iqm_ub"]), row["group"], row["best_on"],
+            ]
+            for row in rows
+        ],
+        bold={(0, 1)},
+        comment=comment,
+    )  # fmt: skip
+    found = pairs(made).rows(named=True)
+    return (
+        board
+        + "\n"
+        + latex_table(
+            ["optimizer", "against", "won--tied--lost", "improvement", "95% interval", "p (Holm)", "verdict"],
+            [
+                [
+                    row["optimizer"], row["other"], f"{row['wins']}--{row['ties']}--{row['losses']}",
+                    row["improvement"], (row["improvement_lb"], row["improvement_ub"]), p_value(row["p_holm"]),
+                    row["verdict"],
+                ]
+                for row in found
+            ],
+            comment=comment,
+        )
+    )  # fmt: skip
