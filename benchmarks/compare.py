@@ -36,8 +36,9 @@ def main() -> None:
     sizes = [int(word) for word in sys.argv[1:4]] or [20, 100, 30]
     made = scores(*sizes)
     compare_scores(scores(3, 8, 3))  # what is imported once is not measured
+    erts = np.random.default_rng(1).lognormal(5, 1, (sizes[1], 51, sizes[0]))
     began = time.process_time()
-    comparison = compare_scores(made, others=[("another", made)])
+    comparison = compare_scores(made, others=[("another", made)], runtimes=(erts, "evaluations"))
     tables, sentences = comparison.tables, comparison.sentences
     spent = time.process_time() - began
     rows = sum(table.height for table in tables.values())

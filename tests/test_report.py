@@ -150,6 +150,21 @@ def test_the_words_name_the_first_and_do_not_claim_what_overlaps(tmp_path):
     assert ("overlap" in words[1]) == meet
 
 
+def test_the_first_screen_opens_with_the_verdict(tmp_path):
+    results = imported(tmp_path / "store")
+    first = results.fixed_cost().leaderboard().row(0, named=True)
+    data = payload(Material(results))
+    words, every = section(data, "overview")["words"], section(data, "verdict")["words"]
+    assert words[0] == every[0]
+    assert words[0].startswith(f"{first['optimizer']} comes first of 3 on 3 problems (fixed-cost, 3 trials each")
+    assert "too few to speak of new problems" in words[1]
+    assert set(words[:-1]) <= set(every)
+    assert every == results.compare().sentences
+    blocks = section(data, "verdict")["blocks"]
+    figures = [one["id"] for block in blocks for one in block.get("blocks", [block]) if one["kind"] == "figure"]
+    assert figures == ["critical-difference", "pairwise", "effects", "scott-knott"]
+
+
 def test_the_table_of_running_times_is_that_of_the_view(tmp_path):
     experiment = oa.Experiment(["RandomSearch", "Scipy-Powell"], "bbob/f{1,2}/d{2,3}/i{1,2}", "20*D", trials=1)
     results = experiment.run(tmp_path / "s", workers=0)

@@ -131,3 +131,255 @@ def test_probability_of_improvement_is_rliables():
     expected = GOLDEN["rliable"]["prob_improvement_A_over_B"]
     assert stats.probability_of_improvement(A, B) == pytest.approx(expected, **EXACT)
     assert stats.probability_of_improvement(B, A) == pytest.approx(1 - expected, **EXACT)
+
+
+# ---- identities and invariances --------------------------------------------------------------------------------------
+
+numbers = st.floats(-1e3, 1e3).map(lambda x: round(x, 2))
+samples = st.lists(numbers, min_size=2, max_size=12)
+
+
+@given(samples, samples)
+@settings(max_examples=50)
+def test_a12_counts_ties_half_and_turns_round(x, y):
+    pairs = [(a > b) + 0.5 * (a == b) for a in x for b in y]
+    assert stats.a12(x, y) == pytest.approx(np.mean(pairs))
+    assert stats.a12(x, y) + stats.a12(y, x) == pytest.approx(1)
+    assert stats.cliffs_delta(x, y) == pytest.approx(-stats.cliffs_delta(y, x))
+    assert stats.a12(x, y) == stats.a12(np.arctan(x), np.arctan(y)) or len(set(np.arctan([*x, *y]))) < len({*x, *y})
+    lower, upper = score_interval(stats.a12(x, y), np.array([len(x)]), np.array([len(y)]))
+    assert 0 <= lower <= stats.a12(x, y) <= upper <= 1
+
+
+@given(arrays(float, st.tuples(st.integers(2, 8), st.integers(2, 5)), elements=st.integers(-4, 4).map(float)))
+@settings(max_examples=50)
+def test_rank_methods_know_only_the_order_within_a_problem(x):
+    moved = np.exp(x) * np.arange(1, len(x) + 1)[:, None]  # increasing within each problem
+    assert stats.friedman(x).statistic == pytest.approx(stats.friedman(moved).statistic)
+    assert stats.average_ranks(x) == pytest.approx(stats.average_ranks(moved))
+    order = np.random.default_rng(0).permutation(x.shape[1])
+    assert stats.friedman(x[:, order]).ranks == pytest.approx(stats.friedman(x).ranks[order])
+    assert stats.nemenyi(x[:, order]).p == pytest.approx(stats.nemenyi(x).p[np.ix_(order, order)], abs=1e-12)
+    assert stats.ranks_of(x, axis=1).sum(axis=1) == pytest.approx(x.shape[1] * (x.shape[1] + 1) / 2)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_corrections_never_lower_a_p_value_and_keep_their_order(p):
+    holm, hochberg, bh = stats.holm(p), stats.hochberg(p), stats.benjamini_hochberg(p)
+    order = np.argsort(p, kind="stable")
+    for corrected in (holm, hochberg, bh, stats.benjamini_yekutieli(p)):
+        assert (corrected >= np.array(p) - 1e-15).all()
+        assert (np.diff(corrected[order]) >= -1e-15).all()
+    assert (hochberg <= holm + 1e-15).all()
+    assert (bh <= hochberg + 1e-15).all()
+
+
+@given(arrays(float, st.tuples(st.integers(1, 3), st.integers(1, 16)), elements=st.integers(-5, 5).map(float)))
+@settings(max_examples=40)
+def test_many_signed_rank_tests_at_once_are_scipys_one_by_one(d):
+    p, sign = stats.signed_rank_p(d)
+    for i, row in enumerate(d):
+        assert p[i] == pytest.approx(stats.wilcoxon(row).p, rel=1e-9)
+        assert sign[i] in (-1, 0, 1)
+
+
+@pytest.mark.parametrize("n", [6, 20, 51])
+def test_many_signed_rank_tests_without_ties_are_scipys(n):
+    d = np.random.default_rng(n).normal(0.3, 1, (3, n))
+    assert stats.signed_rank_p(d)[0] == pytest.approx([stats.wilcoxon(row).p for row in d], rel=1e-9)
+
+
+def test_signed_ranks_of_counted_differences_are_those_of_the_repeated_ones():
+    rng = np.random.default_rng(1)
+    d, counts = rng.normal(0.2, 1, 12), rng.integers(0, 5, (4, 12)).astype(float)
+    p, sign = signed_rank_p_of_counts(d, counts)
+    for i, row in enumerate(counts):
+        repeated = np.repeat(d, row.astype(int))
+        assert p[i] == pytest.approx(stats.wilcoxon(repeated, method="asymptotic").p, rel=1e-9)
+    assert least_p(6) == stats.wilcoxon(np.arange(1.0, 7.0)).p
+
+
+def test_range_tail_is_scipys_studentized_range():
+    from scipy import stats as scipy_stats
+
+    q = np.array([0.5, 2.0, 3.5, 5.0])
+    for k in (2, 5, 20):
+        assert range_tail(q, k) == pytest.approx(scipy_stats.studentized_range.sf(q, k, np.inf), abs=1e-10)
+
+
+def test_trials_within_one_problem_are_mann_whitney():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=6), rng.normal(0.5, 1, 5)
+    below = np.array([[stats.a12(x, y)]])
+    p, exact = stratified_mann_whitney(below, np.array([[6]]), np.array([[5]]), np.zeros((1, 1)))
+    assert exact
+    assert p[0] == pytest.approx(stats.mann_whitney(x, y, method="exact").p)
+    many, _ = stratified_mann_whitney(np.tile(below, (1, 4)), np.full((1, 4), 6), np.full((1, 4), 5), np.zeros((1, 4)))
+    assert many[0] < p[0] or p[0] == 1
+
+
+def test_the_bayesian_signed_rank_test_is_its_definition():
+    rng = np.random.default_rng(5)
+    d = np.round(rng.normal(0.1, 0.5, 7), 1)
+    found = stats.bayesian_signed_rank(-d, None, 0.1, samples=4000, seed=1)
+    whole = np.append(0.0, d)
+    sums = whole[:, None] + whole[None, :]
+    weights = rng.dirichlet(np.append(0.5, np.ones(7)), 4000)
+    right = np.einsum("si,ij,sj->s", weights, (sums > 0.2) + 0.5 * (sums == 0.2), weights)
+    left = np.einsum("si,ij,sj->s", weights, (-sums > 0.2) + 0.5 * (-sums == 0.2), weights)
+    votes = np.bincount(np.argmax([right, 1 - left - right, left], axis=0), minlength=3) / 4000
+    assert found[:3] == pytest.approx(votes, abs=0.03)
+    assert sum(found[:3]) == pytest.approx(1)
+
+
+def test_the_iqm_of_drawn_problems_is_that_of_the_repeated_ones():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(5, 9))
+    x[3:, 2] = np.nan
+    counts = stats.draws(9, 20, 1)
+    drawn = [stats.iqm(np.repeat(x, row.astype(int), axis=1)) for row in counts]
+    assert iqm_of_counts(x, counts) == pytest.approx(drawn, rel=1e-12)
+
+
+def test_bca_and_percentile_intervals_are_scipys():
+    from scipy import stats as scipy_stats
+
+    x = np.random.default_rng(4).lognormal(size=25)
+    for name, theirs in (("bca", "BCa"), ("percentile", "percentile")):
+        ours = stats.bootstrap(x, method=name, resamples=20_000, seed=1)
+        ends = scipy_stats.bootstrap((x,), np.mean, method=theirs, n_resamples=20_000, rng=2).confidence_interval
+        assert (ours.lower, ours.upper) == pytest.approx((ends.low, ends.high), rel=0.02)
+
+
+def test_intervals_over_problems_keep_trials_whole_and_those_over_trials_keep_problems():
+    rng = np.random.default_rng(6)
+    apart = rng.normal(0, 5, (25, 1)) + rng.normal(0, 0.1, (25, 8))  # problems differ, trials hardly
+    wide = stats.bootstrap(apart, over="problems", resamples=500)
+    narrow = stats.bootstrap(apart, over="trials", resamples=500)
+    assert wide.upper - wide.lower > 10 * (narrow.upper - narrow.lower)
+    both = stats.bootstrap(apart, over="both", resamples=500)
+    assert both.upper - both.lower > 5 * (narrow.upper - narrow.lower)
+    student = stats.bootstrap(apart[:, :1], method="studentised", resamples=200)
+    assert student.lower < student.value < student.upper
+
+
+def test_few_problems_give_a_flagged_t_interval():
+    x = np.random.default_rng(0).normal(size=12)
+    found = stats.bootstrap(x)
+    half = 2.200985160082949 * x.std(ddof=1) / np.sqrt(12)
+    assert (found.lower, found.upper) == pytest.approx((x.mean() - half, x.mean() + half))
+    assert "fewer than 20 problems" in found.note
+    _, lower, upper, how = stats.mean_intervals(x[:, None], stats.draws(12, 100, 0))
+    assert (lower[0], upper[0]) == pytest.approx((found.lower, found.upper))
+    assert "fewer than 20" in how
+
+
+def test_the_same_seed_gives_the_same_interval():
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    assert stats.bootstrap(x, resamples=300, seed=7) == stats.bootstrap(x, resamples=300, seed=7)
+    assert stats.bootstrap(x, resamples=300, seed=7) != stats.bootstrap(x, resamples=300, seed=8)
+    assert stats.a12_interval(X, Y, seed=3) == stats.a12_interval(X, Y, seed=3)
+
+
+def test_scott_knott_splits_where_means_lie_apart_and_the_effect_is_not_small():
+    rng = np.random.default_rng(0)
+    data = {name: rng.normal(mean, 0.3, 30) for name, mean in (("b", 1.0), ("a", 1.0), ("d", 5.0), ("c", 3.0))}
+    found = stats.scott_knott(data)
+    assert [sorted(group) for group in found.groups] == [["a", "b"], ["c"], ["d"]]
+    assert found.ranks == {"a": 1, "b": 1, "c": 2, "d": 3}
+    first = found.splits[0]
+    assert first.kept
+    assert first.effect > 0.9
+    near = {"x": np.linspace(0, 1, 400), "y": np.linspace(0.06, 1.06, 400)}  # surely different, hardly larger
+    assert stats.scott_knott(near).ranks == {"x": 1, "y": 1}
+    assert stats.scott_knott(near, least_effect=0.5).ranks == {"x": 1, "y": 2}
+    again = {name: data[name] for name in ("c", "d", "a", "b")}
+    assert stats.scott_knott(again).groups == found.groups
+
+
+def test_strengths_follow_relabelling_and_have_intervals():
+    rng = np.random.default_rng(0)
+    wins = rng.integers(0, 4, (12, 4, 4)) * (1 - np.eye(4))
+    value, lower, upper = stats.bradley_terry_interval(wins, stats.draws(12, 200, 0))
+    assert (lower <= value).all()
+    assert (value <= upper).all()
+    order = np.array([2, 0, 3, 1])
+    turned = stats.bradley_terry(wins.sum(axis=0)[np.ix_(order, order)], alpha=0.5)
+    assert turned == pytest.approx(value[order], abs=1e-8)
+    rankings = np.array([rng.permutation(4) for _ in range(10)])
+    strength, low, high = stats.plackett_luce_interval(rankings, resamples=50)
+    assert (low <= strength + 1e-9).all()
+    assert (strength <= high + 1e-9).all()
+
+
+# ---- ties, one trial, one problem, constant data ---------------------------------------------------------------------
+
+
+def test_constant_data_have_a_defined_answer():
+    same = [2.0] * 5
+    assert stats.a12(same, same) == 0.5
+    for test in (stats.mann_whitney, stats.brunner_munzel, stats.wilcoxon, stats.sign_test, stats.welch_t):
+        assert test(same, same).p == 1.0
+    found = stats.friedman(np.ones((4, 3)))
+    assert (found.p, found.iman_davenport_p) == (1.0, 1.0)
+    assert (stats.nemenyi(np.ones((4, 3))).p == 1).all()
+    assert stats.scott_knott({"a": same, "b": same}).ranks == {"a": 1, "b": 1}
+    assert stats.bayesian_signed_rank(same, same, 0.1, samples=100).equivalent == 1
+    flat = stats.bootstrap([2.0] * 30, resamples=100)
+    assert (flat.lower, flat.upper) == (2.0, 2.0)
+    assert flat.note
+
+
+def test_one_problem_and_one_trial_are_answered_or_refused():
+    one = stats.bootstrap([[1.0, 2.0, 3.0]])
+    assert (one.lower, one.upper) == (-np.inf, np.inf)
+    assert "one problem" in one.note
+    assert stats.wilcoxon([1.0]).p == 1.0
+    assert stats.sign_test([1.0]).p == 1.0
+    assert stats.iqm([[3.0]]) == 3.0
+    assert stats.brunner_munzel([1.0, 2.0], [3.0, 4.0]).p == 0
+    with pytest.raises(OptarenaError, match="at least 2"):
+        stats.brunner_munzel([1.0], [2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: stats.a12([], [1.0]),
+        lambda: stats.a12([np.nan], [1.0]),
+        lambda: stats.a12([[1.0]], [1.0]),
+        lambda: stats.wilcoxon([1.0, 2.0], [1.0]),
+        lambda: stats.friedman([[1.0], [2.0]]),
+        lambda: stats.friedman([[1.0, np.nan], [2.0, 3.0]]),
+        lambda: stats.holm([1.5]),
+        lambda: stats.bradley_terry([[0, 3], [0, 0]]),
+        lambda: stats.plackett_luce([[0, 1], [0, 1]]),
+        lambda: stats.plackett_luce([[0, 0], [1, 0]]),
+        lambda: stats.bootstrap([1.0, 2.0], over="optimizers"),
+        lambda: stats.bootstrap([1.0, 2.0], method="guess"),
+        lambda: stats.bootstrap([[np.nan], [1.0]]),
+        lambda: stats.scott_knott({}),
+        lambda: stats.scott_knott({"a": [1.0]}, effect="size"),
+        lambda: stats.bayesian_sign([1.0], [2.0], rope=-1),
+        lambda: stats.probability_of_improvement(np.ones((2, 3)), np.ones((2, 4))),
+        lambda: stats.a12_interval([1.0, 2.0], [1.0, 3.0], level=95),
+    ],
+)
+def test_what_cannot_be_computed_is_refused_in_a_sentence(call):
+    with pytest.raises(OptarenaError):
+        call()
+
+
+def test_missing_trials_are_left_out():
+    x = np.array([[1.0, 4.0], [3.0, np.nan]])
+    assert stats.mean(x) == pytest.approx((2.0 + 4.0) / 2)
+    assert stats.iqm(x) == pytest.approx(np.mean([1.0, 3.0, 4.0]))
+    assert stats.probability_of_improvement(x, np.full((2, 2), 2.0)) == pytest.approx((0.5 + 1.0) / 2)
+    assert stats.score_distribution(x, [2.0]) == pytest.approx([(0.5 + 1.0) / 2])
+
+
+def test_groups_are_the_longest_runs_in_which_no_two_differ():
+    apart = np.zeros((4, 4), dtype=bool)
+    apart[0, 2] = apart[2, 0] = apart[0, 3] = apart[3, 0] = True
+    assert stats.groups([1.0, 2.0, 3.0, 4.0], apart) == [[0, 1], [1, 2, 3]]
+    assert stats.groups([1.0, 2.0], np.array([[False, True], [True, False]])) == []

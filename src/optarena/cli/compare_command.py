@@ -39,11 +39,13 @@ def command(
     stdin: Annotated[
         bool, typer.Option("--stdin", help="Read lines of `name number number …` and rank the names.")
     ] = False,
-    view: Annotated[
-        str | None, typer.Option("--view", help="fixed-cost (default) or fixed-target.", show_default=False)
-    ] = None,
+    view: Annotated[str | None, typer.Option("--view", help="fixed-cost (default), fixed-target or anytime.")] = None,
     metric: Annotated[str | None, typer.Option("--metric", help="A hidden metric; fixed-target: area, aocc, …")] = None,
     targets: Annotated[str | None, typer.Option("--targets", help="fixed-target: as in score --targets.")] = None,
+    axis: Annotated[str | None, typer.Option("--axis", help="The effort that the view counts.")] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", help="fixed-target: cut runs off after so much effort per dimension.")
+    ] = None,
     frame: Annotated[Path | None, typer.Option("--frame", help="Score against a saved frame.")] = None,
     over: Annotated[
         Over | None,
@@ -74,6 +76,8 @@ def command(
         view=view,
         metric=metric,
         targets=targets,
+        axis=axis,
+        budget=budget,
         frame=frame,
         over=None if over is None else over.value,
         rope=rope,
@@ -168,16 +172,17 @@ def _rankings(made: Comparison) -> str:
 
 def _footnotes(made: Comparison) -> list[str]:
     friedman = made.overall.friedman
-    lines = [f"note: {clean(note)}" for note in made.notes[:5]]
-    if len(made.notes) > 5:
-        lines.append(f"note: … and {len(made.notes) - 5} more (--format json has all)")
+    more = [note for note in made.notes if note not in made.cautions]
+    lines = [f"note: {clean(note)}" for note in more[:5]]
+    if len(more) > 5:
+        lines.append(f"note: … and {len(more) - 5} more (--format json has all)")
     if made.excluded:
         lines.append(f"excluded: {len(made.excluded)} (optarena score names them)")
     lines.append(f"intervals 95 %: {made.pairs.intervals}; seed {made.seed}")
     if friedman is not None and made.overall.nemenyi is not None:
         lines.append(
             f"Friedman over {friedman.n} problems p = {p_value(friedman.p)}, Iman-Davenport p = "
-            f"{p_value(friedman.iman_davenport_p)}; Nemenyi's critical difference of ranks {made.overall.nemenyi.cd:.2f}"
+            f"{p_value(friedman.iman_davenport_p)}; Nemenyi's critical difference {made.overall.nemenyi.cd:.2f} ranks"
         )
     if "hash" in made.frame:
         lines.append(f"frame {made.frame['hash'][:12]}")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,24 @@ import polars as pl
 from optarena.comparison.overall import Overall, rate
 from optarena.comparison.pairs import Pairs, all_pairs, compare_pairs
 from optarena.comparison.power import Power, power
-from optarena.comparison.ratios import Ratios, runtime_ratios
+from optarena.comparison.ratios import Ratios, expected, runtime_ratios
 from optarena.comparison.stability import Change, stability
 from optarena.errors import OptarenaError, nearest
 from optarena.stats._result import RESAMPLES
 from optarena.stats.bootstrap import draws
 from optarena.stats.signed_rank import least_p
 from optarena.store.results import Results
+from optarena.traces import Floats
 from optarena.views._scores import Scores
 from optarena.views._view import View
+from optarena.views.fixed_target import FixedTarget
 
-VIEWS = ("fixed-cost", "fixed-target")
+TAKES = {
+    "fixed-cost": ("axis", "frame"),
+    "fixed-target": ("axis", "targets", "budget", "frame"),
+    "anytime": ("axis", "horizon", "frame"),
+}
+"""The views whose scores can be compared, and what may be asked of each."""
 OVER = ("problems", "trials")
 ROPE = 0.01
 ALPHA = 0.05
@@ -45,7 +51,10 @@ class Comparison:
     power: Power
     changes: list[Change]
     frame: dict[str, Any] = field(default_factory=dict)
+    cautions: list[str] = field(default_factory=list)
+    """What limits the comparison as a whole: too few problems, missing scores, no baseline."""
     notes: list[str] = field(default_factory=list)
+    """The cautions, then what the view has to say."""
     excluded: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -100,25 +109,32 @@ def compare(
     alpha: float = ALPHA,
     resamples: int = RESAMPLES,
     seed: int = 0,
-    frame: str | Path | None = None,
-    targets: str | None = None,
+    views: Mapping[str, View] | None = None,
+    **options: Any,
 ) -> Comparison:
     """Compare the optimizers of a store, or those named.
 
-    view: `fixed-cost` (default, where there is a baseline) or `fixed-target`. over: whether claims are about new
+    view: by default `fixed-cost`, where there is a baseline, else `fixed-target`. over: whether claims are about new
     `problems` of this kind or about new `trials` on just these; by default problems, where there are enough that the
-    test could tell a difference. rope: score differences up to it are ties. frame, targets: as the views have them.
+    test could tell a difference. rope: score differences up to it are ties. views: those that are scored already.
+    Other options are the view's: axis, frame, targets, …
     """
     if over is not None and over not in OVER:
         raise OptarenaError(f"a comparison is over {' or '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
-    if view is not None and view not in VIEWS:
-        raise OptarenaError(f"view must be one of {', '.join(VIEWS)}; got {view!r}.{nearest(view, VIEWS)}")
+    if view is not None and view not in TAKES:
+        raise OptarenaError(f"view must be one of {', '.join(TAKES)}; got {view!r}.{nearest(view, TAKES)}")
+    asked = {name: value for name, value in options.items() if value is not None}
     _named(results, optimizers)
-    made, notes = _views(results, view, frame, targets)
+    made, notes = _views(results, view, asked, views or {})
     main = made[0]
-    every = main.scores(metric)
-    scores = every.of(list(optimizers) or sorted(every.optimizers))
-    ratios_of = next((one for one in made if one.name == "fixed-target"), None)
+    ways = main.ways(metric)
+    scores = ways[0][1]
+    scores = scores.of(list(optimizers) or sorted(scores.optimizers))
+    others = [*ways[1:], *(way for one in made[1:] for way in one.ways())]
+    if len(set(scores.dimensions)) > 1:
+        for d in sorted({d for d in scores.dimensions if d is not None}):
+            others.append((f"dimension {d} alone", scores.on(np.array([one == d for one in scores.dimensions]))))
+    timed = next((one for one in made if isinstance(one, FixedTarget)), None)
     out = compare_scores(
         scores,
         over=over,
@@ -126,11 +142,12 @@ def compare(
         alpha=alpha,
         resamples=resamples,
         seed=seed,
-        others=_others(made, scores, metric),
-        runtimes=ratios_of,
+        others=others,
+        runtimes=None if timed is None else (expected(timed, scores.optimizers), str(timed.frame["axis"])),
     )
     out.frame, out.excluded = main.frame, main.excluded
-    out.notes = [*notes, *out.notes, *main.notes]
+    out.cautions = [*notes, *out.cautions]
+    out.notes = [*out.cautions, *main.notes]
     return out
 
 
@@ -143,9 +160,13 @@ def compare_scores(
     resamples: int = RESAMPLES,
     seed: int = 0,
     others: Sequence[tuple[str, Scores]] = (),
-    runtimes: Any = None,
+    runtimes: tuple[Floats, str] | None = None,
 ) -> Comparison:
-    """The same for scores of any origin; `others`: other ways of scoring the same optimizers, with their names."""
+    """The same for scores of any origin.
+
+    others: other ways of scoring the same optimizers, by name. runtimes: expected running times (problems, targets,
+    optimizers) and what they count.
+    """
     if not rope >= 0 or not 0 < alpha < 1 or resamples < 100:
         raise OptarenaError(
             f"give a rope >= 0, alpha between 0 and 1, at least 100 resamples; got {rope}, {alpha}, {resamples}"
@@ -175,12 +196,13 @@ def compare_scores(
     pairs = compare_pairs(whole, counts, over=over, rope=rope, alpha=alpha, rng=rng)
     overall = rate(whole, pairs, counts, over=over, alpha=alpha, resamples=resamples, rng=rng)
     first, second = all_pairs(k)
-    ratios = None if runtimes is None else runtime_ratios(runtimes, whole.optimizers, first, second, resamples, seed)
+    ratios = None if runtimes is None else runtime_ratios(*runtimes, first, second, resamples, seed)
     return Comparison(
         whole, over, rope, alpha, resamples, seed, overall, pairs, ratios,
         power(whole, pairs, over=over, rng=rng),
         stability(whole, pairs, _comparable(others, whole, notes), over=over),
-        notes=notes,
+        cautions=notes,
+        notes=list(notes),
     )  # fmt: skip
 
 
@@ -196,59 +218,38 @@ def _named(results: Results, optimizers: Sequence[str]) -> None:
 
 
 def _views(
-    results: Results, view: str | None, frame: str | Path | None, targets: str | None
+    results: Results, view: str | None, asked: dict[str, Any], scored: Mapping[str, View]
 ) -> tuple[list[View], list[str]]:
-    """The view to compare by, then the other, where the store allows it."""
+    """The view to compare by, then others, where the store allows them."""
     notes: list[str] = []
     made: list[View] = []
-    first = view or ("fixed-target" if targets is not None else "fixed-cost")
-    for name in (first, *(other for other in VIEWS if other != first)):
-        main = name == first
+    # without a name: by fixed cost, or, where that is not to be had, by fixed target
+    names = ["fixed-cost", "fixed-target"] if view is None else [view, *(v for v in _SECOND if v != view)]
+    for name in names:
+        main = not made
         try:
-            if name == "fixed-cost":
-                if main and targets is not None:
-                    raise OptarenaError("--targets is an option of the fixed-target view")
-                made.append(results.fixed_cost(frame=frame if main else None))
-            else:
-                made.append(
-                    results.fixed_target(targets=targets, bootstrap=0, only=("ert",), frame=frame if main else None)
-                )
+            made.append(_view(results, name, asked if main else {}, scored))
         except OptarenaError as error:
-            if main and (view is not None or frame is not None or targets is not None):
+            if main and (view is not None or name == names[-1]):
                 raise
             if main:
                 notes.append(f"compared by fixed targets, as there is no fixed-cost score: {error}")
-            elif not made:
-                raise
     return made, notes
 
 
-def _others(made: list[View], scores: Scores, metric: str | None) -> list[tuple[str, Scores]]:
-    """The other ways of scoring this store: budgets, views, halves of the targets, areas."""
-    from optarena.views.fixed_cost import FixedCost
-    from optarena.views.fixed_target import FixedTarget
+_SECOND = ("fixed-cost", "fixed-target")
 
-    out: list[tuple[str, Scores]] = []
-    for view in made:
-        if isinstance(view, FixedCost):
-            shown = [name for name in view.metrics if name == scores.metric] if view is made[0] else view.metrics[:1]
-            for name in shown:
-                out += [
-                    (f"fixed cost at {100 * part:g} % of the budget", view.scores(name, part))
-                    for part in (1.0, 0.5, 0.1)
-                ]
-            if view is made[0]:
-                out += [(f"fixed cost by {name}", view.scores(name)) for name in view.metrics if name != scores.metric]
-        elif isinstance(view, FixedTarget):
-            out += [(f"fixed target, {part} targets", view.scores("area", part)) for part in ("all", "easy", "hard")]
-            out.append(("area over the convergence curve", view.scores("aocc")))
-    mine = {"fixed-cost": "fixed cost at 100 % of the budget", "fixed-target": "fixed target, all targets"}[scores.view]
-    if metric in (None, "area", scores.metric) and scores.metric in ("value", "area", metric):
-        out = [(label, one) for label, one in out if label != mine or one.metric != scores.metric]
-    out = [(label.replace("at 100 % of", "at the end of"), one) for label, one in out]
-    for d in sorted({d for d in scores.dimensions if d is not None}) if len(set(scores.dimensions)) > 1 else []:
-        out.append((f"only dimension {d}", scores.on(np.array([one == d for one in scores.dimensions]))))
-    return out
+
+def _view(results: Results, name: str, asked: dict[str, Any], scored: Mapping[str, View]) -> View:
+    for option in asked:
+        if option not in TAKES[name]:
+            raise OptarenaError(f"--{option} is not an option of the {name} view")
+    method = name.replace("-", "_")
+    if not asked and method in scored:
+        return scored[method]
+    only = {"bootstrap": 0, "only": ("ert",)} if name == "fixed-target" else {}
+    made: View = getattr(results, method)(**asked, **only)
+    return made
 
 
 def _comparable(others: Sequence[tuple[str, Scores]], scores: Scores, notes: list[str]) -> list[tuple[str, Scores]]:

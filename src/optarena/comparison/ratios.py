@@ -30,11 +30,8 @@ class Ratios:
     intervals: str
 
 
-def runtime_ratios(
-    view: FixedTarget, optimizers: list[str], first: Ints, second: Ints, resamples: int, seed: int
-) -> Ratios:
-    """Of every pair. Optimizers that the view lacks reach nothing."""
-    erts = expected(view, optimizers)
+def runtime_ratios(erts: Floats, axis: str, first: Ints, second: Ints, resamples: int, seed: int) -> Ratios:
+    """Of every pair, from expected running times (problems, targets, optimizers)."""
     n = len(first)
     ratio, lower, upper = (np.full(n, np.nan) for _ in range(3))
     counts = [np.zeros(n, dtype=np.int64) for _ in range(4)]
@@ -55,7 +52,7 @@ def runtime_ratios(
             drawn[size] = draws(size, resamples, seed)
         value, low, high, how = mean_intervals(logs[:, None], drawn[size])
         ratio[i], lower[i], upper[i] = np.exp(value[0]), np.exp(low[0]), np.exp(high[0])
-    return Ratios(ratio, lower, upper, counts[0], counts[1], counts[2], counts[3], view.frame["axis"], how)
+    return Ratios(ratio, lower, upper, counts[0], counts[1], counts[2], counts[3], axis, how)
 
 
 def expected(view: FixedTarget, optimizers: list[str]) -> Floats:

@@ -20,7 +20,8 @@ TOLD = 5
 
 def verdict(made: Comparison) -> list[str]:
     """Who wins, by how much, how sure; what is undecided; what would change it."""
-    return [head(made), *_against(made), *_undecided(made), *careful(made)]
+    cautions = [f"{text[:1].upper()}{text[1:]}." for text in made.cautions]
+    return [head(made), *cautions, *_against(made), *_undecided(made), *careful(made)]
 
 
 def head(made: Comparison) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from optarena.comparison import Comparison
 from optarena.errors import OptarenaError
 from optarena.report import data, points, runtimes
 from optarena.report.colours import Colours, assign
@@ -148,6 +149,33 @@ class Material:
     def functions(self) -> pl.DataFrame:
         """What instances and trials repeat, by name."""
         return runtimes.functions(self.results)
+
+    # ---- the comparison ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _compared(self) -> tuple[Comparison | None, str]:
+        for name in ("fixed_cost", "fixed_target"):
+            self._view(name)
+        ready = {name: view for name, (view, _) in self._views.items() if view is not None}
+        try:
+            return self.results.compare(views=ready), ""
+        except OptarenaError as error:
+            return None, str(error)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Every optimizer against every other, or None where the store does not allow it."""
+        return self._compared[0]
+
+    @property
+    def why_no_comparison(self) -> str:
+        return self._compared[1]
+
+    def must_compare(self) -> Comparison:
+        made, reason = self._compared
+        if made is None:
+            raise OptarenaError(reason)
+        return made
 
     # ---- the rest ----------------------------------------------------------------------------------------------------
 

@@ -45,6 +45,10 @@ class View:
             f"the {self.name} view has no scores of single trials to compare ({metric or 'any metric'})"
         )
 
+    def ways(self, metric: str | None = None) -> list[tuple[str, Scores]]:
+        """The ways of scoring that it offers, by name: first `scores(metric)`, then others that may disagree."""
+        return [(self.name.replace("-", " "), self.scores(metric))]
+
     def figure(self, name: str | None = None, **options: Any) -> Any:
         """An Altair chart of this view, which shows itself in a notebook: the first of `figures` unless named."""
         from optarena.report.figures import figure

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from optarena.errors import OptarenaError, nearest
-from optarena.report import curves, data, fronts, runtimes
+from optarena.report import curves, data, differences, fronts, runtimes
 from optarena.report.material import ALL, Material, framed
 from optarena.report.text import visible
 from optarena.store.results import Results
@@ -396,6 +396,42 @@ def _pareto(material: Material, options: Options) -> Pareto:
     return view
 
 
+# ---- the verdict -----------------------------------------------------------------------------------------------------
+
+
+def _critical_difference(material: Material, options: Options) -> Any:
+    from optarena.report.figures.verdict import critical_difference
+
+    made = material.must_compare()
+    bars = len(made.overall.test_groups) + len(made.overall.nemenyi_groups)
+    table, k = differences.critical_difference(made), len(made.optimizers)
+    chart = critical_difference(table, _look(material, options), optimizers=k, bars=bars)
+    return _titled(
+        chart, "average ranks; black bars: no pairwise test tells them apart (Holm); grey: nor does Nemenyi's"
+    )
+
+
+def _pairwise(material: Material, options: Options) -> Any:
+    from optarena.report.figures.verdict import pairwise
+
+    made = material.must_compare()
+    order = [made.optimizers[i] for i in made.overall.order]
+    return pairwise(differences.matrix(made), _look(material, options), order=order)
+
+
+def _effects(material: Material, options: Options) -> Any:
+    from optarena.report.figures.verdict import effects
+
+    return effects(differences.effects(material.must_compare()), _look(material, options))
+
+
+def _scott_knott(material: Material, options: Options) -> Any:
+    from optarena.report.figures.verdict import groups
+
+    made = material.must_compare()
+    return groups(differences.knots(made), _look(material, options), score=f"score: {made.scores.what}")
+
+
 def _behind(view: FixedTarget) -> str:
     return f"dots: budgets end; pale line: the ERTs of {runtimes.reference_name(view)}"
 
@@ -422,6 +458,12 @@ FIGURES: dict[str, Figure] = {
         ),
         Figure("final", "the normalised score at the end, with 95 % intervals", _final, ("metric",), _scored),
         Figure("heatmap", "the normalised score at the end on every problem", _heat_map, ("metric",), _scored),
+        Figure(
+            "critical-difference", "average ranks, with bars that join what is not told apart", _critical_difference
+        ),
+        Figure("pairwise", "the probability that one optimizer does better than another, all pairs", _pairwise),
+        Figure("effects", "the same with 95 % intervals, a row a pair", _effects),
+        Figure("scott-knott", "medians and quartiles of the scores, in Scott-Knott groups", _scott_knott),
         Figure("ecdf", "ECDFs of runtimes with restarts and of precision, before the reference", _ecdf, (), _reached),
         Figure(
             "ecdf-groups", "ECDFs of runtimes, a panel a group of functions and dimension", _ecdf_groups, (), _reached

@@ -15,6 +15,7 @@ from optarena.report.sections.runs import failures_section, how_section, time_se
 from optarena.report.sections.scores import fixed_cost_section, overview_section
 from optarena.report.sections.solving import anytime_section, worth_showing
 from optarena.report.sections.targets import fixed_target_section
+from optarena.report.sections.verdict import verdict_section
 
 __all__ = ["SECTIONS", "Content", "Pair", "Section"]
 
@@ -27,6 +28,16 @@ SECTIONS: Sequence[Section] = (
         "mean over problems of (value − best) / (clip − best), divided by the same of random search.",
         overview_section,
         view="fixed_cost",
+    ),
+    Section(
+        "verdict",
+        "Verdict",
+        "Is the difference real, how large is it, what would settle it? A pair is decided where a test says so after "
+        "Holm's correction at 5 %: Wilcoxon's signed ranks of the problems' mean scores or, where there are too few "
+        "problems for that, Mann-Whitney of the trials within each. The probability of improvement is the mean over "
+        "problems of P(X < Y) + P(X = Y)/2: how often a trial of the one beats a trial of the other.",
+        verdict_section,
+        lambda material: material.why_no_comparison if material.results.studies.height else "-",
     ),
     Section(
         "fixed-cost",

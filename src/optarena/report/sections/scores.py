@@ -12,12 +12,13 @@ from optarena.report.figures import is_log
 from optarena.report.material import ALL, Material, ending, units
 from optarena.report.sections._section import Content, look_of, spec_of
 from optarena.report.sections.problems import points_of, shared
+from optarena.report.sections.verdict import opening
 from optarena.report.tables import Column, Drawing, Table
 from optarena.views.fixed_cost import FixedCost
 
 
 def overview_section(material: Material) -> Content:
-    out = Content(scoped=words.verdicts(material))
+    out = Content(words=opening(material), scoped=words.verdicts(material))
     view = material.fixed_cost
     if view is None:
         return _without_scores(material, out)

@@ -14,12 +14,19 @@ import polars as pl
 from optarena._json import strict
 from optarena.errors import OptarenaError, nearest
 from optarena.store.results import Results
+from optarena.views._scores import Scores, cube
 from optarena.views._view import View
 from optarena.views.anytime import tables
 from optarena.views.anytime.runs import Runs, runs_of
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, score
 
 HORIZONS = ("budget", "box")
+METRICS = {
+    "area": "area score of the whole curve (0 the best at once, 1 nothing found)",
+    "objective": "objective score at the end (0 the best of all, 1 the worst first solution)",
+    "gap": "primal gap at the end (0 the best known, 1 nothing found)",
+}
+"""What a run may be compared by."""
 
 
 @dataclass
@@ -41,6 +48,32 @@ class Anytime(View):
     def summary(self) -> pl.DataFrame:
         """A row a configuration, over all instances, best area score first."""
         return self.tables["summary"]
+
+    def scores(self, metric: str | None = None) -> Scores:
+        """Of every run: `area` (under its curve), `objective` (at the end) or `gap` (primal, at the end)."""
+        metric = metric or "area"
+        if metric not in METRICS:
+            raise OptarenaError(
+                f"metric must be one of {', '.join(METRICS)}; got {metric!r}.{nearest(metric, METRICS)}"
+            )
+        if self.scored is None:
+            raise OptarenaError("this view was not made from a store: it has no runs")
+        runs = self.scored.runs
+        values = {"area": self.scored.area, "objective": self.scored.objective, "gap": self.scored.gap}[metric]
+        shape = (len(runs.instances), len(runs.configurations))
+        return Scores(
+            view=self.name,
+            metric=metric,
+            what=METRICS[metric],
+            problems=runs.instances,
+            optimizers=runs.configurations,
+            values=cube(runs.instance, runs.configuration, runs.trial, values, shape),
+            dimensions=[None] * len(runs.instances),
+        )
+
+    def ways(self, metric: str | None = None) -> list[tuple[str, Scores]]:
+        first = metric or "area"
+        return [(f"anytime by {name}", self.scores(name)) for name in (first, *(m for m in METRICS if m != first))]
 
 
 def anytime(

@@ -105,6 +105,13 @@ class FixedCost(View):
             dimensions=self.dimensions,
         )
 
+    def ways(self, metric: str | None = None) -> list[tuple[str, TrialScores]]:
+        """At the end, at half and at a tenth of the budget; other metrics at the end."""
+        first = metric or self.metrics[0]
+        parts = {1.0: "the end", 0.5: "half of the budget", 0.1: "a tenth of the budget"}
+        out = [(f"fixed cost at {text}", self.scores(first, part)) for part, text in parts.items()]
+        return out + [(f"fixed cost by {name}", self.scores(name)) for name in self.metrics if name != first]
+
     def to_xarray(self, metric: str | None = None) -> dict[str, Any]:
         """`baseline`, `agg_result` and `summary` as xarray datasets with Bayesmark's names and dimensions."""
         from optarena.views.fixed_cost.datasets import datasets

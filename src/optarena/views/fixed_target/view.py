@@ -82,6 +82,14 @@ class FixedTarget(View):
             dimensions=dimensions,
         )
 
+    def ways(self, metric: str | None = None) -> list[tuple[str, TrialScores]]:
+        """All targets, the easy and the hard half of them, and the area over the convergence curve."""
+        first = metric or "area"
+        out = [("fixed target" if first == "area" else f"fixed target by {first}", self.scores(first))]
+        out += [(f"fixed target, {part} targets", self.scores("area", part)) for part in ("easy", "hard")]
+        more = {"area": "fixed target", "aocc": "area over the convergence curve"}
+        return out + [(label, self.scores(name)) for name, label in more.items() if name != first]
+
 
 @dataclass
 class Scored:

@@ -1,0 +1,118 @@
+"""Tidy tables that the figures of the verdict draw: ranks with bars, pairs, groups. Nothing is computed here."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from optarena.comparison import Comparison
+from optarena.comparison.words import interval, number, p_value
+
+MOST_PAIRS = 15
+"""Beyond, the effect sizes of the first against all others are shown, not those of every pair."""
+
+
+def critical_difference(made: Comparison) -> pl.DataFrame:
+    """The lines and texts of the diagram by `kind`: stem and arm (an optimizer), bar (not told apart), scale, tick.
+
+    Half of the names stand left and half right of an axis of average ranks, the best at the top left.
+    """
+    ranks = made.overall.rank[0]
+    order = np.argsort(ranks, kind="stable").tolist()
+    k = len(order)
+    low, high = 1.0 - 0.06 * (k - 1), k + 0.06 * (k - 1)
+    bars = [("pairwise", members) for members in made.overall.test_groups]
+    bars += [("Nemenyi", members) for members in made.overall.nemenyi_groups]
+    first = 1.0 + 0.7 * len(bars) + 0.6
+    rows: list[dict[str, object]] = []
+
+    def add(kind: str, x: float, y: float, x2: float, y2: float, who: str = "", text: str = "", test: str = "") -> None:
+        rows.append({"kind": kind, "x": x, "y": y, "x2": x2, "y2": y2, "who": who, "text": text, "test": test})
+
+    left = (k + 1) // 2
+    for place, o in enumerate(order):
+        name, rank = made.optimizers[o], float(ranks[o])
+        on_left = place < left
+        y = first + (place if on_left else k - 1 - place)
+        end = low if on_left else high
+        add("stem", rank, 0.0, rank, y, name)
+        add("arm", rank, y, end, y, name)
+        add(
+            "left" if on_left else "right",
+            end,
+            y,
+            end,
+            y,
+            name,
+            f"{name}  {rank:.2f}" if on_left else f"{rank:.2f}  {name}",
+        )
+    for i, (test, members) in enumerate(bars):
+        mine = [float(ranks[o]) for o in members]
+        y = 1.0 + 0.7 * i
+        reach = 0.03 * (k - 1) * 0.4
+        add("bar", min(mine) - reach, y, max(mine) + reach, y, test=test)
+    for tick in range(1, k + 1):
+        add("tick", float(tick), 0.0, float(tick), -0.25, text=str(tick))
+    add("axis", 1.0, 0.0, float(k), 0.0)
+    if made.overall.nemenyi is not None:
+        cd = made.overall.nemenyi.cd
+        add("scale", 1.0, -1.9, 1.0 + cd, -1.9, text=f"CD {cd:.2f}")
+    return pl.DataFrame(rows)
+
+
+def matrix(made: Comparison) -> pl.DataFrame:
+    """A row an ordered pair: how probable it is that the first does better, with the numbers of a cell."""
+    table = made.table("pairs")
+    names = [made.optimizers[i] for i in made.overall.order]
+    rows = []
+    for row in table.iter_rows(named=True):
+        for there in (False, True):
+            a, b = (row["other"], row["optimizer"]) if there else (row["optimizer"], row["other"])
+            value = 1 - row["improvement"] if there else row["improvement"]
+            ends = (
+                (1 - row["improvement_ub"], 1 - row["improvement_lb"])
+                if there
+                else (row["improvement_lb"], row["improvement_ub"])
+            )
+            won, lost = (row["losses"], row["wins"]) if there else (row["wins"], row["losses"])
+            decided = row["verdict"] != "undecided"
+            rows.append(
+                {
+                    "optimizer": a,
+                    "other": b,
+                    "improvement": value,
+                    "interval": interval(*ends),
+                    "record": f"{won}-{row['ties']}-{lost}",
+                    "label": f"{value:.2f}" + ("*" if decided else ""),
+                    "p": p_value(row["p_holm"]),
+                    "decided": decided,
+                }
+            )
+    where = {name: i for i, name in enumerate(names)}
+    rows.sort(key=lambda row: (where[str(row["optimizer"])], where[str(row["other"])]))
+    return pl.DataFrame(rows)
+
+
+def effects(made: Comparison) -> pl.DataFrame:
+    """A row a pair: the probability of improvement with its interval."""
+    table = made.table("pairs")
+    if table.height > MOST_PAIRS:
+        first = made.optimizers[int(made.overall.order[0])]
+        table = table.filter((pl.col("optimizer") == first) | (pl.col("other") == first))
+    return table.select(
+        "optimizer",
+        "other",
+        pair=pl.format("{} against {}", "optimizer", "other"),
+        improvement="improvement",
+        lower="improvement_lb",
+        upper="improvement_ub",
+        decided=pl.col("verdict") != "undecided",
+        record=pl.format("{}-{}-{}", "wins", "ties", "losses"),
+        p=pl.col("p_holm").map_elements(p_value, return_dtype=pl.String),
+        difference=pl.col("difference").map_elements(number, return_dtype=pl.String),
+    )
+
+
+def knots(made: Comparison) -> pl.DataFrame:
+    """A row an optimizer: its Scott-Knott group and quartiles."""
+    return made.table("scott_knott").with_columns(label=pl.format("group {}", "group"))

@@ -1,0 +1,183 @@
+"""The verdict: every optimizer against every other, in sentences, figures and tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optarena.comparison import Comparison
+from optarena.report import differences
+from optarena.report.material import Material
+from optarena.report.sections._section import Content, Pair, look_of, spec_of
+from optarena.report.tables import Column, Drawing, Table
+
+
+def opening(material: Material) -> list[str]:
+    """The verdict for the first screen: who wins, the first pair, the first undecided one, the first caution."""
+    made = material.comparison
+    if made is None:
+        return []
+    every = made.sentences
+    kinds = ("Undecided", "Careful")
+    rest = [text for text in every[1:] if " beats " in text and not text.startswith(kinds)][:1]
+    rest += [text for kind in kinds for text in [t for t in every if t.startswith(kind)][:1]]
+    more = len(every) - 1 - len(made.cautions) - len(rest)
+    told = [f"{more} more sentences are in the section Verdict."] if more else []
+    going = ["A run goes on: these numbers are provisional."] if made.frame.get("provisional") else []
+    limits = every[1 : 1 + len(made.cautions)]
+    return [every[0], *limits, *rest, *told, *going]
+
+
+def verdict_section(material: Material) -> Content:
+    made = material.must_compare()
+    out = Content(words=made.sentences)
+    _figures(material, made, out)
+    out.blocks += [_optimizers(made), _pairs(made), _rankings(made)]
+    return out
+
+
+def _figures(material: Material, made: Comparison, out: Content) -> None:
+    from optarena.report.figures.verdict import critical_difference, effects, groups, pairwise
+
+    look = look_of(material)
+    how = f"{made.pairs.test}, Holm over {len(made.pairs.first)} tests"
+    out.datasets["verdict ranks"] = differences.critical_difference(made)
+    bars = len(made.overall.test_groups) + len(made.overall.nemenyi_groups)
+    still = "Filters do not change it."
+    rank = "; ".join(f"{made.optimizers[o]} {made.overall.rank[0][o]:.2f}" for o in made.overall.order[:12])
+    out.blocks.append(
+        Drawing(
+            "critical-difference",
+            "Critical-difference diagram",
+            f"Average ranks over {len(made.scores.problems)} problems, 1 the best. A black bar joins optimizers that "
+            f"no pairwise test tells apart ({how}), a grey one those within Nemenyi's critical difference, CD. {still}",
+            f"Average ranks: {rank}.",
+            spec_of(critical_difference("verdict ranks", look, optimizers=len(made.optimizers), bars=bars)),
+            "verdict ranks",
+        )
+    )
+    order = [made.optimizers[i] for i in made.overall.order]
+    out.datasets["verdict pairs"] = differences.matrix(made)
+    out.datasets["verdict effects"] = differences.effects(made)
+    left = Drawing(
+        "pairwise",
+        "Every two of them",
+        f"The probability that a trial of the row's optimizer beats one of the column's, mean over problems. "
+        f"A star: decided ({how}).",
+        "Matrix of probabilities of improvement; the table below has its numbers.",
+        spec_of(pairwise("verdict pairs", look, order=order)),
+        "verdict pairs",
+        by=("optimizer",),
+        widest=54 * max(3, len(order)) + 240,
+    )
+    right = Drawing(
+        "effects",
+        "Effect sizes",
+        f"Probability of improvement with its 95 % interval ({made.pairs.intervals}); 0.5 is no difference, pale is "
+        "undecided.",
+        "Dot plot of the probability of improvement of pairs; the table below has its numbers.",
+        spec_of(effects("verdict effects", look)),
+        "verdict effects",
+        by=("pair",),
+    )
+    out.blocks.append(Pair((left, right)))
+    out.datasets["verdict groups"] = differences.knots(made)
+    out.blocks.append(
+        Drawing(
+            "scott-knott",
+            "Scott-Knott groups",
+            "Median and quartiles over problems of the mean score (over trials, on a single problem). Optimizers of "
+            "one group are not told apart by a bootstrap test (p < 0.05) with an effect that is not small (A12 0.6).",
+            "Dot plot of medians with quartiles and groups; the table below has the groups.",
+            spec_of(groups("verdict groups", look, score=f"score: {made.scores.what}")),
+            "verdict groups",
+            by=("optimizer",),
+        )
+    )
+
+
+def _optimizers(made: Comparison) -> Table:
+    rows: list[list[Any]] = [
+        [
+            row["optimizer"],
+            row["score"],
+            (row["score_lb"], row["score_ub"]),
+            row["rank"],
+            row["iqm"],
+            (row["iqm_lb"], row["iqm_ub"]),
+            row["optimality_gap"],
+            row["strength"],
+            row["group"],
+            f"{row['best_on']} of {row['problems']}",
+        ]
+        for row in made.table("optimizers").iter_rows(named=True)
+    ]
+    columns = [
+        Column("optimizer", "optimizer"),
+        Column("mean score", "number", 3, made.scores.what),
+        Column("95 % interval", "interval", 3, made.overall.intervals),
+        Column("rank", "number", 2, "mean over problems of the rank; 1 is best"),
+        Column("IQM", "number", 3, "interquartile mean of 1 − score over all trials; more is better"),
+        Column("interval of the IQM", "interval", 3, "95 %"),
+        Column("optimality gap", "number", 3, "how far 1 − score stays below 1 on average; less is better"),
+        Column("strength", "number", 2, "Bradley-Terry: log odds of winning a problem; more is better"),
+        Column("group", "number", 0, "Scott-Knott, 1 the best"),
+        Column("best on", "text", None, "problems on which nobody has a lesser mean"),
+    ]
+    comment = [made.scores.what, f"frame {made.frame.get('hash', '')}"]
+    return Table("verdict-optimizers", "Optimizers over all problems", columns, rows, bold={(0, 1)}, comment=comment)
+
+
+def _pairs(made: Comparison) -> Table:
+    words = {"better": "decided", "other": "decided for the other", "undecided": "undecided"}
+    rows: list[list[Any]] = [
+        [
+            row["optimizer"],
+            row["other"],
+            f"{row['wins']}-{row['ties']}-{row['losses']}",
+            row["improvement"],
+            (row["improvement_lb"], row["improvement_ub"]),
+            row["difference"],
+            (row["difference_lb"], row["difference_ub"]),
+            row.get("ratio"),
+            (row.get("ratio_lb"), row.get("ratio_ub")),
+            row["p_holm"],
+            words[row["verdict"]],
+            row["more_trials"] if row["verdict"] == "undecided" else None,
+            row["more_problems"] if row["verdict"] == "undecided" else None,
+        ]
+        for row in made.table("pairs").iter_rows(named=True)
+    ]
+    settle = "so many more would be expected to show the difference: 80 % of simulated experiments"
+    columns = [
+        Column("optimizer", "optimizer"),
+        Column("against"),
+        Column("won-tied-lost", "text", None, f"problems by their mean score; ties within {made.rope:g}"),
+        Column("improvement", "number", 2, "probability that a trial of the first beats one of the other"),
+        Column("95 % interval", "interval", 2, made.pairs.intervals),
+        Column("difference", "number", 3, "of the mean scores; below 0 the first is better"),
+        Column("interval of it", "interval", 3, made.pairs.intervals),
+        Column("effort ratio", "number", 2, "expected running time of the first / of the other, to targets both reach"),
+        Column("interval of that", "interval", 2, "95 % over problems"),
+        Column("p (Holm)", "number", None, made.pairs.test),
+        Column("verdict"),
+        Column("more trials", "number", 0, settle),
+        Column("more problems", "number", 0, settle),
+    ]
+    note = f"{made.pairs.test}; p-values corrected by Holm for {len(made.pairs.first)} tests."
+    return Table("verdict-pairs", "Every two optimizers", columns, rows, note=note, comment=[note])
+
+
+def _rankings(made: Comparison) -> Table:
+    """Places by other ways of scoring, side by side."""
+    names = made.table("optimizers")["optimizer"].to_list()
+    found = made.table("rankings")
+    ways = found["ranking"].unique(maintain_order=True).to_list()
+    place = {(row["ranking"], row["optimizer"]): row["place"] for row in found.iter_rows(named=True)}
+    tau = dict(found.select("ranking", "tau").iter_rows())
+    rows: list[list[Any]] = [[way, tau[way], *(place[way, name] for name in names)] for way in ways]
+    columns = [
+        Column("way of scoring"),
+        Column("tau", "number", 2, "Kendall's: 1 the same order, −1 the reverse"),
+        *(Column(name, "number", 0) for name in names),
+    ]
+    return Table("verdict-rankings", "Places by other ways of scoring", columns, rows)
