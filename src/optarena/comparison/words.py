@@ -226,8 +226,9 @@ def _rankings(changes: list[Change], first: str, made: Comparison) -> list[str]:
     else:
         out.append(f"Stable: {first} comes first in all {len(changes)} other ways of scoring that were tried.")
     for c in against[:TOLD]:
-        better, worse = c.reversed[0]
-        out.append(f"Careful: by {c.label} {better} beats {worse}, against the verdict above ({correction(made)}).")
+        found = ", ".join(f"{better} beats {worse}" for better, worse in c.reversed[:3])
+        more = f" and {len(c.reversed) - 3} more" if len(c.reversed) > 3 else ""
+        out.append(f"Careful: by {c.label} {found}{more}, against the verdict above ({correction(made)}).")
     return out
 
 

@@ -1,0 +1,372 @@
+"""Comparisons: what is decided, in which words, how stable, for which stores; and numbers from standard input."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+
+from optarena import stats
+from optarena.cli import main
+from optarena.comparison import compare_scores
+from optarena.comparison.numbers import chart, rank_numbers, read_numbers
+from optarena.comparison.ratios import runtime_ratios
+from optarena.errors import OptarenaError
+from optarena.views._scores import Scores, cube
+from stores import hostile, imported
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+
+FEW = {"resamples": 300}
+
+
+def made_up(gaps=(0.0, 0.1, 0.3), problems=24, trials=5, noise=0.1, seed=0) -> Scores:
+    rng = np.random.default_rng(seed)
+    values = 0.3 + np.array(gaps)[None, :, None] + rng.normal(0, noise, (problems, len(gaps), trials))
+    names = [f"o{i}" for i in range(len(gaps))]
+    return Scores(
+        "fixed-cost", "value", "made up", [f"p{i}" for i in range(problems)], names, values, [None] * problems
+    )
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_figures_of_a_pair_are_those_of_the_pure_functions():
+    scores = made_up()
+    found = compare_scores(scores, **FEW)
+    means = scores.means
+    row = found.table("pairs").filter(optimizer="o0", other="o1").row(0, named=True)
+    assert row["p"] == pytest.approx(stats.wilcoxon(means[:, 0], means[:, 1]).p)
+    each = [stats.a12(y, x) for x, y in zip(scores.values[:, 0], scores.values[:, 1], strict=True)]
+    assert row["improvement"] == pytest.approx(np.mean(each))
+    assert row["cliffs_delta"] == pytest.approx(2 * np.mean(each) - 1)
+    assert row["difference"] == pytest.approx((means[:, 0] - means[:, 1]).mean())
+    assert row["wins"] + row["ties"] + row["losses"] == 24
+    assert row["improvement_lb"] < row["improvement"] < row["improvement_ub"]
+    p = found.table("pairs")["p"].to_numpy()
+    assert found.table("pairs")["p_holm"].to_numpy() == pytest.approx(stats.holm(p))
+    bayes = stats.bayesian_signed_rank(means[:, 0], means[:, 1], 0.01, samples=4000)
+    assert row["p_better"] == pytest.approx(bayes.better, abs=0.03)
+    assert found.overall.friedman.p == pytest.approx(stats.friedman(means).p)
+    good = found.table("optimizers").filter(optimizer="o0").row(0, named=True)
+    assert good["iqm"] == pytest.approx(stats.iqm(1 - scores.values[:, 0].T))
+    assert good["score"] == pytest.approx(means[:, 0].mean())
+    assert good["rank"] == pytest.approx(stats.average_ranks(means)[0])
+
+
+def test_relabelling_and_reordering_change_nothing():
+    scores = made_up()
+    turned = scores.of(["o2", "o0", "o1"])
+    shuffled = turned.on(np.ones(24, dtype=bool))
+    shuffled = replace(shuffled, values=shuffled.values[::-1], problems=shuffled.problems[::-1])
+    columns = ["optimizer", "other", "p_holm", "improvement", "difference", "wins", "verdict"]
+    first, second = (compare_scores(one, **FEW).table("pairs").select(columns) for one in (scores, shuffled))
+    for a, b in zip(first.rows(), second.rows(), strict=True):
+        assert a[:2] == b[:2]
+        assert a[2:5] == pytest.approx(b[2:5])
+        assert a[5:] == b[5:]
+
+
+def test_a_monotone_transform_keeps_what_only_the_order_of_trials_decides():
+    scores = made_up(problems=1, trials=12)
+    bent = replace(scores, values=np.exp(3 * scores.values))
+    first, second = (compare_scores(one, over="trials", **FEW).table("pairs") for one in (scores, bent))
+    assert first["p"].to_list() == pytest.approx(second["p"].to_list())
+    assert first["improvement"].to_list() == pytest.approx(second["improvement"].to_list())
+
+
+def test_the_same_seed_gives_the_same_comparison():
+    scores = made_up()
+    assert compare_scores(scores, **FEW).to_data() == compare_scores(scores, **FEW).to_data()
+
+
+def test_the_verdict_names_the_best_with_its_numbers():
+    found = compare_scores(made_up(), **FEW)
+    words = found.sentences
+    assert words[0].startswith(
+        "o0 is the best of 3 on 24 problems (fixed-cost, 5 trials each; speaking of new problems"
+    )
+    assert all(any(sign.isdigit() for sign in text) for text in words)
+    for text in words:
+        if " beats " in text and "p = " in text:
+            assert "Holm, 3 tests" in text
+            assert "probability of improvement" in text
+    assert not any("significant" in text for text in words)
+
+
+def test_equal_optimizers_stay_undecided_and_it_says_what_would_settle_them():
+    found = compare_scores(made_up(gaps=(0.0, 0.02), noise=0.15, seed=3), **FEW)
+    assert not found.pairs.decided.any()
+    words = " ".join(found.sentences)
+    assert "Undecided: " in words
+    assert "more problems" in words or "64 times" in words
+
+
+def test_more_trials_are_needed_the_more_noise_there_is():
+    quiet = compare_scores(made_up(gaps=(0.0, 0.02), noise=0.08, seed=1), **FEW)
+    loud = compare_scores(made_up(gaps=(0.0, 0.02), noise=0.3, seed=1), **FEW)
+    few, many = (one.power.problems[0] if not one.pairs.decided[0] else 0 for one in (quiet, loud))
+    assert many < 0 or few < many
+
+
+def test_few_problems_speak_of_their_trials_and_say_so():
+    found = compare_scores(made_up(problems=3), **FEW)
+    assert found.over == "trials"
+    assert "3 problems are too few to speak of new problems (7 would be needed for 3 tests)" in found.cautions[0]
+    with pytest.raises(OptarenaError, match="run more trials"):
+        compare_scores(made_up(problems=3, trials=1), **FEW)
+    forced = compare_scores(made_up(problems=3, trials=1), over="problems", **FEW)
+    assert not forced.pairs.decided.any()
+
+
+def test_one_problem_is_a_mann_whitney_test_of_its_trials():
+    scores = made_up(problems=1, gaps=(0.0, 0.1), trials=9)
+    found = compare_scores(scores, **FEW)
+    x, y = scores.values[0]
+    assert found.pairs.p[0] == pytest.approx(stats.mann_whitney(x, y, method="exact").p)
+    assert found.table("optimizers").height == 2
+    json.dumps(found.table("pairs").to_dicts())
+
+
+def test_constant_scores_differ_in_nothing():
+    scores = replace(made_up(), values=np.full((24, 3, 5), 0.5))
+    for over in ("problems", "trials"):
+        found = compare_scores(scores, over=over, **FEW)
+        assert (found.pairs.p == 1).all()
+        assert (found.pairs.improvement == 0.5).all()
+        assert found.table("pairs")["ties"].to_list() == [24] * 3
+        assert found.table("optimizers")["group"].to_list() == [1, 1, 1]
+        assert found.sentences
+
+
+def test_missing_cells_are_left_out_by_problem_and_named():
+    scores = made_up()
+    scores.values[:4, 1] = np.nan
+    scores.values[7, 2, 0] = np.nan
+    found = compare_scores(scores, **FEW)
+    assert len(found.scores.problems) == 20
+    assert found.cautions == ["compared on 20 of 24 problems, where all have scores (o1 lacks 4)"]
+    scores.values[4:, 0] = np.nan
+    with pytest.raises(OptarenaError, match="no problem has scores of all 3 optimizers"):
+        compare_scores(scores, **FEW)
+    with pytest.raises(OptarenaError, match="two optimizers or more"):
+        compare_scores(made_up().of(["o1"]), **FEW)
+
+
+def test_where_means_and_ranks_disagree_the_verdict_says_so():
+    values = np.full((30, 2, 2), 0.5)
+    values[:, 0] = 0.45
+    values[:3, 0] = 3.0  # a few large losses, many small wins
+    values += np.random.default_rng(0).normal(0, 1e-3, values.shape)
+    found = compare_scores(replace(made_up(gaps=(0, 0), problems=30), values=values), **FEW)
+    assert found.optimizers[found.overall.order[0]] == "o1"
+    assert "yet o0 beats it problem by problem" in found.sentences[0]
+
+
+def test_rankings_that_disagree_are_shown_as_disagreeing():
+    scores = made_up()
+    other = replace(scores, values=scores.values[:, ::-1])
+    found = compare_scores(scores, others=[("the other way", other)], **FEW)
+    words = " ".join(found.sentences)
+    assert "rankings disagree: the other way puts o2 first" in words
+    assert "by the other way o1 beats o0, o2 beats o0, o2 beats o1, against the verdict above" in words
+    row = found.table("stability").filter(kind="ranking").row(0, named=True)
+    assert row["tau"] == -1
+    assert "o2 > o0" in row["reversed"]
+
+
+def test_leaving_out_each_thing_in_turn_is_what_comparing_without_it_gives():
+    scores = made_up(gaps=(0.0, 0.03, 0.05), problems=14, trials=4)
+    found = compare_scores(scores, **FEW)
+    changes = [c for c in found.changes if c.kind == "problem"]
+    assert [c.label for c in changes] == scores.problems
+    decided = {(r[0], r[1]) for r in _decided(found)}
+    for i in (0, 5):
+        again = compare_scores(scores.on(np.arange(14) != i), over="problems", **FEW)
+        now = {(r[0], r[1]) for r in _decided(again)}
+        assert set(changes[i].lost) | set(changes[i].reversed) == decided - now
+        assert changes[i].order == [again.optimizers[o] for o in again.overall.order]
+    assert len([c for c in found.changes if c.kind == "trial"]) == 4
+    assert len([c for c in found.changes if c.kind == "optimizer"]) == 3
+
+
+def _decided(found):
+    table = found.table("pairs").filter(pl.col("verdict") != "undecided")
+    return [
+        (r["optimizer"], r["other"]) if r["verdict"] == "better" else (r["other"], r["optimizer"])
+        for r in table.to_dicts()
+    ]
+
+
+def test_ratios_of_running_times_are_geometric_means_over_targets_that_both_reach():
+    erts = np.array([[[10.0, 20.0], [40.0, 160.0]], [[5.0, np.inf], [np.inf, np.inf]], [[9.0, 9.0], [np.inf, 3.0]]])
+    found = runtime_ratios(erts, "evaluations", np.array([0]), np.array([1]), 100, 0)
+    assert found.ratio[0] == pytest.approx(np.sqrt(np.sqrt(1 / 8) * 1.0))
+    assert (found.both[0], found.only_first[0], found.only_second[0]) == (3, 1, 1)
+    assert found.lower[0] < found.ratio[0] < found.upper[0]
+
+
+def test_a_cube_stands_by_problem_optimizer_and_trial():
+    problem, optimizer, trial = (np.array(x) for x in ([0, 1, 0, 0], [1, 0, 1, 0], [7, 0, 2, 0]))
+    made = cube(problem, optimizer, trial, np.array([1.0, 2.0, 3.0, 4.0]), (2, 2))
+    np.testing.assert_array_equal(made, [[[4, np.nan], [3, 1]], [[2, np.nan], [np.nan, np.nan]]])
+
+
+# ---- calibration, in short (benchmarks/calibration.py has the long form) ---------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def calibration():
+    place = Path(__file__).parent.parent / "benchmarks" / "calibration.py"
+    spec = importlib.util.spec_from_file_location("calibration", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("design", "over", "between"), [((8, 3, 3), "problems", 1.0), ((3, 3, 4), "trials", 0.0)])
+def test_false_verdicts_are_rare_under_the_null(calibration, design, over, between):
+    found = calibration.false_verdicts(200, design, over, between=between)
+    assert found <= 0.05 + calibration.error(200)
+
+
+def test_intervals_cover_as_claimed(calibration):
+    slack = calibration.error(1000)
+    for kind in ("normal", "skewed"):
+        assert 0.93 - slack <= calibration.coverage_of_means(1000, 20, kind) <= 0.97 + slack
+    assert calibration.coverage_of_improvement(200, (4, 2, 6), "trials") >= 0.93 - calibration.error(200)
+
+
+# ---- stores and the command ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    path = tmp_path_factory.mktemp("compare") / "store"
+    imported(path, problems=tuple(f"p{i}/d{2 + i % 2}" for i in range(8)), trials=3, evaluations=10)
+    return path
+
+
+def test_scores_of_trials_average_to_the_views_own(store):
+    import optarena as oa
+
+    results = oa.open(store)
+    view = results.fixed_cost()
+    scores = view.scores()
+    last = view.problem.filter(pl.col("iteration") == pl.col("iteration").max())
+    for row in last.iter_rows(named=True):
+        p, o = scores.problems.index(row["problem"]), scores.optimizers.index(row["optimizer"])
+        assert scores.means[p, o] == pytest.approx(row["mean_normed"])
+    targets = results.fixed_target(bootstrap=0)
+    aocc = {(r["function"], r["optimizer"]): r["aocc"] for r in targets.table("aocc").to_dicts()}
+    areas = targets.scores("aocc")
+    for p, problem in enumerate(areas.problems):
+        for o, optimizer in enumerate(areas.optimizers):
+            assert 1 - areas.means[p, o] == pytest.approx(aocc[problem, optimizer])
+    for way, one in (*view.ways(), *targets.ways()):
+        assert np.nanmin(one.values) >= -1, way
+        assert np.nanmax(one.values) <= 1, way
+    with pytest.raises(OptarenaError, match="Did you mean 'aocc'"):
+        targets.scores("aoc")
+
+
+def test_compare_prints_the_verdict_first_in_every_format(store, capsys):
+    assert main(["compare", str(store), "--resamples", "200"]) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[0].split()[1] in ("is", "comes", "has")
+    assert "every two of them (Wilcoxon's signed ranks over problems, Holm over 3 tests)" in text
+    assert main(["compare", str(store), "Good", "Slow", "--format", "json", "--resamples", "200"]) == 0
+    data = msgspec.json.decode(capsys.readouterr().out)
+    assert data["tests"] == 1
+    assert {"optimizers", "pairs", "rankings", "stability", "groups", "profiles"} <= set(data["tables"])
+    assert data["verdict"][0].startswith(("Good", "Slow"))
+    assert main(["compare", str(store), "--format", "csv", "--table", "optimizers", "--resamples", "200"]) == 0
+    assert capsys.readouterr().out.startswith("optimizer,score,score_lb")
+    assert main(["compare", str(store), "--view", "fixed-target", "--format", "latex", "--resamples", "200"]) == 0
+    out = capsys.readouterr().out
+    assert out.count(r"\begin{tabular}") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["Goood", "Slow"], "Did you mean 'Good'?"),
+        (["Good", "Good"], "named twice"),
+        (["Good"], "two optimizers or more"),
+        (["--view", "fixed"], "view must be one of"),
+        (["--view", "fixed-cost", "--targets", "1"], "--targets is not an option of the fixed-cost view"),
+        (["--metric", "hidden"], "metric must be one of"),
+        (["--resamples", "5"], "at least 100 resamples"),
+        (["--maximise"], "--maximise is for plain numbers"),
+        (["--format", "csv", "--table", "pair"], "Did you mean 'pairs'?"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence(store, arguments, said, capsys):
+    assert main(["compare", str(store), *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_hostile_names_are_only_text(tmp_path, capsys):
+    hostile(tmp_path / "s")
+    assert main(["compare", str(tmp_path / "s"), "--resamples", "200"]) == 0
+    assert "<script>alert(1)</script>" in capsys.readouterr().out
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+NUMBERS = """# a comment
+x1 0.34 0.49 0.51 0.6
+"x 2"  6  7  8  9
+x3: 0.15 0.25 0.4, 0.35
+0.2 0.3
+x4 6 7 8 9.5
+"""
+
+
+def test_numbers_on_standard_input_are_ranked(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(NUMBERS))
+    assert main(["compare", "--stdin"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:4] == ["rank", "name", "median", "IQR"]
+    assert lines[1].split()[:2] == ["1", "x3"]
+    assert [line.split()[0] for line in lines if "x 2" in line or "x4" in line] == ["3", "3"]
+    Path("n.txt").write_text(NUMBERS)
+    assert main(["compare", "n.txt", "--format", "json", "--maximise"]) == 0
+    ranks = json.loads(capsys.readouterr().out)["ranks"]
+    assert {row["name"] for row in ranks if row["rank"] == 1} == {"x 2", "x4"}
+    assert ranks[0]["iqr"] == pytest.approx(np.subtract(*np.quantile([6, 7, 8, 9], [0.75, 0.25])))
+    assert main(["compare", "n.txt", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.startswith("rank,name,n,median,iqr,q10")
+    assert main(["compare", "n.txt", "--format", "latex"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "there are no numbers"),
+        ("1 2 3", "line 1: a line begins with a name"),
+        ("a 1 b", "line 1: 'b' is not a number"),
+        ("a\nb 1", "'a' has no numbers"),
+        ('"a 1', "line 1: a quotation mark is not closed"),
+        ("a 1 nan", "'nan' is not a number"),
+    ],
+)
+def test_lines_that_are_not_numbers_are_refused(text, said):
+    with pytest.raises(OptarenaError, match=said):
+        read_numbers(text)
+
+
+def test_a_chart_marks_quartiles_and_median():
+    assert chart((0.0, 1.0, 2.0, 3.0, 4.0), 0.0, 4.0, width=9) == "--==*==--"
+    assert chart((1.0,) * 5, 1.0, 1.0, width=4) == "* | "
+    ranked, _ = rank_numbers({"a": np.array([1.0])})
+    assert ranked[0].median == 1.0
