@@ -18,7 +18,8 @@ from optarena.views.fixed_cost import FixedCost
 
 
 def overview_section(material: Material) -> Content:
-    out = Content(words=opening(material), scoped=words.verdicts(material))
+    scoped = words.verdicts(material)
+    out = Content(scoped=scoped | {ALL: opening(material) + scoped[ALL]})
     view = material.fixed_cost
     if view is None:
         return _without_scores(material, out)
