@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import optarena as oa
 from optarena import stats
 from optarena.cli import main
 from optarena.comparison import compare_scores
@@ -116,6 +117,12 @@ def test_more_trials_are_needed_the_more_noise_there_is():
     loud = compare_scores(made_up(gaps=(0.0, 0.02), noise=0.3, seed=1), **FEW)
     few, many = (one.power.problems[0] if not one.pairs.decided[0] else 0 for one in (quiet, loud))
     assert many < 0 or few < many
+
+
+def test_more_problems_are_at_least_as_many_as_the_test_needs():
+    found = compare_scores(made_up(gaps=(0.0, 0.1), problems=4, trials=4, noise=0.05), over="problems", **FEW)
+    assert not found.pairs.decided[0]
+    assert found.power.problems[0] + 4 >= 6  # 2 / 2^6 < 0.05
 
 
 def test_few_problems_speak_of_their_trials_and_say_so():
@@ -257,8 +264,6 @@ def store(tmp_path_factory):
 
 
 def test_scores_of_trials_average_to_the_views_own(store):
-    import optarena as oa
-
     results = oa.open(store)
     view = results.fixed_cost()
     scores = view.scores()
@@ -313,6 +318,24 @@ def test_compare_prints_the_verdict_first_in_every_format(store, capsys):
 def test_a_wrong_call_is_one_sentence(store, arguments, said, capsys):
     assert main(["compare", str(store), *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_fronts_and_whole_curves_are_compared_too(tmp_path, store):
+    space = {name: {"type": "real", "space": "linear", "range": [0, 1]} for name in "xy"}
+
+    @oa.as_problem(space, sense=["min", "min"])
+    def two(x):
+        return [x["x"] + x["y"], (1 - x["x"]) ** 2 + x["y"]]
+
+    results = oa.Experiment(["RandomSearch", "QuasiRandom"], [two], 15, trials=3).run(tmp_path / "s", workers=0)
+    found = results.compare(resamples=200)
+    assert found.scores.view == "pareto"
+    assert "Not compared by fixed cost" in found.sentences[1]
+    ratio = results.pareto().table("studies").filter(optimizer="RandomSearch")["hypervolume_ratio"].mean()
+    assert found.scores.means[0, found.optimizers.index("RandomSearch")] == pytest.approx(1 - ratio)
+    curves = oa.open(store).compare(view="anytime", axis="evaluations", resamples=200)
+    assert curves.scores.view == "anytime"
+    assert {c.label for c in curves.changes} >= {"anytime by objective", "fixed cost at the end", "fixed target"}
 
 
 def test_hostile_names_are_only_text(tmp_path, capsys):

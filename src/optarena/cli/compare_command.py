@@ -39,7 +39,9 @@ def command(
     stdin: Annotated[
         bool, typer.Option("--stdin", help="Read lines of `name number number …` and rank the names.")
     ] = False,
-    view: Annotated[str | None, typer.Option("--view", help="fixed-cost (default), fixed-target or anytime.")] = None,
+    view: Annotated[
+        str | None, typer.Option("--view", help="fixed-cost (default), fixed-target, anytime or pareto.")
+    ] = None,
     metric: Annotated[str | None, typer.Option("--metric", help="A hidden metric; fixed-target: area, aocc, …")] = None,
     targets: Annotated[str | None, typer.Option("--targets", help="fixed-target: as in score --targets.")] = None,
     axis: Annotated[str | None, typer.Option("--axis", help="The effort that the view counts.")] = None,

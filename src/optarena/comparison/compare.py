@@ -28,6 +28,7 @@ TAKES = {
     "fixed-cost": ("axis", "frame"),
     "fixed-target": ("axis", "targets", "budget", "frame"),
     "anytime": ("axis", "horizon", "frame"),
+    "pareto": ("axis", "reference", "frame"),
 }
 """The views whose scores can be compared, and what may be asked of each."""
 OVER = ("problems", "trials")
@@ -114,9 +115,10 @@ def compare(
 ) -> Comparison:
     """Compare the optimizers of a store, or those named.
 
-    view: by default `fixed-cost`, where there is a baseline, else `fixed-target`. over: whether claims are about new
-    `problems` of this kind or about new `trials` on just these; by default problems, where there are enough that the
-    test could tell a difference. rope: score differences up to it are ties. views: those that are scored already.
+    view: by default `fixed-cost`, where there is a baseline, else `fixed-target`, else `pareto`. over: whether claims
+    are about new `problems` of this kind or about new `trials` on just these; by default problems, where there are
+    enough that the test could tell a difference. rope: score differences up to it are ties. views: those that are
+    scored already.
     Other options are the view's: axis, frame, targets, …
     """
     if over is not None and over not in OVER:
@@ -223,17 +225,19 @@ def _views(
     """The view to compare by, then others, where the store allows them."""
     notes: list[str] = []
     made: list[View] = []
-    # without a name: by fixed cost, or, where that is not to be had, by fixed target
-    names = ["fixed-cost", "fixed-target"] if view is None else [view, *(v for v in _SECOND if v != view)]
+    # without a name: by fixed cost, or, where that is not to be had, by fixed target, or by fronts
+    names = [*_SECOND, "pareto"] if view is None else [view, *(v for v in _SECOND if v != view)]
     for name in names:
         main = not made
+        if name == "pareto" and view is None and made:
+            break
         try:
             made.append(_view(results, name, asked if main else {}, scored))
         except OptarenaError as error:
             if main and (view is not None or name == names[-1]):
                 raise
-            if main:
-                notes.append(f"compared by fixed targets, as there is no fixed-cost score: {error}")
+            if main and name == "fixed-cost":
+                notes.append(f"not compared by fixed cost: {error}")
     return made, notes
 
 

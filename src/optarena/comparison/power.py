@@ -57,7 +57,7 @@ def power(scores: Scores, pairs: Pairs, *, over: str, rng: np.random.Generator) 
         lean = float(np.sign(np.sum(d))) or 1.0
         a, b = int(pairs.first[i]), int(pairs.second[i])
         problems[i] = trials[i] = UNKNOWN
-        if n > 1:
+        if n > 2:  # two problems tell next to nothing of others
             problems[i] = _least(more_problems, n, partial(_enough_problems, d, counts, lean, level))
         if per_cell > 1 and over == "trials":
             trials[i] = _least(more_trials, per_cell, _Trials(scores, a, b, more_trials, level, rng).enough)
@@ -91,6 +91,8 @@ def _least(sizes: list[int], now: int, enough: Callable[[int], bool]) -> int:
 
 
 def _enough_problems(apart: Floats, counts: list[Floats], lean: float, level: float, size: int) -> bool:
+    if least_p(int(counts[size][0].sum())) >= level:  # the normal approximation knows no least p
+        return False
     p, sign = signed_rank_p_of_counts(apart, counts[size])
     return bool(np.mean((p < level) & (sign == lean)) >= POWER)
 

@@ -405,7 +405,7 @@ def _critical_difference(material: Material, options: Options) -> Any:
     made = material.must_compare()
     bars = len(made.overall.test_groups) + len(made.overall.nemenyi_groups)
     table, k = differences.critical_difference(made), len(made.optimizers)
-    chart = critical_difference(table, _look(material, options), optimizers=k, bars=bars)
+    chart = critical_difference(table, _look(material, options, made.table("optimizers")), optimizers=k, bars=bars)
     return _titled(
         chart, "average ranks; black bars: no pairwise test tells them apart (Holm); grey: nor does Nemenyi's"
     )
@@ -416,20 +416,23 @@ def _pairwise(material: Material, options: Options) -> Any:
 
     made = material.must_compare()
     order = [made.optimizers[i] for i in made.overall.order]
-    return pairwise(differences.matrix(made), _look(material, options), order=order)
+    return pairwise(differences.matrix(made), _look(material, options, made.table("optimizers")), order=order)
 
 
 def _effects(material: Material, options: Options) -> Any:
     from optarena.report.figures.verdict import effects
 
-    return effects(differences.effects(material.must_compare()), _look(material, options))
+    made = material.must_compare()
+    return effects(differences.effects(made), _look(material, options, made.table("optimizers")))
 
 
 def _scott_knott(material: Material, options: Options) -> Any:
     from optarena.report.figures.verdict import groups
 
     made = material.must_compare()
-    return groups(differences.knots(made), _look(material, options), score=f"score: {made.scores.what}")
+    return groups(
+        differences.knots(made), _look(material, options, made.table("optimizers")), score=f"score: {made.scores.what}"
+    )
 
 
 def _behind(view: FixedTarget) -> str:

@@ -14,6 +14,7 @@ import polars as pl
 from optarena.errors import OptarenaError, nearest
 from optarena.store.results import Results
 from optarena.traces import Floats
+from optarena.views._scores import Scores, cube
 from optarena.views._view import View
 from optarena.views.pareto import tables
 from optarena.views.pareto.frame import REFERENCE_POINT, Frame, fitting, make_frame, read_frame
@@ -72,6 +73,34 @@ class Pareto(View):
             .with_columns(pl.col("best_on").fill_null(0))
             .sort("mean", "optimizer", descending=[down, False], nulls_last=True)
         )
+
+    def scores(self, metric: str | None = None) -> Scores:
+        """An indicator of every study's front at the end; where more is better (hypervolume), 1 less it."""
+        metric = metric or "hypervolume_ratio"
+        if metric not in RANKED:
+            raise OptarenaError(f"metric must be one of {', '.join(RANKED)}; got {metric!r}.{nearest(metric, RANKED)}")
+        table = self.table("studies")
+        values = table[metric].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        problem, optimizer = (
+            np.array([known.index(name) for name in table[column]], dtype=np.int64)
+            for column, known in (("problem", self.problems), ("optimizer", self.optimizers))
+        )
+        shape = (len(self.problems), len(self.optimizers))
+        return Scores(
+            view=self.name,
+            metric=metric,
+            what=f"1 - {metric} of the final front" if metric in GREATER else f"{metric} of the final front",
+            problems=self.problems,
+            optimizers=self.optimizers,
+            values=cube(
+                problem, optimizer, table["trial"].to_numpy(), 1 - values if metric in GREATER else values, shape
+            ),
+            dimensions=[None] * len(self.problems),
+        )
+
+    def ways(self, metric: str | None = None) -> list[tuple[str, Scores]]:
+        first = metric or "hypervolume_ratio"
+        return [(f"fronts by {name}", self.scores(name)) for name in (first, *(one for one in RANKED if one != first))]
 
     def runtimes(
         self, indicator: str = "hypervolume_ratio", targets: str | Sequence[float] | None = None, **options: Any
