@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from optarena.report.figures._style import INK, NUMBER, SOFT, Look, colour, rows, source
+from optarena.report.text import charted
 
 BARS = {"pairwise": INK, "Nemenyi": "#b9b9b9"}
 HALF = alt.InlineData(values=[{"at": 0.5}])
@@ -20,9 +21,7 @@ def critical_difference(table: pl.DataFrame | str, look: Look, *, optimizers: in
     wide = 0.42 * max(1, optimizers - 1)  # room for names
     x: dict[str, Any] = {"scale": alt.Scale(domain=[1 - wide, optimizers + wide], nice=False), "axis": None}
     base = alt.Chart(source(table)).encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y))
-    names = alt.Color(
-        "who:N", scale=alt.Scale(domain=list(look.colours.names), range=list(look.colours.colours)), legend=None
-    )
+    names = alt.Color("who:N", scale=alt.Scale(domain=look.names, range=list(look.colours.colours)), legend=None)
 
     def part(*kinds: str) -> Any:
         return base.transform_filter(alt.FieldOneOfPredicate(field="kind", oneOf=list(kinds)))
@@ -44,6 +43,7 @@ def critical_difference(table: pl.DataFrame | str, look: Look, *, optimizers: in
 
 def pairwise(table: pl.DataFrame | str, look: Look, *, order: list[str]) -> Any:
     """The probability that the row's optimizer does better than the column's; a star where a test tells them apart."""
+    order = [charted(name) for name in order]
     axis = alt.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     top = alt.Axis(orient="top", labelAngle=-45, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(source(table)).encode(
