@@ -88,6 +88,9 @@ def matrix(made: Comparison) -> pl.DataFrame:
                     "decided": decided,
                 }
             )
+    # with itself: nothing, but rows and columns then stand in the same order
+    empty = {"improvement": None, "interval": "", "record": "", "label": "", "p": "", "decided": False}
+    rows += [{"optimizer": name, "other": name, **empty} for name in names]
     where = {name: i for i, name in enumerate(names)}
     rows.sort(key=lambda row: (where[str(row["optimizer"])], where[str(row["other"])]))
     return pl.DataFrame(rows)

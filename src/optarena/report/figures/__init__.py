@@ -415,8 +415,8 @@ def _pairwise(material: Material, options: Options) -> Any:
     from optarena.report.figures.verdict import pairwise
 
     made = material.must_compare()
-    order = [made.optimizers[i] for i in made.overall.order]
-    return pairwise(differences.matrix(made), _look(material, options, made.table("optimizers")), order=order)
+    look = _look(material, options, made.table("optimizers"))
+    return pairwise(differences.matrix(made), look, optimizers=len(made.optimizers))
 
 
 def _effects(material: Material, options: Options) -> Any:

@@ -8,7 +8,6 @@ import altair as alt
 import polars as pl
 
 from optarena.report.figures._style import INK, NUMBER, SOFT, Look, colour, rows, source
-from optarena.report.text import charted
 
 BARS = {"pairwise": INK, "Nemenyi": "#b9b9b9"}
 HALF = alt.InlineData(values=[{"at": 0.5}])
@@ -41,13 +40,12 @@ def critical_difference(table: pl.DataFrame | str, look: Look, *, optimizers: in
     return look.sized(layers, 560, tall)
 
 
-def pairwise(table: pl.DataFrame | str, look: Look, *, order: list[str]) -> Any:
+def pairwise(table: pl.DataFrame | str, look: Look, *, optimizers: int) -> Any:
     """The probability that the row's optimizer does better than the column's; a star where a test tells them apart."""
-    order = [charted(name) for name in order]
     axis = alt.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     top = alt.Axis(orient="top", labelAngle=-45, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(source(table)).encode(
-        x=alt.X("other:N", sort=order, title=None, axis=top), y=alt.Y("optimizer:N", sort=order, title=None, axis=axis)
+        x=alt.X("other:N", sort=None, title=None, axis=top), y=alt.Y("optimizer:N", sort=None, title=None, axis=axis)
     )
     tips = [
         alt.Tooltip("optimizer:N"),
@@ -67,7 +65,7 @@ def pairwise(table: pl.DataFrame | str, look: Look, *, order: list[str]) -> Any:
         color=alt.condition("abs(datum.improvement - 0.5) > 0.38", alt.value("white"), alt.value(INK)),
         tooltip=tips,
     )
-    return look.sized(alt.layer(cells, text), 54 * max(3, len(order)), alt.Step(28))
+    return look.sized(alt.layer(cells, text), 54 * max(3, optimizers), alt.Step(28))
 
 
 def effects(table: pl.DataFrame | str, look: Look) -> Any:
@@ -83,7 +81,7 @@ def effects(table: pl.DataFrame | str, look: Look) -> Any:
         alt.Tooltip("record:N", title="won-tied-lost"),
         alt.Tooltip("p:N", title="p (Holm)"),
     ]
-    faint = alt.Opacity("decided:N", scale=alt.Scale(domain=[True, False], range=[1, 0.45]), legend=None)
+    faint = alt.Opacity("decided:O", scale=alt.Scale(domain=[False, True], range=[0.45, 1]), legend=None)
     base = alt.Chart(source(table)).encode(y=y, color=colour(look, legend=False), opacity=faint)
     bar = base.mark_rule(strokeWidth=2.5, aria=False).encode(
         x=alt.X("lower:Q", **x), x2=alt.X2("upper:Q"), tooltip=tips

@@ -9,6 +9,7 @@ from optarena.report import differences
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
 from optarena.report.tables import Column, Drawing, Table
+from optarena.report.text import visible
 
 
 def opening(material: Material) -> list[str]:
@@ -55,7 +56,6 @@ def _figures(material: Material, made: Comparison, out: Content) -> None:
             "verdict ranks",
         )
     )
-    order = [made.optimizers[i] for i in made.overall.order]
     out.datasets["verdict pairs"] = differences.matrix(made)
     out.datasets["verdict effects"] = differences.effects(made)
     left = Drawing(
@@ -64,10 +64,9 @@ def _figures(material: Material, made: Comparison, out: Content) -> None:
         f"The probability that a trial of the row's optimizer beats one of the column's, mean over problems. "
         f"A star: decided ({how}).",
         "Matrix of probabilities of improvement; the table below has its numbers.",
-        spec_of(pairwise("verdict pairs", look, order=order)),
+        spec_of(pairwise("verdict pairs", look, optimizers=len(made.optimizers))),
         "verdict pairs",
         by=("optimizer",),
-        widest=54 * max(3, len(order)) + 240,
     )
     right = Drawing(
         "effects",
@@ -171,13 +170,12 @@ def _rankings(made: Comparison) -> Table:
     """Places by other ways of scoring, side by side."""
     names = made.table("optimizers")["optimizer"].to_list()
     found = made.table("rankings")
-    ways = found["ranking"].unique(maintain_order=True).to_list()
     place = {(row["ranking"], row["optimizer"]): row["place"] for row in found.iter_rows(named=True)}
     tau = dict(found.select("ranking", "tau").iter_rows())
-    rows: list[list[Any]] = [[way, tau[way], *(place[way, name] for name in names)] for way in ways]
+    rows: list[list[Any]] = [[name, *(place[way, name] for way in tau)] for name in names]
+    help = "its place; Kendall's tau with the first column {:.2f}: 1 is the same order, −1 the reverse"
     columns = [
-        Column("way of scoring"),
-        Column("tau", "number", 2, "Kendall's: 1 the same order, −1 the reverse"),
-        *(Column(name, "number", 0) for name in names),
+        Column("optimizer", "optimizer"),
+        *(Column(visible(way), "number", 0, help.format(value)) for way, value in tau.items()),
     ]
     return Table("verdict-rankings", "Places by other ways of scoring", columns, rows)
