@@ -88,12 +88,12 @@ def matrix(made: Comparison) -> pl.DataFrame:
                     "decided": decided,
                 }
             )
-    # with itself: nothing, but rows and columns then stand in the same order
-    empty = {"improvement": None, "interval": "", "record": "", "label": "", "p": "", "decided": False}
-    rows += [{"optimizer": name, "other": name, **empty} for name in names]
     where = {name: i for i, name in enumerate(names)}
-    rows.sort(key=lambda row: (where[str(row["optimizer"])], where[str(row["other"])]))
-    return pl.DataFrame(rows)
+    table = pl.DataFrame(rows).with_columns(
+        row=pl.col("optimizer").replace_strict(where, return_dtype=pl.Int64),
+        column=pl.col("other").replace_strict(where, return_dtype=pl.Int64),
+    )
+    return table.sort("row", "column")
 
 
 def effects(made: Comparison) -> pl.DataFrame:

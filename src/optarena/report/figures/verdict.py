@@ -43,9 +43,10 @@ def critical_difference(table: pl.DataFrame | str, look: Look, *, optimizers: in
 def pairwise(table: pl.DataFrame | str, look: Look, *, optimizers: int) -> Any:
     """The probability that the row's optimizer does better than the column's; a star where a test tells them apart."""
     axis = alt.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False)
-    top = alt.Axis(orient="top", labelAngle=-45, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
+    top = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(source(table)).encode(
-        x=alt.X("other:N", sort=None, title=None, axis=top), y=alt.Y("optimizer:N", sort=None, title=None, axis=axis)
+        x=alt.X("other:N", sort=alt.EncodingSortField("column", op="min"), title=None, axis=top),
+        y=alt.Y("optimizer:N", sort=alt.EncodingSortField("row", op="min"), title=None, axis=axis),
     )
     tips = [
         alt.Tooltip("optimizer:N"),
