@@ -145,6 +145,7 @@ def test_the_problem_and_dimension_filters_act_on_tables_and_charts(one):
     one.drawn()
     before = one.texts("#leaderboard-0 tbody td")
     one.page.locator("#problem-filter").fill("b*")
+    one.page.locator("#heatmap-0").scroll_into_view_if_needed()  # what is far away is drawn when it comes near
     one.page.wait_for_function("() => !document.querySelector('#heatmap-0 .chart').textContent.includes('a/d2')")
     assert set(one.texts("#by-problem-0 tbody td:first-child")) == {"b/d2"}
     assert one.texts("details.problem:visible > summary .name") == ["b/d2"]
