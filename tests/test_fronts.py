@@ -213,6 +213,29 @@ def test_shipped_fronts_have_ten_digits_and_few_points(name):
     assert name.startswith("models") or m == int(name.rpartition("m")[2] if "/m" in name else 2)
 
 
+def test_each_point_of_viennet3s_front_has_the_least_second_objective_of_its_circle():
+    """The first and the third depend on x² + y² alone, so that its front is a curve."""
+    from scipy.spatial import KDTree
+
+    rows = _fronts.shipped("models/viennet3")
+    squares = np.linspace(0.0, 18.0, 200_001)
+    values = models.viennet3(np.column_stack((np.sqrt(squares), np.zeros_like(squares))))
+    _, nearest = KDTree(values[:, [0, 2]]).query(rows[:, [0, 2]])
+    angle = np.linspace(0.0, 2.0 * np.pi, 4001)
+    circles = np.sqrt(squares[nearest])[:, None, None] * np.stack((np.cos(angle), np.sin(angle)), axis=-1)
+    second = models.viennet3(circles.reshape(-1, 2))[:, 1].reshape(len(rows), -1)
+    least = np.where((np.abs(circles) <= 3.0).all(axis=2), second, np.inf).min(axis=1)
+    assert (rows[:, 1] - least).max() < 1e-3
+    assert (rows[:, 1] - least).min() > -5e-3  # where the circle leaves the box, the angles miss the least a little
+
+
+def test_no_decision_of_a_fine_sample_beats_viennet3s_front():
+    front = _fronts.shipped("models/viennet3")
+    low, high = front.min(axis=0), front.max(axis=0)
+    F = models.viennet3(np.random.default_rng(7).uniform(-3.0, 3.0, (300_000, 2)))
+    assert beaten((front - low) / (high - low), ((F - low) / (high - low))[non_dominated(F)]) < 1e-9
+
+
 def test_the_decisions_of_tanakas_front_are_feasible():
     rows = _fronts.shipped("models/tanaka")  # its objectives are its decisions
     assert models.tanaka_violations(rows).max() < 1e-8  # ten digits
@@ -237,7 +260,7 @@ def found(id, name, evaluations=6000):
 
 @pytest.mark.parametrize("id", [*(f"models/{name}" for name in models.MODELS), "zdt/zdt3/d5", "dtlz/dtlz7/m3/d6"])
 def test_two_optimizers_come_near_the_front_and_do_not_beat_it(id):
-    """Near is 3 % of the range from ideal to nadir on average, and beaten is 0.01 % in every objective."""
+    """Near is 3 % of the range from ideal to nadir on average, and beaten is 0.001 % in every objective."""
     pytest.importorskip("pymoo")
     known = build(id).known
     low, high = np.array(known.ideal), np.array(known.nadir)
@@ -245,7 +268,7 @@ def test_two_optimizers_come_near_the_front_and_do_not_beat_it(id):
     for name in ("Pymoo-NSGA2", "Pymoo-GDE3"):
         F = (found(id, name) - low) / (high - low)
         F = F[non_dominated(F)]
-        assert beaten(front, F) < 1e-4, name
+        assert beaten(front, F) < 1e-5, name
         assert igd_plus(F, front) < 0.03, name
 
 

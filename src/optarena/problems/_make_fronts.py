@@ -26,6 +26,7 @@ from optarena.space import Array
 
 OUT = Path(__file__).parent / "data" / "fronts.csv.gz"
 POINTS = 400
+GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 Formula = Callable[[Array], Array]
 Indices = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
@@ -40,7 +41,9 @@ def main(names: list[str]) -> None:
         "models/kursawe": kursawe,
         "models/osyczka2": osyczka2,
         "models/tanaka": tanaka,
-        **{f"models/viennet{i}": partial(viennet, f"viennet{i}") for i in (2, 3, 4)},
+        "models/viennet2": partial(viennet, "viennet2"),
+        "models/viennet3": viennet3,
+        "models/viennet4": partial(viennet, "viennet4"),
         "models/golinski": golinski,
     }
     lines = ["# fronts of problems, a point a line: problem, objectives. Made by optarena.problems._make_fronts"]
@@ -234,6 +237,39 @@ def viennet(name: str) -> Array:
     low, high = models.MODELS[name].ranges[0]
     axis = np.linspace(low, high, 801)
     return _model(name, np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2))
+
+
+def viennet3() -> Array:
+    """A curve: f1 and f3 depend on r = x² + y² alone, so that of a circle only the point of least f2 can stay.
+
+    200,001 circles, and those where f1 or f2 is least among its neighbours. On each, in each quadrant's arc within the
+    box, the best of 60 angles, and a golden section between its two neighbours (f2 is a wave with four turns at most).
+    """
+    (_, side), _ = models.MODELS["viennet3"].ranges
+    r = np.concatenate((np.linspace(0.0, 2.0 * side**2, 200_001), [4.0 * np.pi / 3.0, 10.0 * np.pi / 3.0, 5.0]))
+    radius = np.sqrt(r)
+
+    def decisions(angle: Array) -> Array:
+        return np.clip(np.column_stack((radius * np.cos(angle), radius * np.sin(angle))), -side, side)
+
+    def f2(angle: Array) -> Array:
+        return models.viennet3(decisions(angle))[:, 1]
+
+    corner = np.arccos(np.minimum(1.0, side / np.maximum(radius, side)))
+    found = []
+    for quadrant in np.arange(4) * np.pi / 2.0:
+        start, width = quadrant + corner, np.maximum(0.0, np.pi / 2.0 - 2.0 * corner)
+        parts = np.linspace(0.0, 1.0, 60)
+        best = np.argmin([f2(start + part * width) for part in parts], axis=0)
+        low, high = (start + parts[np.clip(best + step, 0, 59)] * width for step in (-1, 1))
+        for _ in range(50):
+            c, d = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+            left = f2(c) < f2(d)
+            low, high = np.where(left, low, c), np.where(left, d, high)
+        found += [low, high]
+    angles = np.array(found)
+    F = models.viennet3(decisions(angles[np.argmin([f2(angle) for angle in angles], axis=0), np.arange(len(r))]))
+    return F[non_dominated(F)]
 
 
 def golinski() -> Array:
