@@ -195,6 +195,7 @@ def test_failures_are_told_as_the_worst_once_there_is_one():
     assert finite(["c"], [3.0]) == [("a", 3.0), ("b", 3.0), ("c", 3.0)]
     assert finite(["d", "e", "f"], [np.nan, 5.0, -np.inf]) == [("d", 5.0), ("e", 5.0), ("f", 3.0)]
     assert finite(["g"], [1e300]) == [("g", 1e100)]
+    assert Finite()(["h", "i"], [1e300, np.nan]) == [("h", 1e100), ("i", 1e100)]
 
 
 def test_a_failure_is_a_failed_trial_of_hyperopt_and_an_error_of_opentuner():

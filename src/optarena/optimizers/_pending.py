@@ -49,10 +49,10 @@ class Seen:
         return self.best <= self.worst
 
     def see(self, values: Iterable[float]) -> None:
-        known = [value for value in values if math.isfinite(value)]
+        known = [min(max(value, -MOST), MOST) for value in values if math.isfinite(value)]
         if known:
-            self.best = min(self.best, max(min(known), -MOST))
-            self.worst = max(self.worst, min(max(known), MOST))
+            self.best = min(self.best, *known)
+            self.worst = max(self.worst, *known)
 
     def inside(self, value: float) -> float:
         """A value that can be told: NaN and +inf are the worst, -inf the best."""
