@@ -1,4 +1,4 @@
-"""Bayesian optimization by BoTorch's parts: a Gaussian process, noisy expected improvement, and a loop of ours."""
+"""Bayesian optimization by BoTorch's parts: Gaussian processes, noisy expected improvement, and a loop of ours."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from optarena.space import Array, Space
 
 LISTED = 1000
 """Integers of a range up to so many values are searched one by one; of a longer one as if it were real."""
+THIN = 0.01
+"""A front that covers less of an objective's range says nothing of the range that matters."""
 
 
 class BoTorch(Optimizer):
@@ -29,11 +31,17 @@ class BoTorch(Optimizer):
     categories. Points of a batch are chosen one after the other, each knowing those before it; suggestions whose value
     is still unknown count as pending.
 
-    A failure is told as the worst value so far. `n_initial` is max(5, 2 D) where none is given, at most 20;
-    `num_restarts` and `raw_samples` are those of BoTorch's optimizer, `mc_samples` the draws of qLogNEI.
+    With several objectives, each has such a model, and the acquisition is the log noisy expected improvement of the
+    hypervolume (qLogNEHVI), each objective in the unit range of what was observed. Good for two to four of them. The
+    reference point is beyond the worst of the front that the models see at the points observed, by a tenth of its range
+    (Ishibuchi et al. 2011).
+
+    A failure is told as the worst value so far, in each objective. `n_initial` is max(5, 2 D) where none is given, at
+    most 20; `num_restarts` and `raw_samples` are those of BoTorch's optimizer, `mc_samples` the draws of the
+    acquisition.
     """
 
-    capabilities = Capabilities(array_native=True, failures="worst")
+    capabilities = Capabilities(array_native=True, several_objectives=True, failures="worst")
     packages = ("botorch", "gpytorch", "torch")
 
     settings: ClassVar = {
@@ -60,21 +68,21 @@ class BoTorch(Optimizer):
         usual = min(20, max(5, 2 * len(self._columns.kept)))
         self._n_initial = self.chosen["n_initial"] or usual
         self._sobol = qmc.Sobol(space.dimension, rng=self.rng, bits=62)
-        self._seen = Seen()
+        self._seen = [Seen() for _ in range(objectives)]
         self._X = np.empty((0, space.dimension))
-        self._y = np.empty(0)
+        self._y = np.empty((0, objectives))
         """As observed: what a failure is told as, each new model is told anew."""
         self._waiting: list[Array] = []
 
     @contextlib.contextmanager
     def _running(self) -> Iterator[None]:
         numpy, torch = self._states
-        with numpy, torch, silent():
+        with numpy, torch, silent(), _no_compiler():
             yield
 
     def suggest(self, n: int) -> Array:
         first = min(n, max(0, self._n_initial - len(self._X) - len(self._waiting)))
-        if not self._seen.known or not self._columns.kept:
+        if not all(seen.known for seen in self._seen) or not self._columns.kept:
             first = n
         # one at a time: scipy warns when a first draw of Sobol' points is no power of 2
         unit = [self._sobol.random(1) for _ in range(first)]
@@ -88,8 +96,10 @@ class BoTorch(Optimizer):
         return X
 
     def observe(self, X: Array, y: Array, violations: Array | None = None) -> None:  # noqa: ARG002
-        matrix, values = np.array(X, dtype=float), np.array(y[:, 0])
-        self._seen.see(values.tolist())
+        matrix, values = np.array(X, dtype=float), np.array(y, dtype=float)
+        values[np.isnan(values).any(axis=1)] = np.nan  # of what failed, no part counts
+        for seen, column in zip(self._seen, values.T.tolist(), strict=True):
+            seen.see(column)
         self._X = np.concatenate([self._X, matrix])
         self._y = np.concatenate([self._y, values])
         for row in matrix:
@@ -97,23 +107,52 @@ class BoTorch(Optimizer):
             if at is not None:
                 del self._waiting[at]
 
+    def _told(self) -> Array:
+        """What the models are told, (n, objectives), minimised; of several objectives each in a unit range.
+
+        What is a small step and what a large volume is absolute in BoTorch, so that values need a common size.
+        """
+        columns = []
+        for seen, column in zip(self._seen, self._y.T.tolist(), strict=True):
+            values = np.array([seen.inside(value) for value in column])
+            if self.objectives > 1:
+                values = (values - seen.best) / ((seen.worst - seen.best) or 1.0)
+            columns.append(values)
+        return np.column_stack(columns)
+
     def _chosen(self, n: int) -> Array:
         import torch
         from botorch.acquisition.logei import qLogNoisyExpectedImprovement
         from botorch.sampling.normal import SobolQMCNormalSampler
 
         columns, seed = self._columns, int(self.rng.integers(2**31))
-        inputs = torch.as_tensor(columns.encode(self._X))
-        values = np.array([[-self._seen.inside(value)] for value in self._y.tolist()])
-        pending = torch.as_tensor(columns.encode(np.array(self._waiting))) if self._waiting else None
-        acquisition = qLogNoisyExpectedImprovement(
-            self._fitted(inputs, torch.as_tensor(values)),
-            X_baseline=inputs,
-            sampler=SobolQMCNormalSampler(torch.Size([self.chosen["mc_samples"]]), seed=seed),
-            X_pending=pending,
-            prune_baseline=True,
-        )
+        inputs, values = torch.as_tensor(columns.encode(self._X)), torch.as_tensor(-self._told())
+        models = [self._fitted(inputs, values[:, [j]]) for j in range(self.objectives)]
+        given = {
+            "X_baseline": inputs,
+            "sampler": SobolQMCNormalSampler(torch.Size([self.chosen["mc_samples"]]), seed=seed),
+            "X_pending": torch.as_tensor(columns.encode(np.array(self._waiting))) if self._waiting else None,
+            "prune_baseline": True,
+        }
+        one = self.objectives == 1
+        acquisition = qLogNoisyExpectedImprovement(models[0], **given) if one else self._hypervolume(models, **given)
         return columns.decode(self._optimized(acquisition, n).numpy())
+
+    def _hypervolume(self, models: list[Any], **given: Any) -> Any:
+        import torch
+        from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
+        from botorch.acquisition.multi_objective.utils import get_default_partitioning_alpha
+        from botorch.models import ModelListGP
+        from botorch.utils.multi_objective.pareto import is_non_dominated
+
+        model = ModelListGP(*models)
+        with torch.no_grad():
+            means = model.posterior(given["X_baseline"]).mean  # of what was observed, noise would be part of the front
+        front = means[is_non_dominated(means)]
+        nadir, extent = front.amin(dim=0), front.amax(dim=0) - front.amin(dim=0)
+        reference = nadir - 0.1 * torch.where(extent < THIN, torch.ones_like(extent), extent)
+        alpha = get_default_partitioning_alpha(self.objectives)
+        return qLogNoisyExpectedHypervolumeImprovement(model, reference, alpha=alpha, **given)
 
     def _fitted(self, inputs: Any, values: Any) -> Any:
         from botorch.exceptions import ModelFittingError
@@ -146,7 +185,9 @@ class BoTorch(Optimizer):
 
         columns = self._columns
         bounds = torch.as_tensor(columns.bounds)
-        given = {key: self.chosen[key] for key in ("num_restarts", "raw_samples")}
+        given: dict[str, Any] = {key: self.chosen[key] for key in ("num_restarts", "raw_samples")}
+        if self.objectives > 1:  # each draw has a front of its own, and each of its cells would meet all raw samples
+            given["options"] = {"init_batch_limit": 32}
         if columns.steps or columns.categories:
             found, _ = optimize_acqf_mixed_alternating(
                 acquisition, bounds, discrete_dims=columns.steps, cat_dims=columns.categories, q=n, **given
@@ -154,6 +195,26 @@ class BoTorch(Optimizer):
         else:
             found, _ = optimize_acqf(acquisition, bounds, q=n, sequential=True, **given)
         return found
+
+
+@contextlib.contextmanager
+def _no_compiler() -> Iterator[None]:
+    """BoTorch's hypervolume in torch alone.
+
+    Its first use would compile a kernel for the machine at hand, into the user's cache, and points would depend on
+    whether there is a compiler. Older versions have no such kernel.
+    """
+    from botorch.acquisition.multi_objective import logei
+
+    inside: dict[str, Any] = {"_C": None, "_load_attempted": True}
+    outside = {name: getattr(logei, name) for name in inside if hasattr(logei, name)}
+    try:
+        for name in outside:
+            setattr(logei, name, inside[name])
+        yield
+    finally:
+        for name, value in outside.items():
+            setattr(logei, name, value)
 
 
 class _Columns:
