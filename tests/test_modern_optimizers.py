@@ -112,9 +112,11 @@ def test_ax_by_hand_and_through_us_gives_the_same_points():
 # ---- what goes wrong ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["Ax", "SMAC"])
-def test_the_batch_in_which_a_space_is_exhausted_is_filled(name):
-    points, _, ended = play(make(name, TINY), bowl(TINY), 9, 3)
+@pytest.mark.parametrize("batch", [3, 6])
+@pytest.mark.parametrize("name", ["Ax", "SMAC", "OpenTuner-BanditA", "OpenTuner-GA", "OpenTuner-GA-DE"])
+def test_the_batch_in_which_a_space_is_exhausted_is_filled(name, batch):
+    """Of three, the second; of more than the space has points, the first."""
+    points, _, ended = play(make(name, TINY), bowl(TINY), 12, batch)
     assert ended
     assert len(points) == 6
     assert len(np.unique(points, axis=0)) == 4

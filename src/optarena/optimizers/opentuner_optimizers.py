@@ -35,7 +35,8 @@ class OpenTuner(Optimizer):
     and an infinite time. `parallelism` is the batch.
 
     OpenTuner never asks for the same configuration twice. When it has had them all, or has found nothing new in
-    `bail_threshold` rounds (its own rule), the study stops early. A value that is told again is not taken.
+    `bail_threshold` rounds (its own rule), the study stops early; the rest of the batch in which that happens is drawn
+    at random. A value that is told again is not taken.
 
     Mended: OpenTuner keeps the dict that a technique goes on changing, and rereads it from the database by the clock
     (after 30 seconds) or when memory is freed, so that two runs differ; here a configuration is a copy, and nothing is
@@ -96,22 +97,29 @@ class OpenTuner(Optimizer):
 
     def suggest(self, n: int) -> Array:
         with self._running():
-            desired: list[Any] = []
-            rounds = 0
-            while len(desired) < n:
-                if len(self._known) + len(desired) >= self._codec.size:
-                    raise Exhausted(f"OpenTuner has asked for all {self._codec.size:.0f} points of the space")
-                self._manager.args.parallelism = n - len(desired)
-                result = self._manager.get_next_desired_result()
-                rounds += 1
-                if result is not None:
-                    desired.append(result)
-                    rounds = 0
-                elif rounds > self.chosen["bail_threshold"]:
-                    raise Exhausted(f"OpenTuner has found no new point in {self.chosen['bail_threshold']} rounds")
+            desired, end = self._desired(n)
+            if not desired:
+                raise Exhausted(end)
             X = self._decode([result.configuration.data for result in desired])
         self._pending.put(X, desired)
-        return X
+        return X if len(X) == n else np.concatenate([X, self.space.sample(n - len(X), self.rng)])
+
+    def _desired(self, n: int) -> tuple[list[Any], str]:
+        """n results that OpenTuner desires, or fewer and why there are no more."""
+        desired: list[Any] = []
+        rounds = 0
+        while len(desired) < n:
+            if len(self._known) + len(desired) >= self._codec.size:
+                return desired, f"OpenTuner has asked for all {self._codec.size:.0f} points of the space"
+            self._manager.args.parallelism = n - len(desired)
+            result = self._manager.get_next_desired_result()
+            rounds += 1
+            if result is not None:
+                desired.append(result)
+                rounds = 0
+            elif rounds > self.chosen["bail_threshold"]:
+                return desired, f"OpenTuner has found no new point in {self.chosen['bail_threshold']} rounds"
+        return desired, ""
 
     def _decode(self, configurations: list[dict[str, Any]]) -> Array:
         return self._codec.decode([[data[name] for name in self._names] for data in configurations])
