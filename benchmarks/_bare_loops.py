@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from optarena.optimizers._global_state import GlobalState
+from optarena.optimizers._global_state import GlobalState, TorchState
 
 Loop = Callable[[int, int], None]
 CALLS: list[float] = []
+VALUES: list[float] = []
 
 
 def sphere(x: Any) -> float:
     CALLS.append(time.process_time())
-    return float(np.dot(x, x))
+    VALUES.append(float(np.dot(x, x)))
+    return VALUES[-1]
 
 
 class Enough(Exception):
@@ -39,6 +41,17 @@ def seeded(loop: Loop, *, python: bool = True) -> Loop:
             loop(evaluations, seed)
 
     return call
+
+
+@contextlib.contextmanager
+def states(seed: int, *, torch: bool = False) -> Iterator[int]:
+    """The global states of an adapter that draws them first, and the seed that it draws next for its library."""
+    rng = np.random.default_rng(seed)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(GlobalState(rng))
+        if torch:
+            stack.enter_context(TorchState(rng))
+        yield int(rng.integers(2**31))
 
 
 def hyperopt(evaluations: int, seed: int) -> None:
@@ -143,11 +156,13 @@ def optuna(sampler: str) -> Loop:
 def cma(evaluations: int, seed: int) -> None:
     import cma
 
-    options = {"bounds": [0.0, 1.0], "seed": seed + 1, "verbose": -10, "verb_disp": 0, "verb_log": 0}
+    rng = np.random.default_rng(seed)
+    options = {"bounds": [0.0, 1.0], "verbose": -10, "verb_disp": 0, "verb_log": 0}
+    options |= {"seed": float("nan"), "randn": lambda *shape: rng.standard_normal(shape)}
     strategy = cma.CMAEvolutionStrategy(np.full(5, 0.5), 0.3, options)
     for _ in range(-(-evaluations // strategy.popsize)):
         points = strategy.ask()
-        strategy.tell(points, [sphere(x) for x in points])
+        strategy.tell(points, [sphere(10.0 * x - 5.0) for x in points])
 
 
 def pymoo(name: str, pop_size: int) -> Loop:
@@ -162,10 +177,10 @@ def pymoo(name: str, pop_size: int) -> Loop:
         algorithm = getattr(importlib.import_module(f"pymoo.algorithms.soo.nonconvex.{name.lower()}"), name)
         engine = algorithm(pop_size=pop_size)
         problem = Problem(n_var=5, n_obj=1, xl=0.0, xu=1.0)
-        engine.setup(problem, termination=NoTermination(), seed=seed)
+        engine.setup(problem, termination=NoTermination(), seed=np.random.default_rng(seed))
         for _ in range(-(-evaluations // pop_size)):
             members = engine.ask()
-            values = np.array([[sphere(x)] for x in members.get("X")])
+            values = np.array([[sphere(10.0 * x - 5.0)] for x in members.get("X")])
             Evaluator().eval(StaticProblem(problem, F=values), members)
             engine.tell(infills=members)
 
@@ -183,25 +198,24 @@ def botorch(evaluations: int, seed: int) -> None:
     from gpytorch.mlls import ExactMarginalLogLikelihood
     from scipy.stats import qmc
 
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    sobol = qmc.Sobol(5, rng=rng, bits=62)
-    X, bounds = np.empty((0, 5)), torch.as_tensor(np.array([np.zeros(5), np.ones(5)]))
-    values: list[float] = []
-    for i in range(evaluations):
-        if i < 10:
-            point = sobol.random(1)
-        else:
-            inputs = torch.as_tensor(X)
-            model = SingleTaskGP(inputs, torch.as_tensor(-np.array(values)[:, None]))
-            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-            sampler = SobolQMCNormalSampler(torch.Size([128]), seed=int(rng.integers(2**31)))
-            acquisition = qLogNoisyExpectedImprovement(model, inputs, sampler=sampler, prune_baseline=True)
-            found, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=8, raw_samples=256, sequential=True)
-            point = found.numpy()
-        X = np.concatenate([X, point])
-        values.append(sphere(10.0 * point[0] - 5.0))
+    with GlobalState(rng), TorchState(rng):
+        sobol = qmc.Sobol(5, rng=rng, bits=62)
+        X, bounds = np.empty((0, 5)), torch.as_tensor(np.array([np.zeros(5), np.ones(5)]))
+        values: list[float] = []
+        for i in range(evaluations):
+            if i < 10:
+                point = sobol.random(1)
+            else:
+                inputs = torch.as_tensor(X)
+                model = SingleTaskGP(inputs, torch.as_tensor(-np.array(values)[:, None]))
+                fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+                sampler = SobolQMCNormalSampler(torch.Size([128]), seed=int(rng.integers(2**31)))
+                acquisition = qLogNoisyExpectedImprovement(model, inputs, sampler=sampler, prune_baseline=True)
+                found, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=8, raw_samples=256, sequential=True)
+                point = found.numpy()
+            X = np.concatenate([X, point])
+            values.append(sphere(10.0 * point[0] - 5.0))
 
 
 def ax(evaluations: int, seed: int) -> None:
@@ -211,36 +225,37 @@ def ax(evaluations: int, seed: int) -> None:
     from ax.api.configs import RangeParameterConfig
 
     logging.disable(logging.CRITICAL)
-    drawn = int(np.random.default_rng(seed).integers(2**31))
-    client = Client(random_seed=drawn)
-    client.configure_experiment(
-        [RangeParameterConfig(name=f"p{i}", bounds=(-5.0, 5.0), parameter_type="float") for i in range(5)]
-    )
-    client.configure_optimization("-y")
-    client.configure_generation_strategy(initialization_random_seed=drawn, initialization_budget=5)
-    for _ in range(evaluations):
-        ((index, point),) = client.get_next_trials(1).items()
-        client.complete_trial(index, {"y": sphere(list(point.values()))})
+    with states(seed, torch=True) as drawn:
+        client = Client(random_seed=drawn)
+        client.configure_experiment(
+            [RangeParameterConfig(name=f"p{i}", bounds=(-5.0, 5.0), parameter_type="float") for i in range(5)]
+        )
+        client.configure_optimization("-y")
+        client.configure_generation_strategy(initialization_random_seed=drawn, initialization_budget=5)
+        for _ in range(evaluations):
+            ((index, point),) = client.get_next_trials(1).items()
+            client.complete_trial(index, {"y": sphere(list(point.values()))})
     logging.disable(logging.NOTSET)
 
 
 def smac(evaluations: int, seed: int) -> None:
     import tempfile
 
+    import joblib
     from ConfigSpace import ConfigurationSpace, Float
     from smac import HyperparameterOptimizationFacade, Scenario
     from smac.runhistory import TrialValue
 
-    drawn = int(np.random.default_rng(seed).integers(2**31))
-    space = ConfigurationSpace(seed=drawn)
-    space.add([Float(f"p{i}", (-5.0, 5.0)) for i in range(5)])
-    with tempfile.TemporaryDirectory() as folder:
-        scenario = Scenario(space, deterministic=True, n_trials=evaluations, seed=drawn, output_directory=folder)
-        engine = HyperparameterOptimizationFacade(scenario, overwrite=True, logging_level=False)
-        for _ in range(evaluations):
-            info = engine.ask()
-            value = sphere([info.config[f"p{i}"] for i in range(5)])
-            engine.tell(info, TrialValue(cost=value), save=False)
+    with states(seed) as drawn:
+        space = ConfigurationSpace(seed=drawn)
+        space.add([Float(f"p{i}", (-5.0, 5.0)) for i in range(5)])
+        with tempfile.TemporaryDirectory() as folder, joblib.parallel_config("sequential"):  # as ours: one thread
+            scenario = Scenario(space, deterministic=True, n_trials=evaluations, seed=drawn, output_directory=folder)
+            engine = HyperparameterOptimizationFacade(scenario, overwrite=True, logging_level=False)
+            for _ in range(evaluations):
+                info = engine.ask()
+                value = sphere([info.config[f"p{i}"] for i in range(5)])
+                engine.tell(info, TrialValue(cost=value), save=False)
 
 
 def synetune(searcher: str) -> Loop:
@@ -248,12 +263,14 @@ def synetune(searcher: str) -> Loop:
         from syne_tune.config_space import uniform
         from syne_tune.optimizer.schedulers.searchers.searcher_factory import searcher_cls
 
-        engine = searcher_cls(searcher)({f"p{i}": uniform(0.0, 1.0) for i in range(5)}, random_seed=seed)
-        if searcher == "bore":
-            engine.model.set_params(n_jobs=1)
-        for trial in range(evaluations):
-            config = engine.suggest()
-            engine.on_trial_complete(trial, config, sphere([10.0 * config[f"p{i}"] - 5.0 for i in range(5)]))
+        domains = {f"p{i}": uniform(0.0, 1.0) for i in range(5)}
+        with states(seed) as drawn:
+            engine = searcher_cls(searcher)(domains, random_seed=drawn)
+            if searcher == "bore":
+                engine.model.set_params(n_jobs=1)
+            for trial in range(evaluations):
+                config = engine.suggest()
+                engine.on_trial_complete(trial, config, sphere([10.0 * config[f"p{i}"] - 5.0 for i in range(5)]))
 
     return loop
 
@@ -325,11 +342,11 @@ BARE: dict[str, Loop] = {
     "Optuna-GP": optuna("GPSampler"),
     "BoTorch": botorch,
     "Ax": ax,
-    "SMAC": seeded(smac),
-    "SyneTune-CQR": seeded(synetune("cqr")),
-    "SyneTune-BORE": seeded(synetune("bore")),
-    "SyneTune-KDE": seeded(synetune("kde")),
-    "SyneTune-REA": seeded(synetune("regularized_evolution")),
+    "SMAC": smac,
+    "SyneTune-CQR": synetune("cqr"),
+    "SyneTune-BORE": synetune("bore"),
+    "SyneTune-KDE": synetune("kde"),
+    "SyneTune-REA": synetune("regularized_evolution"),
     **{f"Scipy-{name.replace('-', '')}": scipy(name) for name in ("Nelder-Mead", "Powell", "COBYLA", "COBYQA")},
     **{f"NLopt-{name}": nlopt(f"LN_{name}") for name in ("BOBYQA", "SBPLX")},
     "Py-BOBYQA": pybobyqa,

@@ -2,23 +2,25 @@
 
     python benchmarks/adapter_overhead.py             every optimizer that is installed and has a bare loop here
     python benchmarks/adapter_overhead.py HyperOpt    some of them
+    python benchmarks/adapter_overhead.py Ax --steps 12 --repeats 6
 
 Both loops run the same method on the sphere in 5 dimensions, one point at a time, with the same seeds, so that both do
-the same work. The function notes the CPU time at each call: what lies between two calls is an observe and a
-suggest. Each of these steps is repeated, in turn, and its least time counts, so that the machine's load does not. To
-add one: a function `loop(evaluations, seed)` in BARE (`_bare_loops.py`).
+the same work; the line says so where their points differ all the same. The function notes the CPU time at each call:
+what lies between two calls is an observe and a suggest. Each of these steps is repeated, in turn, and its least time
+counts, so that the machine's load does not. To add one: a function `loop(evaluations, seed)` in BARE
+(`_bare_loops.py`).
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
-import sys
 import warnings
 from typing import Any
 
 import numpy as np
 
-from _bare_loops import BARE, CALLS, Enough, Loop, sphere
+from _bare_loops import BARE, CALLS, VALUES, Enough, Loop, sphere
 from _measure import load
 from optarena.errors import Exhausted
 from optarena.optimizer import BUILT_IN, get_optimizer
@@ -36,12 +38,13 @@ FEWER = {
 ALLOWED_MS, ALLOWED_SHARE = 0.3, 0.05
 
 
-def steps(loop: Loop, evaluations: int) -> Any:
-    """The CPU time of each step."""
+def steps(loop: Loop, evaluations: int) -> tuple[Any, Any]:
+    """The CPU time of each step, and the values."""
     CALLS.clear()
+    VALUES.clear()
     with contextlib.suppress(Enough):
         loop(evaluations, 1)
-    return np.diff(CALLS[:evaluations])
+    return np.diff(CALLS[:evaluations]), np.array(VALUES[:evaluations])
 
 
 def ours(name: str) -> Loop:
@@ -60,23 +63,32 @@ def ours(name: str) -> Loop:
 
 
 def main() -> None:
-    names = sys.argv[1:] or [name for name in BARE if BUILT_IN[name].installed]
-    print(f"CPU milliseconds of a suggest and an observe, 5 reals, each step the least of 3 to 5 ({load()})")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="OPTIMIZER", help="all that are installed where none is named")
+    parser.add_argument("--steps", type=int, help="evaluations of a loop (200, fewer of those that take their time)")
+    parser.add_argument("--repeats", type=int, default=5, help="of each loop (5)")
+    given = parser.parse_args()
+    names = given.names or [name for name in BARE if BUILT_IN[name].installed]
+    print(f"CPU milliseconds of a suggest and an observe, 5 reals, each step the least of {given.repeats} ({load()})")
     print(f"{'optimizer':22s} {'bare':>9s} {'ours':>9s} {'over':>9s} {'%':>7s}")
     warnings.simplefilter("ignore")
     for name in names:
-        evaluations = FEWER.get(name, EVALUATIONS)
+        evaluations = given.steps or FEWER.get(name, EVALUATIONS)
         pair = (BARE[name], ours(name))
         for loop in pair:
             steps(loop, min(evaluations, 10))  # imports, and what is made once
         least: list[Any] = [np.inf, np.inf]
-        for _ in range(3 if name in FEWER else 5):
+        values: list[Any] = [None, None]
+        for _ in range(given.repeats):
             for i, loop in enumerate(pair):
-                least[i] = np.minimum(least[i], steps(loop, evaluations))
+                times, values[i] = steps(loop, evaluations)
+                least[i] = np.minimum(least[i], times)
         both = min(map(len, least))
         bare, ours_ = (each[:both].mean() * 1e3 for each in least)
         over = ours_ - bare
         note = "" if over <= max(ALLOWED_MS, ALLOWED_SHARE * bare) else "  more than 0.3 ms and 5 %"
+        if not np.allclose(values[0][: both + 1], values[1][: both + 1], rtol=1e-4, atol=1e-9):
+            note += "  other points"
         print(f"{name:22s} {bare:9.3f} {ours_:9.3f} {over:9.3f} {over / bare:7.1%}{note}", flush=True)
 
 
