@@ -60,10 +60,22 @@ def test_integers_of_a_very_long_range_stay_whole_and_inside():
     space.check(codec.decode([[0.0, 0.0], [1.0, 1.0], [0.3, 0.3]]))
 
 
+@pytest.mark.parametrize("name", ["SMAC", "HyperOpt", "Scikit-GBRT-Hedge"])
+def test_the_longest_ranges_of_reals_are_searched(name):
+    """As they are, SMAC would refuse them, and the trees of scikit-learn overflow in single precision."""
+    lines = {"x": ("linear", [-1e300, 1e300]), "y": ("log", [1e-300, 1e300]), "z": ("log", [1e-40, 1.0])}
+    space = Space({key: {"type": "real", "space": warp, "range": ends} for key, (warp, ends) in lines.items()})
+    points, _, ended = play(make(name, space, **light(name, 3)), bowl(space), 6)
+    assert len(points) == 6
+    assert not ended
+
+
 # ---- the same points as the library alone ---------------------------------------------------------------------------
 
 
-def test_smac_by_hand_and_through_us_gives_the_same_points(tmp_path):
+@pytest.mark.parametrize("settings", [{}, {"challengers": 20}])
+def test_smac_by_hand_and_through_us_gives_the_same_points(settings, tmp_path):
+    """With its own settings as they are, too: the other tests of SMAC are with light ones."""
     need("SMAC")
     from ConfigSpace import ConfigurationSpace, Float
     from smac import HyperparameterOptimizationFacade, Scenario
@@ -76,7 +88,7 @@ def test_smac_by_hand_and_through_us_gives_the_same_points(tmp_path):
     configurations.add([Float("p0", (-5.0, 5.0)), Float("p1", (-5.0, 5.0))])
     scenario = Scenario(configurations, deterministic=True, n_trials=9, seed=seed, output_directory=tmp_path)
     kind = HyperparameterOptimizationFacade
-    maximizer = kind.get_acquisition_maximizer(scenario, challengers=20)
+    maximizer = kind.get_acquisition_maximizer(scenario, **settings)
     with state, silent():
         native = kind(scenario, acquisition_maximizer=maximizer, overwrite=True, logging_level=False)
         expected = []
@@ -84,7 +96,7 @@ def test_smac_by_hand_and_through_us_gives_the_same_points(tmp_path):
             info = native.ask()
             expected.append([info.config["p0"], info.config["p1"]])
             native.tell(info, TrialValue(cost=float(bowl(space)(np.array(expected[-1:]))[0, 0])))
-    points, _, _ = play(make("SMAC", space, 9, budget=9, challengers=20), bowl(space), 9)
+    points, _, _ = play(make("SMAC", space, 9, budget=9, **settings), bowl(space), 9)
     assert np.array_equal(points, np.array(expected))
 
 

@@ -16,6 +16,10 @@ UNIT, INDEX, CATEGORY, FIXED = "unit", "index", "category", "fixed"
 """Any other range: a real in our unit cube, where the warp is linear. A list that has an order: the member's position.
 A category or a bool: the position, which means nothing. A range or a list of one value: left out."""
 
+FAR = 1e30
+"""A range of reals with a bound beyond this, or a log range from below its inverse, is searched in the unit cube: some
+libraries square a range, others keep it in single precision."""
+
 
 class Codec:
     """Points in matrix form to lists of a library's values, one a parameter that varies, and back.
@@ -78,4 +82,8 @@ def _kind(p: Parameter, native: Collection[str], widest: float) -> str:
     if p.values is not None:
         return CATEGORY if p.type in ("cat", "bool") else INDEX
     own = f"{p.type} {p.warp}"
-    return own if own in native and not (p.type == "int" and p.high - p.low >= widest) else UNIT
+    if p.type == "int":
+        beyond = p.high - p.low >= widest
+    else:
+        beyond = max(-p.low, p.high) > FAR or (p.warp == "log" and p.low < 1 / FAR)
+    return UNIT if beyond or own not in native else own

@@ -23,8 +23,8 @@ class Ax(AskTell):
     suggestion takes seconds where there are categories. Why beside BoTorch: Ax is by the same people, and its defaults
     are what they advise. Linear and log ranges, integers, ordinals and categories are Ax's own.
 
-    Ax never suggests a point twice: where a space of integers and categories is exhausted, the study ends. A failure
-    is a trial that failed, and so is infinity. `method` is Ax's: fast, or quality (a fully Bayesian model, far
+    Ax never suggests a point twice, unless it failed: where a space of integers and categories is exhausted, the study
+    ends. A failure is a trial that failed, and so is infinity. `method` is Ax's: fast, or quality (a fully Bayesian model, far
     slower); `initialization_budget` is the number of points before the model.
     """
 
