@@ -24,8 +24,8 @@ class Ax(AskTell):
     are what they advise. Linear and log ranges, integers, ordinals and categories are Ax's own.
 
     Ax never suggests a point twice, unless it failed: where a space of integers and categories is exhausted, the study
-    ends. A failure is a trial that failed, and so is infinity. `method` is Ax's: fast, or quality (a fully Bayesian model, far
-    slower); `initialization_budget` is the number of points before the model.
+    ends. A failure is a trial that failed, and so is infinity. `method` is Ax's: fast, or quality (a fully Bayesian
+    model, far slower); `initialization_budget` is the number of points before the model.
     """
 
     capabilities = Capabilities(array_native=True, failures="native")
