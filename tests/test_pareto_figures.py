@@ -110,3 +110,45 @@ def test_the_view_draws_itself_as_it_was_scored(results):
     view = results.pareto(axis="batches")
     assert view.figure("hypervolume").to_dict()
     assert view.figure().to_dict()
+
+
+@pytest.fixture
+def nowhere(tmp_path):
+    """A store whose true fronts are known, and whose every point violates a constraint."""
+    class Nowhere(oa.Problem):
+        id = "nowhere"
+        space = oa.Space({"a": {"type": "real", "space": "linear", "range": [0, 1]}})
+        objectives = (oa.Objective("1"), oa.Objective("2"))
+        constraints = 1
+        known = oa.Known(front=((0.0, 1.0), (1.0, 0.0)))
+
+        def evaluate(self, x):
+            return oa.Evaluation([x["a"], 1 - x["a"]], [1.0])
+
+    names = ["RandomSearch", "QuasiRandom"]
+    return oa.Experiment(names, [Nowhere()], 5, trials=2).run(tmp_path / "store", workers=0)
+
+
+def test_a_store_without_a_feasible_point_has_a_report_that_names_nobody_the_best(nowhere):
+    (section,) = [one for one in payload(Material(nowhere))["sections"] if one["id"] == "pareto"]
+    assert section["words"][0] == "No front has a hypervolume."
+    drawn = [block["id"] for block in section["blocks"] if block["kind"] == "figure"]
+    assert drawn == ["hypervolume", "indicators"]
+
+
+@pytest.mark.parametrize("name", ["fronts", "attainment", "attainment-difference"])
+def test_figures_of_fronts_say_that_there_is_none(nowhere, name):
+    with pytest.raises(OptarenaError, match="no study found a feasible point|no problem has fronts"):
+        figure(name, nowhere)
+
+
+def test_parallel_coordinates_show_points_from_all_over_a_front(tmp_path):
+    x = np.linspace(0.01, 1, 300)
+    frame = pl.DataFrame({"f.a": x, "f.b": 1 - x, "f.c": x**2, "f.d": 1 - x**2}).with_columns(
+        problem=pl.lit("many/d2"), optimizer=pl.lit("RandomSearch"), trial=pl.lit(0)
+    )
+    table = fronts.parallel(oa.from_frame(frame, tmp_path / "store").pareto(), ["many/d2"])
+    assert table["point"].n_unique() == fronts.LINES
+    ends = table.group_by("objective").agg(low=pl.col("value").min(), high=pl.col("value").max())
+    assert ends["low"].to_list() == [0.0] * 4
+    assert ends["high"].to_list() == [1.0] * 4

@@ -311,6 +311,9 @@ def test_bad_options_are_named(view):
         view.results.pareto(axis="hours")
     with pytest.raises(OptarenaError, match="ranked by"):
         view.leaderboard("spread")
+    for epsilon in (-1.0, float("nan"), {"x1": -0.1}):
+        with pytest.raises(OptarenaError, match="epsilon"):
+            view.results.pareto(epsilon=epsilon)
     assert view.results.pareto(axis="seconds", over="trials").anytime["effort"].max() == pytest.approx(6)
 
 

@@ -17,6 +17,8 @@ from optarena.views.pareto.measures import GREATER, RANKED
 
 POINTS = 200
 """Of a front in a panel, at most; more are not seen."""
+LINES = 60
+"""Of a front in parallel coordinates."""
 CELLS = 120
 """Of a map of differences, along each axis."""
 MARGIN = 0.06
@@ -46,7 +48,10 @@ def typical(view: Pareto, problem: str) -> dict[str, int]:
 
 
 def fronts(view: Pareto, names: list[str]) -> pl.DataFrame:
-    """The front of each optimizer's typical trial and the reference set, a panel a problem and pair of objectives."""
+    """The front of each optimizer's typical trial and the reference set, a panel a problem and pair of objectives.
+
+    Without rows, here as below, where no study found a feasible point.
+    """
     rows = []
     for place, name in enumerate(names):
         assert view.pinned is not None
@@ -65,6 +70,8 @@ def fronts(view: Pareto, names: list[str]) -> pl.DataFrame:
                 kept = _thinned(points)
                 line = pl.DataFrame({"x": kept[:, i], "y": kept[:, j]})
                 rows.append(_set(panel, place, optimizer).with_columns(kind=pl.lit(kind)).join(line, how="cross"))
+    if not rows:
+        return pl.DataFrame()
     # the reference set lies behind: drawn first
     return pl.concat(rows).sort("place", "panel", "kind", descending=[False, False, True], maintain_order=True)
 
@@ -73,10 +80,10 @@ def _set(panel: str, place: int, optimizer: str) -> pl.DataFrame:
     return pl.DataFrame({"panel": [panel], "place": [place], "optimizer": [optimizer]})
 
 
-def _thinned(points: Floats) -> Floats:
-    """At most so many points, sorted by the first objective."""
+def _thinned(points: Floats, most: int = POINTS) -> Floats:
+    """At most so many points from all over the front, sorted by the first objective."""
     ordered = points[np.lexsort(points.T[::-1])]
-    return ordered[np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), POINTS)).round().astype(int))]
+    return ordered[np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), most)).round().astype(int))]
 
 
 def parallel(view: Pareto, names: list[str]) -> pl.DataFrame:
@@ -88,7 +95,7 @@ def parallel(view: Pareto, names: list[str]) -> pl.DataFrame:
         table = view.fronts(name)
         for optimizer, trial in typical(view, name).items():
             mine = table.filter(pl.col("optimizer") == optimizer, pl.col("trial") == trial)
-            points = _thinned(one.normalised(mine.select(pl.selectors.float()).to_numpy() * one.signs))[::2][:60]
+            points = _thinned(one.normalised(mine.select(pl.selectors.float()).to_numpy() * one.signs), LINES)
             for k, point in enumerate(points.tolist()):
                 for objective, value in zip(one.objectives, point, strict=True):
                     rows.append((name, place, optimizer, f"{optimizer} {k}", objective, value))
@@ -132,7 +139,7 @@ def attainment(view: Pareto, names: list[str]) -> pl.DataFrame:
             line = pl.DataFrame({"x": x, "y": y, "step": np.arange(len(x))})
             names_of = _set(panel, place, str(optimizer)).with_columns(level=pl.lit(str(level)))
             parts.append(names_of.join(line, how="cross"))
-    return pl.concat(parts)
+    return pl.concat(parts) if parts else pl.DataFrame()
 
 
 def _corners(points: Floats, maximised: bool) -> tuple[Floats, Floats]:
@@ -149,7 +156,7 @@ def attainment_differences(view: Pareto, names: list[str]) -> pl.DataFrame:
     for place, name in enumerate(names):
         one = view.pinned.problems[name]
         board = view.problem.filter(pl.col("problem") == name, pl.col("indicator") == "hypervolume_ratio")
-        pair = board.sort("mean", "optimizer", descending=[True, False])["optimizer"].head(2).to_list()
+        pair = board.sort("mean", "optimizer", descending=[True, False], nulls_last=True)["optimizer"].head(2).to_list()
         sides = [_runs(view, name, optimizer) for optimizer in pair]
         if len(pair) < 2 or not all(any(len(front) for front in side) for side in sides):
             continue

@@ -24,6 +24,7 @@ from optarena.views.fixed_target import FixedTarget
 from optarena.views.pareto import Pareto
 
 PANELS = 24
+NO_FRONT = "no study found a feasible point: there is no front to draw"
 LOG_FROM = 1000
 """An axis of effort that goes so far is logarithmic."""
 
@@ -332,12 +333,14 @@ def _fronts(material: Material, options: Options) -> Any:
     few, many = fronts.problems(view, range(2, 4)), fronts.problems(view, range(4, 1000))
     _few([*few, *many], "a front")
     charts = []
-    if few:
-        table = fronts.fronts(view, few)
+    table, lines = fronts.fronts(view, few), fronts.parallel(view, many)
+    if table.height:
         _fit(table)
         charts.append(draw(table, look))
-    if many:
-        charts.append(parallel(fronts.parallel(view, many), look))
+    if lines.height:
+        charts.append(parallel(lines, look))
+    if not charts:
+        raise OptarenaError(NO_FRONT)
     chart = charts[0]
     if len(charts) > 1:
         import altair as alt
@@ -366,6 +369,8 @@ def _attainment(material: Material, options: Options) -> Any:
     view = _pareto(material, options)
     names = _few(fronts.problems(view, range(2, 3)), "two objectives")
     table = fronts.attainment(view, names)
+    if not table.height:
+        raise OptarenaError(NO_FRONT)
     chart = attainment(table, _look(material, options, table))
     return _titled(chart, "attained by half of the runs (thick), by the best (thin), by all (dashed)")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import polars as pl
@@ -44,7 +45,7 @@ def pareto_section(material: Material) -> Content:
 
 def _words(view: Pareto) -> list[str]:
     board = view.leaderboard()
-    if not board.height or board["mean"][0] is None:
+    if not board.height or not board["mean"][0]:
         return ["No front has a hypervolume."]
     first = board.row(0, named=True)
     problems = f"{first['n']} {'problem' if first['n'] == 1 else 'problems'}"
@@ -69,7 +70,8 @@ def _board(view: Pareto) -> Table:
         rows.append([row["optimizer"], row["mean"], interval, *(row.get(name) for name in names)])
         rows[-1] += [row["mean_normed"], row["best_on"]]
         for j, name in ((1, "mean"), (3, "igd_plus"), (4, "additive_epsilon")):
-            if row[name] is not None and row[name] == least[name]:
+            # nobody is the best where no front has a volume, or is at a finite distance
+            if row[name] == least[name] and row[name] not in (None, 0 if name == "mean" else math.inf):
                 bold.add((i, j))
     columns = [
         Column("optimizer", "optimizer"),
@@ -115,8 +117,9 @@ def _fronts(material: Material, view: Pareto, out: Content) -> None:
     from optarena.report.figures.pareto import parallel
 
     few = fronts.problems(view, range(2, 4))[:PANELS]
-    if few:
-        out.datasets["fronts"] = fronts.fronts(view, few)
+    table = fronts.fronts(view, few)
+    if table.height:
+        out.datasets["fronts"] = table
         out.blocks.append(
             Drawing(
                 "fronts",
@@ -129,8 +132,9 @@ def _fronts(material: Material, view: Pareto, out: Content) -> None:
             )
         )
     many = fronts.problems(view, range(4, 1000))[:PANELS]
-    if many:
-        out.datasets["many objectives"] = fronts.parallel(view, many)
+    table = fronts.parallel(view, many)
+    if table.height:
+        out.datasets["many objectives"] = table
         out.blocks.append(
             Drawing(
                 "fronts-parallel",
@@ -147,9 +151,10 @@ def _attainment(material: Material, view: Pareto, out: Content) -> None:
     from optarena.report.figures.pareto import attainment, attainment_difference
 
     names = fronts.problems(view, range(2, 3))[:PANELS]
-    if not names:
+    table = fronts.attainment(view, names)
+    if not table.height:
         return
-    out.datasets["attainment"] = fronts.attainment(view, names)
+    out.datasets["attainment"] = table
     out.blocks.append(
         Drawing(
             "attainment",

@@ -144,6 +144,8 @@ def _without_duplicates(points: Floats, decisions: Any, epsilon: npt.ArrayLike |
     else:
         numbers, labels = _parted(decisions)
     eps = np.zeros(numbers.shape[1]) if epsilon is None else np.asarray(epsilon, dtype=float)
+    if not (eps >= 0).all():
+        raise OptarenaError(f"epsilon is a difference, 0 or more; got {epsilon}")
     if eps.ndim and len(eps) != numbers.shape[1]:
         raise OptarenaError(
             f"epsilon has {len(eps)} numbers, the points have {numbers.shape[1]} numeric "
