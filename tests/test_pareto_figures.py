@@ -115,6 +115,7 @@ def test_the_view_draws_itself_as_it_was_scored(results):
 @pytest.fixture
 def nowhere(tmp_path):
     """A store whose true fronts are known, and whose every point violates a constraint."""
+
     class Nowhere(oa.Problem):
         id = "nowhere"
         space = oa.Space({"a": {"type": "real", "space": "linear", "range": [0, 1]}})
@@ -138,7 +139,7 @@ def test_a_store_without_a_feasible_point_has_a_report_that_names_nobody_the_bes
 
 @pytest.mark.parametrize("name", ["fronts", "attainment", "attainment-difference"])
 def test_figures_of_fronts_say_that_there_is_none(nowhere, name):
-    with pytest.raises(OptarenaError, match="no study found a feasible point|no problem has fronts"):
+    with pytest.raises(OptarenaError, match=r"no study found a feasible point|no problem has fronts"):
         figure(name, nowhere)
 
 

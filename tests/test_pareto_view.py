@@ -380,6 +380,28 @@ def test_a_target_of_an_indicator_is_hit_when_the_front_reaches_it(view, indicat
     assert row["ert"] == pytest.approx(np.mean(hits))
 
 
+def test_the_command_line_counts_runtimes_to_an_indicator_in_the_frame_of_fronts(view, tmp_path, capsys):
+    store, frame = str(view.results.path), str(tmp_path / "frame.json")
+    asked = ["score", store, "--view", "fixed-target", "--indicator", "igd_plus", "--targets", "0.2,0.1"]
+    assert main([*asked, "--reference", "cdom", "--save-frame", frame, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    same = view.results.pareto(reference="cdom").runtimes("igd_plus", targets=[0.2, 0.1])
+    assert told["frame"]["hash"] == same.frame["hash"]
+    assert told["tables"]["ert"] == oa._json.strict(same.ert.to_dicts())
+    assert main([*asked, "--frame", frame, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tables"]["ert"] == told["tables"]["ert"]
+    assert main([*asked, "--over", "trials"]) == 2
+    assert "--over is not an option of runtimes to an indicator" in capsys.readouterr().err
+    assert main(["score", store, "--view", "pareto", "--indicator", "igd"]) == 2
+    assert main(["score", store, "--view", "fixed-target", "--indicator", "igd_plu"]) == 2
+    assert "Did you mean 'igd_plus'" in capsys.readouterr().err
+
+
+def test_nobody_reaches_the_hypervolume_of_a_reference_set_that_has_none(view):
+    with pytest.raises(OptarenaError, match="its reference set has no hypervolume"):
+        view.results.pareto(reference_point=1e-6).runtimes("hypervolume_ratio")
+
+
 def test_runtimes_are_to_what_fronts_may_be_ranked_by(view):
     with pytest.raises(OptarenaError, match="runtimes can be to"):
         view.runtimes("spread")

@@ -92,6 +92,8 @@ def runtimes(scored: FixedTarget) -> str:
     rows = ranked(scored).filter(pl.col("rank").is_in(shown))
     unit = scored.frame["axis"]
     lines = [f"fixed target: expected {unit} to reach a precision (successes of runs), mode {scored.mode}"]
+    if "pareto" in scored.frame:  # fronts: precisions are of an indicator
+        lines.append(scored.frame["precision"])
     for (suite, dimension), part in rows.group_by(["suite", "dimension"], maintain_order=True):
         targets = part.group_by("rank", maintain_order=True).agg(pl.col("target").unique()).sort("rank")
         heads = [f"{cell[0]:.3g}" if len(cell) == 1 else f"target {rank + 1}" for rank, cell in targets.rows()]

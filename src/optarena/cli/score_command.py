@@ -28,11 +28,14 @@ class ViewName(StrEnum):
 
 OPTIONS = {
     ViewName.fixed_cost: ("mode", "metric", "axis", "over", "bootstrap", "frame"),
-    ViewName.fixed_target: ("mode", "targets", "budget", "axis", "bootstrap", "frame"),
+    ViewName.fixed_target: ("mode", "targets", "budget", "axis", "bootstrap", "frame", "indicator"),
     ViewName.pareto: ("axis", "over", "reference", "size", "epsilon", "reference_point", "frame"),
     ViewName.anytime: ("axis", "horizon", "gap", "frame"),
 }
 """What may be asked of each view; it is the method of `Results` of that name."""
+RUNTIMES = ("targets", "budget", "bootstrap")
+"""Of the fixed-target view of an indicator; the others are the pareto view's, whose frame it has."""
+_FRONTS = tuple(name for name in OPTIONS[ViewName.pareto] if name != "over")
 
 
 class Over(StrEnum):
@@ -65,6 +68,10 @@ def command(
     targets: Annotated[
         str | None,
         typer.Option("--targets", help="fixed-target: 1e1,1e-1,… or relative:1,0.1,… or runlength:0.5,1.2,3,10,50."),
+    ] = None,
+    indicator: Annotated[
+        str | None,
+        typer.Option("--indicator", help="fixed-target: runtimes to hypervolume_ratio, igd_plus, … of fronts."),
     ] = None,
     budget: Annotated[
         float | None, typer.Option("--budget", help="fixed-target: cut runs off after so much effort per dimension.")
@@ -115,6 +122,7 @@ def command(
         "mode": mode,
         "metric": metric,
         "targets": targets,
+        "indicator": indicator,
         "budget": budget,
         "axis": axis,
         "horizon": None if horizon is None else horizon.value,
@@ -144,9 +152,16 @@ def command(
 def _score(results: Results, view: ViewName, given: dict[str, Any]) -> Any:
     """The view with the options that were given; one that it has not is named."""
     options = {name: value for name, value in given.items() if value is not None}
+    known, of = OPTIONS[view], f"the {view.value} view"
+    if view is ViewName.fixed_target and "indicator" in options:
+        known, of = (*RUNTIMES, "indicator", *_FRONTS), "runtimes to an indicator"
     for name in options:
-        if name not in OPTIONS[view]:
-            raise OptarenaError(f"--{name.replace('_', '-')} is not an option of the {view.value} view")
+        if name not in known:
+            raise OptarenaError(f"--{name.replace('_', '-')} is not an option of {of}")
+    if "indicator" in options:
+        fronts = results.pareto(**{name: value for name, value in options.items() if name in _FRONTS})
+        wanted = {name: value for name, value in options.items() if name in RUNTIMES}
+        return fronts.runtimes(options["indicator"], **wanted)
     scored: View = getattr(results, view.name)(**options)
     return scored
 

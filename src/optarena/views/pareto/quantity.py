@@ -33,13 +33,9 @@ def distance_trace(points: Floats, by: Yardstick, indicator: str) -> Floats:
 
     points: normalised, in the order they were made. What is greater the better is subtracted from the reference's.
     """
-    if indicator not in RANKED:
-        raise OptarenaError(f"runtimes can be to {', '.join(RANKED)}; got {indicator!r}.{nearest(indicator, RANKED)}")
     if indicator in GREATER:
-        if points.shape[1] > EXACT_UP_TO:
-            raise OptarenaError(f"hypervolumes after every evaluation are for up to {EXACT_UP_TO} objectives")
         lost = by.volume - anytime_hypervolume(points, by.corner)
-        return lost / by.volume if indicator == "hypervolume_ratio" and by.volume > 0 else lost
+        return lost / by.volume if indicator == "hypervolume_ratio" else lost
     entered = entering(points)
     if indicator in GROWING:
         found = _least(points[entered], by.points, plus=indicator == "igd_plus")
@@ -69,6 +65,22 @@ def _least(points: Floats, reference: Floats, *, plus: bool) -> Floats:
     return out
 
 
+def _check(indicator: str) -> None:
+    if indicator not in RANKED:
+        raise OptarenaError(f"runtimes can be to {', '.join(RANKED)}; got {indicator!r}.{nearest(indicator, RANKED)}")
+
+
+def _unfit(by: Yardstick, indicator: str) -> str:
+    """Why fronts of a problem have no distance by an indicator, if so."""
+    if indicator == "r2" and len(by.corner) > 2:
+        return "r2 is for two objectives"
+    if indicator in GREATER and len(by.corner) > EXACT_UP_TO:
+        return f"hypervolumes after every evaluation are for up to {EXACT_UP_TO} objectives"
+    if indicator in GREATER and not by.volume > 0:  # else everybody would be as good at once
+        return "its reference set has no hypervolume"
+    return ""
+
+
 def runtimes(
     every: Studies, frame: Frame, indicator: str, targets: str | Sequence[float] | None, options: dict[str, Any]
 ) -> FixedTarget:
@@ -80,18 +92,22 @@ def runtimes(
     count = len(traces)
     values = np.full(len(traces.values), np.inf)
     unfit = dict.fromkeys(range(count), "its fronts were not scored: see the pareto view")
+    _check(indicator)
+    sticks = {name: Yardstick(one.points, one.corner) for name, one in frame.problems.items() if name in every.problems}
     for i, rows in enumerate(every.rows):
-        name = every.problems[every.problem[i]]
-        if indicator == "r2" and len(every.objectives[every.problem[i]].signs) > 2:
-            unfit[int(every.kept[i])] = "r2 is for two objectives"
-        elif name in frame.problems:
-            one = frame.problems[name]
-            values[rows] = distance_trace(one.normalised(every.points(i)), Yardstick(one.points, one.corner), indicator)
-            unfit.pop(int(every.kept[i]))
+        name, study = every.problems[every.problem[i]], int(every.kept[i])
+        if name not in sticks:
+            continue
+        unfit[study] = _unfit(sticks[name], indicator)
+        if not unfit[study]:
+            del unfit[study]
+            points = frame.problems[name].normalised(every.points(i))
+            values[rows] = distance_trace(points, sticks[name], indicator)
     quantity = Measured(values, np.zeros(count), np.ones(count, dtype=bool), np.zeros(count, dtype=bool), unfit)
     asked = TARGETS if targets is None else targets
     view = fixed_target(every.results, targets=asked, axis=every.axis, quantity=quantity, **options)  # type: ignore[arg-type]
     view.frame["precision"] = f"{indicator}: the distance to the reference set's"
     view.frame["pareto"] = frame.hash
+    view.pinned = frame.to_data()  # what the pareto view reads back; distances have no levels of their own
     view.frame["hash"] = hashlib.sha256(f"{view.frame['hash']} {indicator} {frame.hash}".encode()).hexdigest()
     return view
