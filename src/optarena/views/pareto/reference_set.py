@@ -145,7 +145,7 @@ def _without_duplicates(points: Floats, decisions: Any, epsilon: npt.ArrayLike |
         numbers, labels = _parted(decisions)
     eps = np.zeros(numbers.shape[1]) if epsilon is None else np.asarray(epsilon, dtype=float)
     if not (eps >= 0).all():
-        raise OptarenaError(f"epsilon is a difference, 0 or more; got {epsilon}")
+        raise OptarenaError(f"epsilon is a difference, 0 or more; got {eps.tolist()}")
     if eps.ndim and len(eps) != numbers.shape[1]:
         raise OptarenaError(
             f"epsilon has {len(eps)} numbers, the points have {numbers.shape[1]} numeric "
