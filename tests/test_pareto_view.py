@@ -450,3 +450,36 @@ def test_a_staircase_gives_points_outside_the_reference_no_volume():
     gain, until = staircase(x, (7.5, 8.5))
     np.testing.assert_allclose(np.cumsum(gain), anytime_hypervolume(x, [7.5, 8.5]))
     assert sorted(np.flatnonzero(until == len(x)).tolist()) == np.flatnonzero(non_dominated(x)).tolist()
+
+
+class Rare(oa.Problem):
+    """Few points are feasible."""
+
+    id = "rare"
+    space = oa.Space({"a": {"type": "real", "space": "linear", "range": [0, 1]}})
+    objectives = (oa.Objective("1"), oa.Objective("2"))
+    constraints = 1
+    known = oa.Known(front=((0.0, 1.0), (1.0, 0.0)))
+
+    def evaluate(self, x):
+        return oa.Evaluation([x["a"], 1 - x["a"]], [0.95 - x["a"]])
+
+
+def test_a_study_without_a_feasible_point_counts_also_where_only_improvements_are_kept(tmp_path):
+    views = []
+    for record in ("all", "improvements"):
+        plan = oa.Experiment(["RandomSearch", "QuasiRandom"], [Rare()], 12, trials=6, record=record, seed="1" * 32)
+        views.append(plan.run(tmp_path / record, workers=0).pareto())
+    kept = views[1].results.traces().lengths
+    assert kept.min() == 0
+    assert (views[1].table("studies")["non_dominated"] > 0).any()
+    assert not views[1].excluded
+    for name in ("problem", "summary", "anytime"):
+        assert views[0].table(name).equals(views[1].table(name))
+
+
+def test_a_note_says_where_fronts_at_the_end_had_different_budgets(tmp_path):
+    short = rows(problems=("a/d2",)).filter((pl.col("optimizer") != "Near") | (pl.col("evaluation") <= 30))
+    (note,) = [note for note in scored(short, tmp_path / "s").notes if "different" in note]
+    assert note == "studies of a/d2 end after different numbers of evaluations: `anytime` compares them at equal effort"
+    assert not [note for note in scored(rows(), tmp_path / "t").notes if "different" in note]

@@ -131,7 +131,9 @@ def studies_of(results: Results, axis: str = "evaluations") -> Studies:
     tell_unfinished(part, made, notes)
     ended = part["status"].is_in(ENDED).to_numpy()
     reach = np.where(ended, np.maximum(made, part["budget"].fill_null(0).to_numpy()), made)
-    last = effort[traces.offsets[1:][chosen] - 1]
+    # without a row (only improvements are kept, and there was none) it stands at the beginning
+    at = np.where(traces.lengths[chosen] > 0, traces.offsets[1:][chosen] - 1, len(effort))
+    last = np.append(effort, 0.0)[at]
     if axis == "seconds":
         last = np.fmax(last, np.where(ended, part["budget_seconds"].fill_null(np.nan).to_numpy(), np.nan))
     size = np.maximum(part["batch"].fill_null(1).to_numpy(), 1).astype(np.int64)
@@ -159,7 +161,7 @@ def _unusable(row: dict[str, Any], card: ProblemCard, rows: int, objectives: dic
     """Why a study cannot be scored, if so. The first study of a problem says what its objectives are."""
     if len(card.objectives) < 2:
         return ONE
-    if not rows:
+    if not rows and not row["evaluations"]:
         return f"no evaluation is recorded ({row['reason'] or row['status']})"
     signs = np.array([-1.0 if one.sense == "max" else 1.0 for one in card.objectives])
     names = [one.name for one in card.objectives]

@@ -248,6 +248,14 @@ def _tell(every: Studies, frame: Frame, sticks: dict[str, Yardstick]) -> None:
     empty = sum(not len(rows) for rows in every.final)
     if empty:
         every.notes.append(f"{empty:,} {'study' if empty == 1 else 'studies'} found no feasible point: an empty front")
+    if every.axis in COUNTED:
+        uneven = [name for p, name in enumerate(every.problems) if len(np.unique(every.end[every.problem == p])) > 1]
+        if uneven:
+            more = f" and {len(uneven) - 1} more" if len(uneven) > 1 else ""
+            every.notes.append(
+                f"studies of {uneven[0]}{more} end after different numbers of {every.axis}: "
+                "`anytime` compares them at equal effort"
+            )
     trials = np.bincount(every.problem * len(every.optimizers) + every.optimizer)
     some = trials[trials > 0]
     if some.min() < some.max():
