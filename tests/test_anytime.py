@@ -260,6 +260,32 @@ def test_best_known_values_anchor_the_gap_and_proofs_count_as_solved(tmp_path: P
     assert again.summary["solved"].to_list() == [1, 1]
 
 
+def test_runs_say_how_they_ended_in_the_words_of_solvers(tmp_path: Path) -> None:
+    said = {
+        "optimal": "optimal", "all solutions": "optimal", "infeasible": "infeasible", "unsatisfiable": "infeasible",
+        "unknown": "no solution", "crashed": "crashed", "out of memory": "out of memory", "timeout": "timed out",
+        "error": "failed", "unbounded": "unbounded",
+    }  # fmt: skip
+    common = {"problem": "p", "budget_seconds": 10}
+    rows = [{**common, "optimizer": word, "seconds": 9.0, "value": None, "status": word} for word in said]
+    rows += [{**common, "optimizer": "b", "seconds": 1.0, "value": 3.0, "status": None}]
+    table = oa.open(sheet(tmp_path, rows)).anytime().instance
+    told = dict(table.select("configuration", "status").iter_rows())
+    assert told == {**said, "b": "done", "optimal": "no solution", "all solutions": "no solution"}
+
+
+def test_a_proof_after_the_budget_does_not_count_and_is_told(tmp_path: Path) -> None:
+    common = {"problem": "p", "optimizer": "a", "budget_seconds": 5, "f_opt": 1.0}
+    rows = [
+        {**common, "seconds": 1.0, "value": 3.0, "status": None},
+        {**common, "seconds": 7.0, "value": None, "status": "optimal"},
+    ]
+    view = oa.open(sheet(tmp_path, rows)).anytime()
+    row = view.table("runs").row(0, named=True)
+    assert (row["proved"], row["solved"], row["par10"]) == (False, False, 50)
+    assert "1 proofs came after the budget: they do not count" in view.notes
+
+
 def test_the_owner_of_the_worst_value_is_named_and_an_order_that_hangs_on_one_is_told(tmp_path: Path) -> None:
     def run(problem: str, name: str, first: float, last: float) -> list[dict]:
         one = {"problem": problem, "optimizer": name, "budget_seconds": 10}

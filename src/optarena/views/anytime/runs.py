@@ -14,10 +14,15 @@ from optarena.traces import Bools, Floats, Ints, first_argmin
 from optarena.views._studies import by_instance, indices
 from optarena.views.anytime.scores import improving
 
-PROVED = ("optimal", "optimal solution")
+PROVED = ("optimal", "optimal solution", "all solutions")
 """What a run says when it proved that nothing is better than its last value."""
 
-ENDINGS = (*PROVED, "infeasible", "unbounded", "no solution", "crashed", "out of memory", "wrong")
+ENDINGS = {
+    **dict.fromkeys(PROVED, "optimal"),
+    **dict.fromkeys(("infeasible", "unsatisfiable"), "infeasible"),
+    **{word: word for word in ("unbounded", "no solution", "crashed", "out of memory", "wrong")},
+}
+"""Reasons that say more than the status of a study; some go on with a colon and details."""
 
 
 @dataclass
@@ -58,22 +63,26 @@ class Runs:
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def until(self, horizon: Floats) -> Runs:
-        """The same, without the events after each instance's horizon."""
+        """The same, without the solutions and proofs after each instance's horizon."""
         run = self.run
         kept = self.times <= horizon[self.instance[run]]
-        late = int((~kept).sum())
-        if not late:
+        late, unproved = int((~kept).sum()), self.proved & (self.end > horizon[self.instance])
+        notes = []
+        if late:
+            cut = len(np.unique(run[~kept]))
+            notes.append(f"{late:,} solutions of {cut:,} runs came after the budget: they do not count")
+        if unproved.any():
+            notes.append(f"{int(unproved.sum()):,} proofs came after the budget: they do not count")
+        if not notes:
             return self
         counts = np.bincount(run[kept], minlength=len(self))
-        cut = len(np.unique(run[~kept]))
-        note = f"{late:,} solutions of {cut:,} runs came after the budget: they do not count"
         return replace(
             self,
             offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
             times=self.times[kept],
             values=self.values[kept],
-            proved=self.proved & (self.end <= horizon[self.instance]),
-            notes=[*self.notes, note],
+            proved=self.proved & ~unproved,
+            notes=[*self.notes, *notes],
         )
 
 
@@ -195,6 +204,11 @@ def _proved(results: Results, part: pl.DataFrame, kept: Ints, y: Floats, offsets
     with np.errstate(invalid="ignore"):
         met = tight >= best - 1e-9 * np.maximum(1.0, np.abs(best))  # bounds are rounded by solvers
     return (said & (least >= 0)) | met
+
+
+def _ending(status: str, reason: str) -> str:
+    """How a run ended, in the solver's own word where it has one, else as the status of its study."""
+    return ENDINGS.get(reason.partition(":")[0], status)
 
 
 def _named(row: dict[str, Any], reason: str) -> dict[str, Any]:
