@@ -240,7 +240,7 @@ def test_solutions_after_the_budget_do_not_count_and_set_no_bound(tmp_path: Path
     assert view.table("bounds")["best"].to_list() == [4.0]
     late = view.instance.filter(pl.col("configuration") == "late").row(0, named=True)
     assert late["objective_score"] == 0.5
-    assert any("after the budget" in note for note in view.notes)
+    assert any("after the horizon" in note for note in view.notes)
 
 
 def test_best_known_values_anchor_the_gap_and_proofs_count_as_solved(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_a_proof_after_the_budget_does_not_count_and_is_told(tmp_path: Path) -> 
     view = oa.open(sheet(tmp_path, rows)).anytime()
     row = view.table("runs").row(0, named=True)
     assert (row["proved"], row["solved"], row["par10"]) == (False, False, 50)
-    assert "1 proofs came after the budget: they do not count" in view.notes
+    assert "1 proofs came after the horizon: they do not count" in view.notes
 
 
 def test_the_owner_of_the_worst_value_is_named_and_an_order_that_hangs_on_one_is_told(tmp_path: Path) -> None:
@@ -354,6 +354,68 @@ def test_a_saved_frame_keeps_scores_whoever_takes_part(golden: Path, tmp_path: P
         assert {k: one[k] for k in ("objective_score", "area_score", "primal_gap")} == {
             k: two[k] for k in ("objective_score", "area_score", "primal_gap")
         }
+
+
+@pytest.mark.parametrize("horizon", ["budget", "box"])
+def test_a_frame_brings_its_axis_horizon_gap_and_tolerance_along(golden: Path, horizon: str) -> None:
+    whole = oa.open(golden).anytime(axis="decisions", horizon=horizon, gap=0.25, tolerance=1.0)
+    again = oa.open(golden).anytime(frame=whole.pinned)
+    assert again.frame["hash"] == whole.frame["hash"]
+    for name in ("instance", "summary", "runs"):
+        assert again.table(name).equals(whole.table(name)), name
+    with pytest.raises(OptarenaError, match=r"the frame has gap 0\.25, the scores were asked with 0\.5"):
+        oa.open(golden).anytime(frame=whole.pinned, gap=0.5)
+
+
+def test_a_proof_counts_within_a_saved_box_too(tmp_path: Path) -> None:
+    common = {"problem": "p", "optimizer": "a", "budget_seconds": 9, "f_opt": 1.0}
+    rows = [
+        {**common, "seconds": 1.0, "value": 3.0, "status": None},
+        {**common, "seconds": 2.0, "value": 2.0, "status": None},
+        {**common, "seconds": 7.0, "value": None, "status": "optimal"},
+    ]
+    results = oa.open(sheet(tmp_path, rows))
+    whole = results.anytime(horizon="box")
+    assert whole.summary["proved"].to_list() == [1]
+    assert results.anytime(frame=whole.pinned).table("runs").equals(whole.table("runs"))
+
+
+def test_a_value_better_than_a_saved_frame_knows_has_no_gap(tmp_path: Path) -> None:
+    rows = [
+        {"problem": "p", "optimizer": name, "seconds": t, "value": v, "budget_seconds": 9}
+        for name, t, v in [("old", 1.0, 8.0), ("old", 2.0, 4.0), ("new", 1.0, 8.0), ("new", 3.0, 2.0)]
+    ]
+    results = oa.open(sheet(tmp_path, rows))
+    frame = results.filter(optimizer="old").anytime().pinned
+    view = results.anytime(frame=frame)
+    row = view.table("runs").filter(pl.col("configuration") == "new").row(0, named=True)
+    assert (row["primal_gap"], row["solved"], row["objective_score"]) == (0, True, -0.5)
+    assert "on 1 instances runs are better than the frame's best: their scores may lie below 0" in view.notes
+
+
+def test_a_store_in_which_nobody_found_anything_is_scored(tmp_path: Path, capsys) -> None:
+    rows = [
+        {"problem": "p", "optimizer": name, "seconds": 9.0, "value": None, "budget_seconds": 9, "status": "timeout"}
+        for name in "abc"
+    ]
+    view = oa.open(sheet(tmp_path, rows)).anytime()
+    assert view.summary["par10"].to_list() == [90, 90, 90]
+    assert view.summary["area_score"].to_list() == [None] * 3
+    for shape in ("table", "json", "csv", "latex"):
+        assert main(["score", str(tmp_path / "events"), "--view", "anytime", "--format", shape]) == 0
+
+
+def test_equal_means_are_no_order_that_somebody_could_turn(tmp_path: Path) -> None:
+    def run(problem: str, name: str, first: float, last: float) -> list[dict]:
+        one = {"problem": problem, "optimizer": name, "budget_seconds": 10}
+        return [{**one, "seconds": 1.0, "value": first}, {**one, "seconds": 5.0, "value": last}]
+
+    values = [8.0, 6.0, 5.0, 3.0]  # a and b have the same, on other instances; as parts of 70 they add up to another sum
+    rows = []
+    for i, value in enumerate(values):
+        rows += run(f"p{i}", "a", 10, value) + run(f"p{i}", "b", 10, values[-1 - i])
+        rows += run(f"p{i}", "c", 10, 0) + run(f"p{i}", "awful", 70, 0)
+    assert not [note for note in oa.open(sheet(tmp_path, rows)).anytime().notes if note.startswith("without")]
 
 
 def test_what_is_wrong_is_said(golden: Path, tmp_path: Path, capsys) -> None:

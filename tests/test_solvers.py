@@ -48,6 +48,18 @@ class Finds(oa.Solver):
 instance_bound = square.cost(BEST)
 square.known = oa.Known(optimum=(square.cost(BEST),))
 
+class Mumbles(Finds):
+    """A counter that is no number, after a solution."""
+    def solve(self, instance, budget, emit):
+        emit(instance.cost(LONG), LONG)
+        emit(instance.cost(BEST), BEST, nodes="many")
+        return "feasible"
+
+class Endless(Finds):
+    """A counter at its end that is not finite."""
+    def then(self, budget):
+        return Ended("feasible", efforts={"nodes": float("inf"), "restarts": 2.0})
+
 class Hangs(Finds):
     def then(self, budget):
         time.sleep(3600)
@@ -175,6 +187,14 @@ def test_a_lying_solver_is_caught_and_the_lie_is_said(mine):
     best_of = dict(results.studies.select("optimizer", "best").iter_rows())
     assert best_of["Lies"] == long  # what was true before the lie counts
     assert best_of["Invents"] is None
+
+
+def test_a_counter_that_is_no_number_fails_the_run_and_keeps_what_it_found(mine):
+    results = solve(["Mumbles", "Endless"])
+    assert ends(results) == {"Mumbles": ("failed", "wrong: 'many' is not a number"), "Endless": ("done", "feasible")}
+    assert results.studies["evaluations"].to_list() == [2, 2]
+    assert results.extra_at_end("effort.nodes").tolist()[1] == 5.0  # the last that was finite
+    assert results.extra_at_end("effort.restarts").tolist()[1] == 2.0
 
 
 def test_a_solver_that_does_not_end_is_killed_with_its_children_and_keeps_what_it_found(mine):
@@ -364,6 +384,8 @@ def test_wrong_schedules_tours_and_packings_are_told_from_right_ones():
         shop.verify(good[:5])
     with pytest.raises(oa.WrongSolution, match="10 cities"):
         tour.verify([0, 1, 2])
+    with pytest.raises(oa.WrongSolution, match="a city is a whole number"):
+        tour.verify([city + 0.4 for city in range(10)])
     with pytest.raises(oa.WrongSolution, match="constraint 0 carries"):
         pack.verify([1] * 50)
     with pytest.raises(oa.WrongSolution, match="0 or 1"):

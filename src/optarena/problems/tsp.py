@@ -58,6 +58,8 @@ class Tsp(Instance):
 
     def verify(self, solution: Any) -> float:
         tour = [int(city) for city in solution]
+        if [float(city) for city in solution] != tour:
+            raise WrongSolution("a city is a whole number")
         if sorted(tour) != list(range(self.size)):
             raise WrongSolution(f"a tour visits each of the {self.size} cities once")
         return self.cost(tour)

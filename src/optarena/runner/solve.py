@@ -166,9 +166,12 @@ class _Emitter:
                 return False
             notes: dict[str, list[str | None]] = {}
             value = float("nan")
+            counters: dict[str, Number] = {}
             try:
                 value = _real(objective)
                 at = self._at(at, seconds)
+                counters = self._efforts(efforts)
+                bound = None if bound is None or math.isnan(bound) else float(bound)
                 if solution is None or not self.instance.verifies:
                     notes["verified"] = ["no"]
                 else:
@@ -185,11 +188,11 @@ class _Emitter:
                 costs = self.costs()
                 row = Rows(self.handle, self.count, [[number(value)]], costs, x=[], n=notes)
                 row.a = {"seconds": [at], "effort.cpu_seconds": [self._charged[1]]}
-                row.a.update({name: [count] for name, count in self._efforts(efforts).items()})
-                if bound is not None and not math.isnan(bound):
-                    row.a["bound"] = [number(bound)]
+                row.a.update({name: [count] for name, count in counters.items()})
                 if self.wrong:
                     row.f = {0: ("error", f"wrong: {self.wrong}")}
+                elif bound is not None:
+                    row.a["bound"] = [number(bound)]
                 self.journal.write(row)
             if improves and not self.wrong:
                 self.best = minimised
@@ -243,7 +246,7 @@ class _Emitter:
     def outcome(self, ended: Ended) -> Outcome:
         """How it ended, if what it says at its end is possible."""
         for name, value in ended.efforts.items():
-            if value >= self._counters.get(name, 0.0):
+            if math.isfinite(value) and value >= self._counters.get(name, 0.0):
                 self.at_end[_axis(name)] = number(float(value))
         try:
             if self.wrong:

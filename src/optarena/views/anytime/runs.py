@@ -62,17 +62,17 @@ class Runs:
         """(events,): the run of each event."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
-    def until(self, horizon: Floats) -> Runs:
-        """The same, without the solutions and proofs after each instance's horizon."""
+    def until(self, horizon: Floats, proofs: bool = True) -> Runs:
+        """The same, without the solutions after each instance's horizon; `proofs`: and without proofs after it."""
         run = self.run
         kept = self.times <= horizon[self.instance[run]]
-        late, unproved = int((~kept).sum()), self.proved & (self.end > horizon[self.instance])
+        late, unproved = int((~kept).sum()), self.proved & (self.end > horizon[self.instance]) & proofs
         notes = []
         if late:
             cut = len(np.unique(run[~kept]))
-            notes.append(f"{late:,} solutions of {cut:,} runs came after the budget: they do not count")
+            notes.append(f"{late:,} solutions of {cut:,} runs came after the horizon: they do not count")
         if unproved.any():
-            notes.append(f"{int(unproved.sum()):,} proofs came after the budget: they do not count")
+            notes.append(f"{int(unproved.sum()):,} proofs came after the horizon: they do not count")
         if not notes:
             return self
         counts = np.bincount(run[kept], minlength=len(self))
@@ -191,7 +191,7 @@ def _proved(results: Results, part: pl.DataFrame, kept: Ints, y: Floats, offsets
     """(runs,): whether the run says so, or its bound met its best value."""
     said = part["reason"].is_in(PROVED).fill_null(False).to_numpy()
     least = first_argmin(np.where(np.isnan(y), np.inf, y), offsets)[kept]
-    best = np.where(least >= 0, y[least], np.nan)
+    best = np.where(least >= 0, np.append(y, np.nan)[least], np.nan)  # nobody may have found anything
     sign = np.where((part["sense"] == "max").to_numpy(), -1.0, 1.0)
     bounds = results.extra("bound")
     study = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))

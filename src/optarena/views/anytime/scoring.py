@@ -94,6 +94,7 @@ def score(runs: Runs, bounds: Bounds, gap: float) -> Scored:
     with np.errstate(invalid="ignore", divide="ignore"):
         over: Floats = np.bincount(run, weights=(runs.values - bounds.best[owner]) * widths, minlength=n).astype(float)
         gaps = primal_gaps(runs.values, bounds.anchor[owner])
+        gaps[runs.values < bounds.anchor[owner]] = 0.0  # a frame's anchor may be worse than what was found since
         wait = np.where(some, np.clip(first_time, bounds.start[i], bounds.end[i]), bounds.end[i]) - bounds.start[i]
         integral = wait + np.bincount(run, weights=gaps * widths, minlength=n)
         objective, area = relative(some, last_value, wait, over, bounds, i)

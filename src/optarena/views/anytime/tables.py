@@ -11,6 +11,8 @@ from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, relative
 from optarena.views.fixed_cost.statistics import mean
 
 SHIFT = 10.0
+ROUNDING = 1e-9
+"""Up to which two means of scores, which lie between 0 and 1, are the same."""
 
 
 def make(scored: Scored) -> dict[str, pl.DataFrame]:
@@ -169,13 +171,18 @@ def sensitive(scored: Scored, horizon: str) -> list[str]:
                 (a, b)
                 for k, a in enumerate(others)
                 for b in others[k + 1 :]
-                if (before[a] - before[b]) * (after[a] - after[b]) < 0
+                if _order(before[a] - before[b]) * _order(after[a] - after[b]) < 0
             ]
             if swapped:
                 pairs = ", ".join(f"{names[a]} and {names[b]}" for a, b in swapped[:3])
                 more = f" and {len(swapped) - 3} more pairs" if len(swapped) > 3 else ""
                 notes.append(f"without {name} the order of {pairs}{more} by {word} score is the other way round")
     return notes
+
+
+def _order(difference: float) -> int:
+    """Its sign; what rounding leaves of two equal means is none."""
+    return 0 if not abs(difference) > ROUNDING else 1 if difference > 0 else -1
 
 
 def _without(scored: Scored, bounds: Bounds) -> tuple[Floats, Floats]:

@@ -79,18 +79,23 @@ class Anytime(View):
 def anytime(
     results: Results,
     *,
-    axis: str = "seconds",
-    horizon: str = "budget",
-    gap: float = 0.0,
-    tolerance: float = 0.0,
+    axis: str | None = None,
+    horizon: str | None = None,
+    gap: float | None = None,
+    tolerance: float | None = None,
     frame: str | Path | dict[str, Any] | None = None,
 ) -> Anytime:
     """Score a store by the whole curve of each run (SCORES 4).
 
-    axis: any of `results.axes`. horizon: `budget`, from 0 to the declared budget, or `box`, from the least to the
-    greatest time of anyone's solutions. gap: up to which primal gap an instance counts as solved. tolerance: by how
-    much a solution must be better than the one before it to count. frame: bounds of another view, from a file.
+    axis: any of `results.axes`, `seconds` by default. horizon: `budget` (the default), from 0 to the declared budget,
+    or `box`, from the least to the greatest time of anyone's solutions. gap: up to which primal gap an instance counts
+    as solved, 0 by default. tolerance: by how much a solution must be better than the one before it to count, 0 by
+    default. frame: bounds of another view, from a file; the other arguments are then the frame's.
     """
+    pinned = read_frame(frame) if isinstance(frame, (str, Path)) else frame
+    axis, horizon, gap, tolerance = _chosen(
+        pinned, {"axis": axis, "horizon": horizon, "gap": gap, "tolerance": tolerance}
+    )
     if horizon not in HORIZONS:
         raise OptarenaError(
             f"horizon must be one of {', '.join(HORIZONS)}; got {horizon!r}.{nearest(horizon, HORIZONS)}"
@@ -98,15 +103,13 @@ def anytime(
     if not 0 <= gap < 1:
         raise OptarenaError(f"a gap is at least 0 and less than 1; got {gap}")
     runs = runs_of(results, axis, tolerance)
-    pinned = read_frame(frame) if isinstance(frame, (str, Path)) else frame
     if pinned is not None:
-        if (pinned["axis"], pinned["horizon"]) != (axis, horizon):
-            raise OptarenaError(
-                f"the frame is by {pinned['axis']} with horizon {pinned['horizon']}, "
-                f"the scores were asked by {axis} with horizon {horizon}"
-            )
         bounds = _from_frame(pinned, runs)
-        runs = runs.until(np.where(np.isnan(bounds.end), np.inf, bounds.end))
+        there = ~np.isnan(bounds.end)
+        if horizon == "budget":
+            runs.budget = np.where(there, bounds.end, runs.budget)
+        runs = runs.until(np.where(there, bounds.end, np.inf), proofs=horizon == "budget")
+        runs.notes.extend(_beyond(runs, bounds))
     else:
         if horizon == "budget":
             runs = runs.until(runs.budget)
@@ -153,6 +156,26 @@ def anytime(
         pinned=used,
         scored=scored,
     )
+
+
+def _chosen(pinned: dict[str, Any] | None, asked: dict[str, Any]) -> tuple[str, str, float, float]:
+    """What was asked, else what the frame has, else the defaults; a frame is for what it was made with."""
+    default = {"axis": "seconds", "horizon": "budget", "gap": 0.0, "tolerance": 0.0}
+    for name, value in asked.items():
+        if pinned is not None and value is not None and value != pinned[name]:
+            raise OptarenaError(f"the frame has {name} {pinned[name]}, the scores were asked with {value}")
+    axis, horizon, gap, tolerance = (
+        value if value is not None else (pinned or default)[name] for name, value in asked.items()
+    )
+    return str(axis), str(horizon), float(gap), float(tolerance)
+
+
+def _beyond(runs: Runs, bounds: Bounds) -> list[str]:
+    """Who found better values than the frame knows of: scores there may lie below 0."""
+    some = np.diff(runs.offsets) > 0
+    better = runs.instance[some][runs.values[runs.offsets[1:][some] - 1] < bounds.best[runs.instance[some]]]
+    n = len(np.unique(better))
+    return [f"on {n} instances runs are better than the frame's best: their scores may lie below 0"] if n else []
 
 
 def read_frame(path: str | Path) -> dict[str, Any]:
