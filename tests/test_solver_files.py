@@ -48,6 +48,16 @@ elif how == "late":
     print(99.0, length(tour))
 elif how == "noise":
     print("hello world")
+elif how == "torn":
+    sys.stdout.write(f"0.001 {{length(tour)}}\\n0.002 {{str(length(tour))[:2]}}"); sys.stdout.flush()
+    import os, signal
+    os.kill(os.getpid(), signal.SIGKILL)
+elif how == "unfinished":
+    sys.stdout.write(f"0.001 {{length(tour)}}")
+elif how == "infinite":
+    print(json.dumps({{"objective": length(tour), "bound": -float("inf"), "self": 1, "nodes": 3}}))
+    print(json.dumps({{"objective": length(tour), "solution": tour, "bound": 1.5}}))
+    print(json.dumps({{"status": "feasible", "bound": "none"}}))
 elif how == "dies":
     print(0.0, length(tour)); sys.stdout.flush()
     sys.stderr.write("no licence\\n"); sys.exit(4)
@@ -100,6 +110,22 @@ def test_a_program_is_a_solver_and_its_settings_fill_its_arguments(program):
     assert results.filter(optimizer="json").extra_at_end("bound").tolist() == [2.5]
     assert results.filter(optimizer="json").efforts("decisions").tolist() == [5.0]
     assert ("lines", "1.2", 5) in results.versions().rows()
+
+
+def test_a_line_that_a_death_tore_apart_is_no_solution_and_infinite_bounds_are_read(program):
+    uses = [oa.use(f"{'json' if how == 'infinite' else 'lines'}.toml", name=how, how=how)
+            for how in ("torn", "unfinished", "infinite")]  # fmt: skip
+    results = oa.Experiment(uses, "tsp/n7/i1", seconds=0.5, seed=ROOT).run("results", workers=2)
+    ends = {row["optimizer"]: (row["status"], row["reason"]) for row in results.studies.iter_rows(named=True)}
+    assert ends == {
+        "torn": ("failed", "crashed: SIGKILL"),
+        "unfinished": ("done", "feasible"),
+        "infinite": ("done", "feasible"),
+    }
+    value = build("tsp/n7/i1").cost(list(range(7)))
+    assert results.studies["best"].to_list() == [value] * 3
+    assert dict(results.studies.select("optimizer", "evaluations").iter_rows())["infinite"] == 2
+    assert results.filter(optimizer="infinite").extra("bound").tolist() == [-float("inf"), 1.5]
 
 
 @pytest.mark.parametrize(

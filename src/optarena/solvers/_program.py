@@ -82,16 +82,19 @@ class Program:
             yield from lines
             if len(pending) > LONGEST_LINE:
                 raise Crashed("it prints a line without an end")
-        if pending.strip():
+        code = self._code()
+        if pending.strip() and not code:  # who dies in the middle of a line may have meant another number
             yield pending
-        self._judge()
+        self._judge(code)
 
-    def _judge(self) -> None:
+    def _code(self) -> int:
         try:
-            code = self._process.wait(timeout=GRACE)
+            return self._process.wait(timeout=GRACE)
         except subprocess.TimeoutExpired:  # it closed its output and lives on
             self._signal(signal.SIGKILL)
-            return
+            return 0
+
+    def _judge(self, code: int) -> None:
         if code and not self._asked:
             name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             raise Crashed(f"{name}{self.last_words()}")

@@ -11,14 +11,13 @@ No shell is ever used: each word of the command is one argument. docs/solvers.md
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
-
-import msgspec
 
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
@@ -77,11 +76,11 @@ class CommandSolver(Solver):
             understood = True
             status = told.pop("status", None)
             if "objective" not in told:
-                bound = told.pop("bound", None)
-                ended = Ended(_end(status), bound, {k: float(v) for k, v in told.items() if _is_number(v)})
+                counters = {key: float(value) for key, value in told.items() if _is_number(value)}
+                ended = Ended(_end(status), counters.pop("bound", None), counters)
                 continue
-            efforts = {key: value for key, value in told.items() if _is_number(value) and key.isidentifier()}
-            value, solution = efforts.pop("objective", told["objective"]), told.get("solution")
+            value, solution = told.pop("objective"), told.pop("solution", None)
+            efforts = {k: v for k, v in told.items() if _is_number(v) and k.isidentifier() and k != "self"}
             seconds, bound = efforts.pop("seconds", None), efforts.pop("bound", None)
             if not emit(value, solution, bound=bound, seconds=seconds if self.clock == "program" else None, **efforts):
                 program.stop()
@@ -125,8 +124,8 @@ def _numbers(line: bytes) -> dict[str, Any] | None:
 
 def _object(line: bytes) -> dict[str, Any] | None:
     try:
-        told = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        told = json.loads(line)  # takes Infinity and NaN too, which many programs print as bounds
+    except (ValueError, RecursionError):
         return None
     return told if isinstance(told, dict) and ("objective" in told or "status" in told) else None
 

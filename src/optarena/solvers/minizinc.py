@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, describe, nearest
 from optarena.instance import Instance
 from optarena.settings import Setting, flag, text, whole
 from optarena.solver import Emit, Ended, Solver, Time
@@ -95,22 +95,31 @@ def follow(program: Program, instance: Instance, budget: Time, emit: Emit) -> En
         except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
             raise ValueError(f"MiniZinc's stream has a line that is none of it: {line[:100]!r}") from None
         if kind == "solution":
-            output = told.get("output", {}).get("json", {})
-            if "_objective" not in output:
+            given = told.get("output")
+            output = given.get("json") if isinstance(given, dict) else None
+            if not isinstance(output, dict) or "_objective" not in output:
                 raise ValueError("a solution without an objective: only models that minimise or maximise are scored")
-            solution = instance.from_minizinc(output) if instance.verifies else None
+            solution = _solution(instance, output) if instance.verifies else None
             if not emit(output["_objective"], solution, **counters):
                 program.stop()
         elif kind == "statistics":
-            numbers = told.get("statistics", {})
+            numbers = told.get("statistics")
+            numbers = numbers if isinstance(numbers, dict) else {}
             for theirs, ours in COUNTERS.items():
                 if isinstance(numbers.get(theirs), (int, float)):
                     counters[ours] = float(numbers[theirs])
         elif kind == "status":
-            status = STATUSES.get(told.get("status"), "feasible")
+            status = STATUSES.get(str(told.get("status")), "feasible")
         elif kind == "error":
             raise ValueError(f"MiniZinc: {told.get('what', 'error')}: {told.get('message', '')}")
     return Ended(status, efforts=counters)
+
+
+def _solution(instance: Instance, output: dict[str, Any]) -> Any:
+    try:
+        return instance.from_minizinc(output)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ValueError(f"its output is no solution of this instance: {describe(error)}") from error
 
 
 def _file(path: Path, content: Path | str | dict[str, Any]) -> str:
