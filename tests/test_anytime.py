@@ -269,9 +269,15 @@ def test_runs_say_how_they_ended_in_the_words_of_solvers(tmp_path: Path) -> None
     common = {"problem": "p", "budget_seconds": 10}
     rows = [{**common, "optimizer": word, "seconds": 9.0, "value": None, "status": word} for word in said]
     rows += [{**common, "optimizer": "b", "seconds": 1.0, "value": 3.0, "status": None}]
-    table = oa.open(sheet(tmp_path, rows)).anytime().instance
+    rows += [{**common, "optimizer": "cut", "seconds": 1.0, "value": 3.0, "status": "interrupted"}]
+    view = oa.open(sheet(tmp_path, rows)).anytime()
+    assert view.notes[:2] == [
+        "3 runs failed (1 crashed, 1 out of memory, 1 failed): what they found counts",
+        "1 runs are not finished (1 interrupted): what they found counts",
+    ]
+    table = view.instance
     told = dict(table.select("configuration", "status").iter_rows())
-    assert told == {**said, "b": "done", "optimal": "no solution", "all solutions": "no solution"}
+    assert told == {**said, "b": "done", "cut": "interrupted", "optimal": "no solution", "all solutions": "no solution"}
 
 
 def test_a_proof_after_the_budget_does_not_count_and_is_told(tmp_path: Path) -> None:
@@ -403,6 +409,24 @@ def test_a_store_in_which_nobody_found_anything_is_scored(tmp_path: Path, capsys
     assert view.summary["area_score"].to_list() == [None] * 3
     for shape in ("table", "json", "csv", "latex"):
         assert main(["score", str(tmp_path / "events"), "--view", "anytime", "--format", shape]) == 0
+    for name, said in (("curves", "no study has a solution"), ("area", "no area score to draw"), ("gap", "no gap")):
+        assert main(["figure", name, str(tmp_path / "events"), "-o", str(tmp_path / "x.svg")]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_unsolved_without_a_known_budget_is_not_free(tmp_path: Path) -> None:
+    rows = [
+        {"problem": "p", "optimizer": "a", "seconds": 2.0, "value": 1.0, "status": None},
+        {"problem": "p", "optimizer": "b", "seconds": 2.0, "value": 2.0, "status": None},
+        {"problem": "q", "optimizer": "a", "seconds": None, "value": None, "status": "unknown"},
+        {"problem": "q", "optimizer": "b", "seconds": None, "value": None, "status": "unknown"},
+        {"problem": "q", "optimizer": "c", "seconds": None, "value": None, "status": "unknown"},
+    ]
+    view = oa.open(sheet(tmp_path, rows)).anytime()
+    assert dict(view.summary.select("configuration", "par10").iter_rows()) == {"a": 2, "b": 20, "c": None}
+    means = dict(view.summary.select("configuration", "shifted_geometric_mean").iter_rows())
+    assert means == {"a": pytest.approx(2), "b": pytest.approx(2), "c": None}
+    assert "of 1 instances no budget is known: runs that did not solve them are not in PAR and its like" in view.notes
 
 
 def test_equal_means_are_no_order_that_somebody_could_turn(tmp_path: Path) -> None:
@@ -410,7 +434,12 @@ def test_equal_means_are_no_order_that_somebody_could_turn(tmp_path: Path) -> No
         one = {"problem": problem, "optimizer": name, "budget_seconds": 10}
         return [{**one, "seconds": 1.0, "value": first}, {**one, "seconds": 5.0, "value": last}]
 
-    values = [8.0, 6.0, 5.0, 3.0]  # a and b have the same, on other instances; as parts of 70 they add up to another sum
+    values = [
+        8.0,
+        6.0,
+        5.0,
+        3.0,
+    ]  # a and b have the same, on other instances; as parts of 70 they add up to another sum
     rows = []
     for i, value in enumerate(values):
         rows += run(f"p{i}", "a", 10, value) + run(f"p{i}", "b", 10, values[-1 - i])

@@ -285,6 +285,8 @@ def _area(material: Material, options: Options) -> Any:
     from optarena.report.figures.solving import area_map
 
     table = curves.cells(_anytime(material, options))
+    if not table.height:
+        raise OptarenaError("nobody found a solution within a horizon of some width: there is no area score to draw")
     return area_map(table, _look(material, options, table))
 
 

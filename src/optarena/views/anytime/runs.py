@@ -24,6 +24,9 @@ ENDINGS = {
 }
 """Reasons that say more than the status of a study; some go on with a colon and details."""
 
+FAILED = ("wrong", "crashed", "out of memory", "failed")
+OPEN = ("interrupted", "running", "stale")
+
 
 @dataclass
 class Runs:
@@ -118,7 +121,8 @@ def runs_of(results: Results, axis: str, tolerance: float) -> Runs:
     instances, configurations = sorted(set(part["problem"])), list(dict.fromkeys(part["optimizer"]))
     instance, configuration = indices(part["problem"], instances), indices(part["optimizer"], configurations)
     end = _ends(results, axis, part, kept, effort, study)
-    notes: list[str] = []
+    status = [_ending(row["status"], row["reason"] or "") for row in part.to_dicts()]
+    notes = _cut_short(status)
     sign = np.ones(len(instances))
     sign[instance[(part["sense"] == "max").to_numpy()]] = -1.0
     told = part["optimum"].fill_null(part["best_known"]).to_numpy().astype(float) * sign[instance]
@@ -132,7 +136,7 @@ def runs_of(results: Results, axis: str, tolerance: float) -> Runs:
         configuration=configuration,
         instance=instance,
         trial=part["trial"].to_numpy(),
-        status=[_ending(row["status"], row["reason"] or "") for row in part.to_dicts()],
+        status=status,
         sign=sign,
         best_known=known,
         budget=_budgets(axis, part, instance, end, instances, notes),
@@ -209,6 +213,17 @@ def _proved(results: Results, part: pl.DataFrame, kept: Ints, y: Floats, offsets
 def _ending(status: str, reason: str) -> str:
     """How a run ended, in the solver's own word where it has one, else as the status of its study."""
     return ENDINGS.get(reason.partition(":")[0], status)
+
+
+def _cut_short(status: list[str]) -> list[str]:
+    """Which runs did not come to their own end: they are scored by what they found."""
+    notes = []
+    for words, said in ((FAILED, "failed"), (OPEN, "are not finished")):
+        counts = {word: status.count(word) for word in words if word in status}
+        if counts:
+            each = ", ".join(f"{count:,} {word}" for word, count in counts.items())
+            notes.append(f"{sum(counts.values()):,} runs {said} ({each}): what they found counts")
+    return notes
 
 
 def _named(row: dict[str, Any], reason: str) -> dict[str, Any]:

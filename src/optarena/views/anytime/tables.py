@@ -30,7 +30,7 @@ def _runs(scored: Scored) -> pl.DataFrame:
         "optimal" if proved and solved else status if solved or status not in ("done", "optimal") else "no solution"
         for status, proved, solved in zip(runs.status, runs.proved, some, strict=True)
     ]
-    budget = runs.budget[i]
+    budget = np.where(runs.budget > 0, runs.budget, np.nan)[i]  # none declared, and nobody spent anything: not known
     return pl.DataFrame(
         {
             "configuration": pl.Series(runs.configurations, dtype=pl.String).gather(runs.configuration),
@@ -50,10 +50,10 @@ def _runs(scored: Scored) -> pl.DataFrame:
             "area_score": _number(scored.area),
             "primal_gap": _number(scored.gap),
             "primal_integral": _number(scored.integral),
-            "par2": np.where(scored.solved, scored.solved_at, 2 * budget),
-            "par10": np.where(scored.solved, scored.solved_at, 10 * budget),
+            "par2": _number(np.where(scored.solved, scored.solved_at, 2 * budget)),
+            "par10": _number(np.where(scored.solved, scored.solved_at, 10 * budget)),
             "borda": _number(_borda(scored)),
-            "_log": np.log(np.where(scored.solved, scored.solved_at, budget) + SHIFT),
+            "_log": _number(np.log(np.where(scored.solved, scored.solved_at, budget) + SHIFT)),
         }
     )
 
@@ -92,7 +92,8 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
             row |= {column: value, f"{column}_lb": lower, f"{column}_ub": upper}
         row |= {column: float((part[column] / part["trials"]).sum()) for column in counted}
         row |= {column: part[column].mean() for column in ("par2", "par10")}
-        row["shifted_geometric_mean"] = float(np.exp(part["_log"].mean()) - SHIFT)  # type: ignore[arg-type]
+        logs = part["_log"].fill_null(np.nan).to_numpy()
+        row["shifted_geometric_mean"] = float(np.exp(np.nanmean(logs)) - SHIFT) if (~np.isnan(logs)).any() else None
         row["borda"] = part["borda"].sum()
         row["n"] = int(part["objective_score"].is_not_null().sum())
         rows.append(row)
@@ -144,13 +145,18 @@ def _bounds(scored: Scored) -> pl.DataFrame:
 
 
 def gaps(scored: Scored) -> list[str]:
-    """Whose averages are over fewer instances than others'."""
+    """Whose averages are over fewer instances than others', and what is not in averages at all."""
     runs = scored.runs
     pairs = np.unique(np.column_stack((runs.configuration, runs.instance)), axis=0)
     counts = np.bincount(pairs[:, 0], minlength=len(runs.configurations))
+    unknown = len(np.unique(runs.instance[~scored.solved & ~(runs.budget > 0)[runs.instance]]))
+    lacking = f"of {unknown} instances no budget is known: runs that did not solve them are not in PAR and its like"
     return [
-        f"{runs.configurations[c]} ran on {counts[c]} of {len(runs.instances)} instances"
-        for c in np.flatnonzero(counts < len(runs.instances)).tolist()
+        *([lacking] if unknown else []),
+        *(
+            f"{runs.configurations[c]} ran on {counts[c]} of {len(runs.instances)} instances"
+            for c in np.flatnonzero(counts < len(runs.instances)).tolist()
+        ),
     ]
 
 
