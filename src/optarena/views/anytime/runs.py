@@ -150,12 +150,6 @@ def runs_of(results: Results, axis: str, tolerance: float) -> Runs:
     )
 
 
-def _ending(status: str, reason: str) -> str:
-    """How a run ended, in the word that a solver's run has for it."""
-    word = reason.partition(":")[0]
-    return word if word in ENDINGS else status
-
-
 def _budgets(axis: str, part: pl.DataFrame, instance: Ints, end: Floats, names: list[str], notes: list[str]) -> Floats:
     """(instances,): the largest budget declared on the axis, or the furthest that any run went."""
     column = {"seconds": "budget_seconds", "evaluations": "budget"}.get(axis)

@@ -160,7 +160,7 @@ def anytime(
 
 def _chosen(pinned: dict[str, Any] | None, asked: dict[str, Any]) -> tuple[str, str, float, float]:
     """What was asked, else what the frame has, else the defaults; a frame is for what it was made with."""
-    default = {"axis": "seconds", "horizon": "budget", "gap": 0.0, "tolerance": 0.0}
+    default: dict[str, Any] = {"axis": "seconds", "horizon": "budget", "gap": 0.0, "tolerance": 0.0}
     for name, value in asked.items():
         if pinned is not None and value is not None and value != pinned[name]:
             raise OptarenaError(f"the frame has {name} {pinned[name]}, the scores were asked with {value}")
