@@ -263,3 +263,37 @@ def test_a_reference_set_needs_a_front_and_a_known_mode():
         reference_set([])
     with pytest.raises(OptarenaError, match="Did you mean 'crowding'"):
         reference_set([[[1.0, 2.0]]], mode="crowdin")
+
+
+PAIR, WIDE, NARROW = [[1.0, 2.0], [2.0, 1.0]], [[1.0, 2.0, 3.0]], [[1.0]]
+
+
+@pytest.mark.parametrize("other", [WIDE, NARROW])
+@pytest.mark.parametrize("measure", [gd, igd, igd_plus, additive_epsilon, generalised_spread, spread])
+def test_sets_with_different_numbers_of_objectives_are_refused_not_stretched(measure, other):
+    with pytest.raises(OptarenaError, match="objectives, the points have"):
+        measure(PAIR, other)
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda: dominates([1.0], [1.0, 2.0]), "as many objectives"),
+        (lambda: continuous_loss([1, 2], [1, 2, 3], [0, 0], [1, 1]), "as many objectives"),
+        (lambda: continuous_loss([1, np.nan], [1, 2], [0, 0], [1, 1]), "nan"),
+        (lambda: total_loss(PAIR, [1, 1], [0, 0]), "lo must not be above hi"),
+        (lambda: r2(PAIR, [0, 0, 0]), "two numbers"),
+        (lambda: non_dominated([[1], [1, 2]]), "matrix of numbers"),
+        (lambda: reference_set([PAIR, WIDE]), "differ in how many objectives"),
+        (lambda: reference_set([PAIR], decisions=[[[1]]]), "a row for each"),
+        (lambda: reference_set([PAIR, PAIR], decisions=[[[1], [2]]]), "a list for each front"),
+        (lambda: reference_set([PAIR], epsilon=-1), "0 or more"),
+    ],
+)
+def test_what_would_give_a_wrong_figure_is_refused(call, why):
+    with pytest.raises(OptarenaError, match=why):
+        call()
+
+
+def test_spread_without_any_extreme_is_not_known():
+    assert np.isnan(spread(PAIR, []))

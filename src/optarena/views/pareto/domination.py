@@ -16,7 +16,10 @@ FAR = 300.0
 
 def as_points(points: npt.ArrayLike, what: str = "points", width: int = 1) -> Floats:
     """A matrix with a row a point; NaN is refused, as libraries pass over it silently. [] is an empty front."""
-    x = np.asarray(points, dtype=float)
+    try:
+        x = np.asarray(points, dtype=float)
+    except (TypeError, ValueError):
+        raise OptarenaError(f"{what} must be a matrix of numbers, each row with as many") from None
     if x.ndim == 1 and not x.size:
         return np.zeros((0, width))
     if x.ndim != 2 or x.shape[1] < 1:
@@ -27,6 +30,14 @@ def as_points(points: npt.ArrayLike, what: str = "points", width: int = 1) -> Fl
         row = int(np.flatnonzero(np.isnan(x).any(axis=1))[0])
         raise OptarenaError(f"{what}: row {row} has a nan; leave failed evaluations out")
     return x
+
+
+def as_pair(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Two points with as many objectives: an array would silently be stretched."""
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise OptarenaError(f"two points have as many objectives; got the shapes {a.shape} and {b.shape}")
+    return a, b
 
 
 def ordered(x: Floats) -> Floats:
@@ -45,7 +56,7 @@ def difference(a: Floats, b: Floats) -> Floats:
 
 def dominates(x: npt.ArrayLike, y: npt.ArrayLike) -> bool:
     """Whether x is nowhere worse than y and somewhere better."""
-    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    a, b = as_pair(x, y)
     return bool((a <= b).all() and (a < b).any())
 
 
@@ -85,7 +96,7 @@ def continuous_loss(x: npt.ArrayLike, y: npt.ArrayLike, lo: npt.ArrayLike, hi: n
 
     x is better than y where loss(x, y) < loss(y, x) (continuous domination).
     """
-    a, b = _normalised(np.stack([np.asarray(x, dtype=float), np.asarray(y, dtype=float)]), lo, hi)
+    a, b = _normalised(as_points(np.stack(as_pair(x, y))), lo, hi)
     return float(_losses(a, b))
 
 
@@ -108,6 +119,8 @@ def _losses(a: Floats, b: Floats) -> Floats:
 
 def _normalised(x: Floats, lo: npt.ArrayLike, hi: npt.ArrayLike) -> Floats:
     low, high = np.asarray(lo, dtype=float), np.asarray(hi, dtype=float)
+    if not (low <= high).all():
+        raise OptarenaError(f"bounds: lo must not be above hi; got {low.tolist()} and {high.tolist()}")
     width, gap = difference(high, low), difference(x, low)
     with np.errstate(over="ignore", invalid="ignore"):
         out = np.where(width > 0, gap / np.where(width > 0, width, 1.0), 0.0)

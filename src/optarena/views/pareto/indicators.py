@@ -63,22 +63,25 @@ def distances(away: Floats) -> Floats:
 
 def gd(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
     """Generational distance: the mean over the points of the distance to the nearest of the reference set."""
-    return _mean_of_least(as_points(points), as_points(reference_set, "the reference set"), plus=False)
+    a, r = _both(points, reference_set)
+    return _mean_of_least(a, r, plus=False)
 
 
 def igd(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
     """Inverted generational distance: the mean over the reference set of the distance to the nearest point."""
-    return _mean_of_least(as_points(reference_set, "the reference set"), as_points(points), plus=False)
+    a, r = _both(points, reference_set)
+    return _mean_of_least(r, a, plus=False)
 
 
 def igd_plus(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
     """IGD that only counts where a point is worse than the reference: it never prefers a dominated front."""
-    return _mean_of_least(as_points(reference_set, "the reference set"), as_points(points), plus=True)
+    a, r = _both(points, reference_set)
+    return _mean_of_least(r, a, plus=True)
 
 
 def additive_epsilon(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
     """By how much the points must be improved to weakly dominate the whole reference set."""
-    a, r = as_points(points), as_points(reference_set, "the reference set")
+    a, r = _both(points, reference_set)
     if not len(a) or not len(r):
         return float("inf") if len(r) else float("nan")
     worst = -np.inf
@@ -87,6 +90,16 @@ def additive_epsilon(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> flo
         gap = difference(a[None, :, :], r[start : start + step, None, :]).max(axis=2)
         worst = max(worst, float(gap.min(axis=1).max()))
     return worst
+
+
+def _both(
+    points: npt.ArrayLike, reference_set: npt.ArrayLike, what: str = "the reference set"
+) -> tuple[Floats, Floats]:
+    """Both as matrices with as many columns: one column would silently be stretched."""
+    a, r = as_points(points), as_points(reference_set, what)
+    if len(a) and len(r) and a.shape[1] != r.shape[1]:
+        raise OptarenaError(f"{what} has {r.shape[1]} objectives, the points have {a.shape[1]}")
+    return a, r
 
 
 def _mean_of_least(rows: Floats, others: Floats, *, plus: bool) -> float:
@@ -109,8 +122,8 @@ def _mean_of_least(rows: Floats, others: Floats, *, plus: bool) -> float:
 def spread(points: npt.ArrayLike, extremes: npt.ArrayLike | None = None) -> float:
     """Deb's spread of a front with two objectives: 0 where gaps are equal and the ends are reached.
 
-    extremes: the reference's rows with the least and the greatest f1; without them the ends count as reached. NaN for
-    fewer than two points.
+    extremes: the reference's rows with the least and the greatest f1; None: the ends count as reached. NaN for fewer
+    than two points, and where there is no extreme.
     """
     x = np.unique(as_points(points, width=2), axis=0)
     if x.shape[1] != 2:
@@ -120,7 +133,9 @@ def spread(points: npt.ArrayLike, extremes: npt.ArrayLike | None = None) -> floa
     gaps = distances(difference(x[1:], x[:-1]))
     ends = 0.0
     if extremes is not None:
-        e = as_points(extremes, "extremes")
+        e = _both(x, extremes, "the set of extremes")[1]
+        if not len(e):
+            return float("nan")
         first, last = e[np.argmin(e[:, 0])], e[np.argmax(e[:, 0])]
         ends = float(distances(difference(x[0], first)) + distances(difference(x[-1], last)))
     return uneven(gaps, ends)
@@ -138,7 +153,8 @@ def generalised_spread(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> f
 
     The ends are the rows of the reference set with the greatest value of each objective.
     """
-    x, r = np.unique(as_points(points), axis=0), as_points(reference_set, "the reference set")
+    x, r = _both(points, reference_set)
+    x = np.unique(x, axis=0)
     if len(x) < 2 or not len(r):
         return float("nan")
     nearest = np.empty(len(x))
@@ -161,7 +177,10 @@ def r2(points: npt.ArrayLike, ideal: npt.ArrayLike) -> float:
         return float("inf")
     from moocore import r2_exact
 
-    return float(r2_exact(x, ref=np.asarray(ideal, dtype=float)))
+    at = np.asarray(ideal, dtype=float)
+    if at.shape != (2,):
+        raise OptarenaError(f"the ideal point has two numbers; got the shape {at.shape}")
+    return float(r2_exact(x, ref=at))
 
 
 def with_reference(points: npt.ArrayLike, reference: npt.ArrayLike) -> tuple[Floats, Floats]:

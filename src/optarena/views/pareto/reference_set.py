@@ -29,7 +29,7 @@ def reference_set(
     n: int | None = None,
     mode: str = "crowding",
     epsilon: npt.ArrayLike | None = None,
-    decisions: Sequence[npt.ArrayLike] | None = None,
+    decisions: Sequence[Any] | None = None,
 ) -> Floats:
     """At most n points of the union of fronts, duplicates removed, rows in lexicographic order.
 
@@ -51,9 +51,13 @@ def reference_set(
     if n is not None and n < 1:
         raise OptarenaError(f"a reference set has at least 1 point; got n = {n}")
     size = max(len(part) for part in full) if n is None else n
+    if len({part.shape[1] for part in full}) > 1:
+        raise OptarenaError("the fronts differ in how many objectives they have")
     points = np.concatenate(full)
     chosen = None
     if decisions is not None:
+        if [len(rows) for rows in decisions] != [len(part) for part in parts]:
+            raise OptarenaError("decisions need a list for each front, with a row for each of its points")
         pairs = zip(decisions, parts, strict=True)
         chosen = [np.asarray(rows, dtype=object).reshape(len(part), -1) for rows, part in pairs if len(part)]
     points = _without_duplicates(points, None if chosen is None else np.concatenate(chosen), epsilon)
