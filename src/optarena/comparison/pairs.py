@@ -112,8 +112,10 @@ def compare_pairs(
 
 def differences(means: Floats, first: Ints, second: Ints) -> Floats:
     """(problems, pairs) of means (problems, optimizers)."""
-    out = means[:, first] - means[:, second]
-    return np.where(np.abs(out) <= EQUAL, 0.0, out)
+    a, b = means[:, first], means[:, second]
+    with np.errstate(invalid="ignore"):
+        out: Floats = a - b
+    return np.where((np.abs(out) <= EQUAL) | (a == b), 0.0, out)  # two empty fronts are infinitely far, and equal
 
 
 def improvements(values: Floats, first: Ints, second: Ints) -> Floats:

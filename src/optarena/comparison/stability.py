@@ -192,4 +192,6 @@ def _tau(a: Floats, b: Floats) -> float:
     first, second = np.triu_indices(len(a), 1)
     if not len(first):
         return 1.0
-    return float(np.mean(np.sign(a[first] - a[second]) * np.sign(b[first] - b[second])))
+    # compared, not subtracted: infinite scores (of empty fronts) may be equal
+    signs = [(x[first] > x[second]) * 1.0 - (x[first] < x[second]) for x in (a, b)]
+    return float(np.mean(signs[0] * signs[1]))
