@@ -165,7 +165,9 @@ class Parameter:
             raise self._error(f"a {self.type} needs values, a list of texts")
         for value in values:
             if not isinstance(value, str) or value != printable(value):
-                raise self._error(f"values of a {self.type} must be texts, got {value!r}")
+                raise self._error(
+                    f"values of {'an' if self.type == 'ordinal' else 'a'} {self.type} must be texts, got {value!r}"
+                )
         if len(values) < 2:
             raise self._error(f"values needs at least 2 members, got {len(values)}")
         if len(set(values)) < len(values):
