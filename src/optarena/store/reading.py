@@ -6,7 +6,8 @@ read again when somebody asks.
 
 from __future__ import annotations
 
-import contextlib
+import os
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -64,12 +65,15 @@ class JournalSource:
 
     def __init__(self, path: Path, keep_open: bool) -> None:
         self.path = path
-        self._file = path.open("rb") if keep_open else None
+        self._descriptor: int | None = None
+        if keep_open:  # closed with this object, whenever and in whatever order it is collected
+            self._descriptor = os.open(path, os.O_RDONLY)
+            weakref.finalize(self, os.close, self._descriptor)
 
     def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
         out: list[list[Any]] = []
         at, points = -1, []
-        with contextlib.nullcontext(self._file) if self._file is not None else self.path.open("rb") as file:
+        with self.path.open("rb") if self._descriptor is None else os.fdopen(os.dup(self._descriptor), "rb") as file:
             for position, i in zip(positions.tolist(), inner.tolist(), strict=True):
                 if position != at:
                     file.seek(position)
