@@ -8,7 +8,7 @@ from pathlib import Path
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis.extra.numpy import arrays
 
 from optarena import stats
@@ -183,7 +183,10 @@ def test_corrections_never_lower_a_p_value_and_keep_their_order(p):
     assert (bh <= hochberg + 1e-15).all()
 
 
-@given(arrays(float, st.tuples(st.integers(1, 3), st.integers(1, 16)), elements=st.integers(-5, 5).map(float)))
+# up to 8 pairs, and one case each side of where all signs are no longer tried: SciPy tries 2^n signs in a Python loop
+@given(arrays(float, st.tuples(st.integers(1, 3), st.integers(1, 8)), elements=st.integers(-5, 5).map(float)))
+@example(np.array([[1.0, -1, 2, 2, 0, 3, -4, 5, 5, 2, 1, -3]]))
+@example(np.array([[1.0, -1, 2, 2, 0, 3, -4, 5, 5, 2, 1, -3, 4, 4], [1, 1, -1, 2, 2, 3, 3, -2, 4, 5, 5, 1, 2, 2]]))
 @settings(max_examples=20)
 def test_many_signed_rank_tests_at_once_are_scipys_one_by_one(d):
     p, sign = stats.signed_rank_p(d)
@@ -372,6 +375,11 @@ def test_one_problem_and_one_trial_are_answered_or_refused():
         lambda: stats.bayesian_sign([1.0], [2.0], rope=-1),
         lambda: stats.probability_of_improvement(np.ones((2, 3)), np.ones((2, 4))),
         lambda: stats.a12_interval([1.0, 2.0], [1.0, 3.0], level=95),
+        lambda: stats.a12_interval([1.0, 2.0], [1.0, 3.0], method="guess"),
+        lambda: stats.stratified_bootstrap(np.ones((2, 3)), over="optimizers"),
+        lambda: stats.improvement_interval(np.ones((2, 3)), np.ones((2, 4))),
+        lambda: stats.signed_rank_p([[1.0, np.nan]]),
+        lambda: stats.scott_knott({"a": [1.0]}, alpha=5),
     ],
 )
 def test_what_cannot_be_computed_is_refused_in_a_sentence(call):

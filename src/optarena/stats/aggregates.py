@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from optarena.errors import OptarenaError
 from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, level_of
-from optarena.stats.bootstrap import mean_of_means, resampled
+from optarena.stats.bootstrap import OVER, mean_of_means, resampled
 from optarena.traces import Floats
 
 TRIMMED = 0.25
@@ -110,6 +110,8 @@ def stratified_bootstrap(
 
     over: `trials` speaks of new trials on these problems; `problems` resamples problems with their trials whole.
     """
+    if over not in OVER:
+        raise OptarenaError(f"an interval is over {', '.join(OVER)}; got {over!r}")
     data = _table(x)
     value = float(aggregate(data))
     n = int(np.max(np.sum(~np.isnan(data), axis=0))) if over == "trials" else data.shape[1]
@@ -132,6 +134,7 @@ def improvement_interval(
     seed: Seed = 0,
 ) -> Interval:
     """The probability of improvement with its interval from resampling the trials of both within each problem."""
+    value = probability_of_improvement(x, y)
     a, b = _first(_table(x).T), _first(_table(y).T)
     rng = generator(seed)
     total = np.zeros(resamples)
@@ -143,7 +146,7 @@ def improvement_interval(
     tail = (1 - level_of(level)) / 2
     lower, upper = np.quantile(total / len(a), [tail, 1 - tail])
     method = f"percentiles of {resamples:,} resamplings of trials"
-    return Interval(probability_of_improvement(x, y), float(lower), float(upper), len(a), method)
+    return Interval(value, float(lower), float(upper), len(a), method)
 
 
 def iqm_of_counts(x: Floats, counts: Floats) -> Floats:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from optarena.errors import OptarenaError
 from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, level_of, sample
 from optarena.traces import Floats
 
@@ -48,6 +49,8 @@ def a12_interval(
     method: `bootstrap` (percentiles), or `score`, which needs no resampling and is not empty where all of x lie on one
     side of all of y (Newcombe 2006, his method 5).
     """
+    if method not in ("bootstrap", "score"):
+        raise OptarenaError(f"the method of this interval is bootstrap or score; got {method!r}")
     a, b = sample(x), sample(y, "y")
     n = len(a) + len(b)
     value = a12(a, b)

@@ -70,6 +70,8 @@ def scott_knott(
         raise OptarenaError("Scott-Knott needs at least one name with numbers")
     if effect not in EFFECTS:
         raise OptarenaError(f"an effect size is one of {', '.join(EFFECTS)}; got {effect!r}")
+    if not 0 < alpha < 1:
+        raise OptarenaError(f"alpha lies between 0 and 1, as 0.05; got {alpha}")
     data = {name: sample(values, name) for name, values in treatments.items()}
     order = sorted(data, key=lambda name: (float(np.median(data[name])), name))
     splits: list[Split] = []

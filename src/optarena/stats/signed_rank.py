@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from optarena.errors import OptarenaError
 from optarena.stats.ranks import ranks_of
 from optarena.traces import Floats
 
@@ -24,6 +25,8 @@ def signed_rank_p(d: npt.ArrayLike) -> tuple[Floats, Floats]:
     Exact up to 50 pairs without ties or zeros, by all signs up to 13 pairs with them, else normal with tie correction.
     """
     data = np.atleast_2d(np.asarray(d, dtype=float))
+    if np.isnan(data).any():
+        raise OptarenaError("a difference is NaN: leave out the pairs that lack a value")
     n = data.shape[-1]
     size = np.abs(data)
     ranks = ranks_of(size, axis=-1)
