@@ -100,7 +100,7 @@ class Material:
     @property
     def effort(self) -> str:
         """What the fixed-cost view counts, in words."""
-        return units(self.must_score())
+        return self.must_score().units
 
     def summary(self, metric: str, points: int = data.POINTS) -> pl.DataFrame:
         """The normalised score over iterations, thinned to what a screen shows: optimizer, scope, effort, score, …"""
@@ -208,24 +208,6 @@ class Material:
             each = data.times(self.results, by_dimension=True)
             parts.append(each.with_columns(scope=pl.col("dimension").cast(pl.String)).select(parts[0].columns))
         return pl.concat(parts)
-
-
-def units(view: FixedCost) -> str:
-    """What a view counts: evaluations, batches of so many, or another effort."""
-    axis, batch = view.frame["axis"], view.frame["batch"]
-    if axis != "batches" or batch is None:
-        return str(axis)
-    return "evaluations" if batch == 1 else f"batches of {batch} evaluations"
-
-
-def ending(view: FixedCost, metric: str) -> str:
-    """When the scores of a leaderboard were taken: each problem at the end of its own budget."""
-    scored = view.problem.filter((pl.col("metric") == metric) & pl.col("mean_normed").is_not_null())
-    ends = scored.group_by("problem").agg(pl.col("effort").max())["effort"].to_list()
-    low, high = min(ends, default=0.0), max(ends, default=0.0)
-    if low == high:
-        return f"after {high:g} {units(view)}"
-    return f"at the end of the budget ({low:g} to {high:g} {units(view)})"
 
 
 def framed(view: View) -> str:

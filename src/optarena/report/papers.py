@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 
 from optarena.report.latex import latex_table
-from optarena.report.material import ending
 from optarena.views._view import View
 from optarena.views.anytime import Anytime
 from optarena.views.fixed_cost import FixedCost
@@ -32,7 +31,7 @@ def latex(scored: View) -> str:
 def title(scored: FixedCost, metric: str) -> str:
     """What a table shows, in a line."""
     what = "" if metric == "value" else f" · {metric}, hidden from the optimizers"
-    return f"fixed cost {ending(scored, metric)}, normalised (0 best known, 1 random search), mean over problems{what}"
+    return f"fixed cost {scored.ending(metric)}, normalised (0 best known, 1 random search), mean over problems{what}"
 
 
 def _latex_board(scored: FixedCost, metric: str) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from optarena.report.material import ALL, Material, ending
+from optarena.report.material import ALL, Material
+from optarena.views.fixed_cost import FixedCost
 
 
 def counted(n: int, noun: str) -> str:
@@ -37,14 +38,11 @@ def verdict(material: Material, scope: str = ALL) -> list[str]:
         return [f"No problem of dimension {scope} can be scored: the section of failures says why."]
     board = view.leaderboard()
     first = board.row(0, named=True)
-    when = ending(view, view.metrics[0])
+    when = view.ending(view.metrics[0])
     on = counted(int(first["n"]), "problem") + ("" if scope == ALL else f" of dimension {scope}")
     if board.height == 1:
         return [f"{first['optimizer']} alone was run on {on}: {when} its normalised score is {score(first)}."]
-    absent = sorted(set(view.optimizers) - set(board["optimizer"]))
-    if absent or board["n"].n_unique() > 1:  # means over different problems cannot be compared
-        parts = [f"{row['optimizer']} {row['n']}" for row in board.iter_rows(named=True)] + [f"{n} 0" for n in absent]
-        some = ", ".join(parts[:12]) + (", …" if len(parts) > 12 else "")
+    if some := _uneven(view):
         out = [
             f"No winner is named: the optimizers have values on different numbers of problems {when} ({some}).",
             "What each problem's section shows can be compared.",
@@ -62,6 +60,27 @@ def verdict(material: Material, scope: str = ALL) -> list[str]:
     if view.frame["provisional"]:
         out.append("A run goes on: these numbers are provisional.")
     return out
+
+
+def beside_verdict(material: Material) -> list[str]:
+    """What the first screen's leaderboard needs said where the verdict on all pairs stands above it."""
+    view = material.scopes.get(ALL) if material.fixed_cost is not None else None
+    some = "" if view is None else _uneven(view)
+    if not some:
+        return []
+    return [
+        f"The leaderboard's means are over different numbers of problems ({some}): no winner can be read from them."
+    ]
+
+
+def _uneven(view: FixedCost) -> str:
+    """'Good 2, Slow 3': on how many problems each has values, where the numbers differ; such means do not compare."""
+    board = view.leaderboard()
+    absent = sorted(set(view.optimizers) - set(board["optimizer"]))
+    if not absent and board["n"].n_unique() <= 1:
+        return ""
+    parts = [f"{row['optimizer']} {row['n']}" for row in board.iter_rows(named=True)] + [f"{n} 0" for n in absent]
+    return ", ".join(parts[:12]) + (", …" if len(parts) > 12 else "")
 
 
 def score(row: dict[str, Any]) -> str:
@@ -89,7 +108,7 @@ def overlap(first: dict[str, Any], second: dict[str, Any]) -> str:
         return "one of the two has no interval, so their order is not settled"
     if first["mean_normed_ub"] < second["mean_normed_lb"]:
         return "their intervals do not meet"
-    return "their intervals overlap, so the order of the two is not settled"
+    return "their intervals overlap: these means alone do not settle the order of the two"
 
 
 def describe_board(material: Material, metric: str) -> str:

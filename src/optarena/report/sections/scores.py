@@ -9,7 +9,7 @@ import polars as pl
 from optarena.errors import OptarenaError
 from optarena.report import data, words
 from optarena.report.figures import is_log
-from optarena.report.material import ALL, Material, ending, units
+from optarena.report.material import ALL, Material
 from optarena.report.sections._section import Content, look_of, spec_of
 from optarena.report.sections.problems import points_of, shared
 from optarena.report.sections.verdict import opening
@@ -19,7 +19,9 @@ from optarena.views.fixed_cost import FixedCost
 
 def overview_section(material: Material) -> Content:
     scoped = words.verdicts(material)
-    out = Content(scoped=scoped | {ALL: opening(material) + scoped[ALL]})
+    if verdict := opening(material):  # it replaces the words on the leaderboard, which know of no test
+        scoped[ALL] = verdict + words.beside_verdict(material)
+    out = Content(scoped=scoped)
     view = material.fixed_cost
     if view is None:
         return _without_scores(material, out)
@@ -101,14 +103,14 @@ def _leaderboard(material: Material, metric: str) -> Table:
     ]
     return Table(
         f"leaderboard-{view.metrics.index(metric)}",
-        f"Leaderboard {ending(view, metric)}{_hidden(metric)}",
+        f"Leaderboard {view.ending(metric)}{_hidden(metric)}",
         columns,
         rows,
         scopes,
         bold,
         note="" if known else NO_INTERVAL,
         comment=_comment(view, metric),
-        titles={scope: f"Leaderboard {ending(one, metric)}{_hidden(metric)}" for scope, one in views.items()},
+        titles={scope: f"Leaderboard {one.ending(metric)}{_hidden(metric)}" for scope, one in views.items()},
         comments={scope: _comment(one, metric, scope) for scope, one in views.items() if scope != ALL},
     )
 
@@ -119,7 +121,7 @@ NO_INTERVAL = "One problem or one trial gives no interval: run more trials (-r) 
 def _comment(view: FixedCost, metric: str, scope: str = ALL) -> list[str]:
     where = "" if scope == ALL else f", dimension {scope}"
     return [
-        f"fixed cost {ending(view, metric)}, {metric}{where}",
+        f"fixed cost {view.ending(metric)}, {metric}{where}",
         f"frame {view.frame['hash']}, mode {view.mode}",
     ]
 
@@ -142,9 +144,9 @@ def _normalised(material: Material, metric: str) -> Drawing:
         f"normalised-{view.metrics.index(metric)}",
         "Normalised score over time" + _hidden(metric),
         f"0 is the best known value, 1 is random search after the same effort; lower is better. {band}",
-        f"Line chart of the normalised score by {units(view)}, a line an optimizer. "
+        f"Line chart of the normalised score by {view.units}, a line an optimizer. "
         + words.describe_board(material, metric),
-        spec_of(normalised(name, look_of(material), effort=units(view), log=log)),
+        spec_of(normalised(name, look_of(material), effort=view.units, log=log)),
         name,
     )
 

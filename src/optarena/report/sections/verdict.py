@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optarena.comparison import Comparison
+from optarena.comparison.words import counted
 from optarena.report import differences
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
@@ -22,10 +23,10 @@ def opening(material: Material) -> list[str]:
     rest = [text for text in every[1:] if " beats " in text and not text.startswith(kinds)][:1]
     rest += [text for kind in kinds for text in [t for t in every if t.startswith(kind)][:1]]
     more = len(every) - 1 - len(made.cautions) - len(rest)
-    told = [f"{more} more sentences are in the section Verdict."] if more else []
+    told = [f"{more} more {'sentence is' if more == 1 else 'sentences are'} in the section Verdict."] if more else []
     going = ["A run goes on: these numbers are provisional."] if made.frame.get("provisional") else []
     limits = every[1 : 1 + len(made.cautions)]
-    return [every[0], *limits, *rest, *told, *going]
+    return [every[0], f"Score: {made.scores.what}.", *limits, *rest, *told, *going]
 
 
 def verdict_section(material: Material) -> Content:
@@ -40,7 +41,7 @@ def _figures(material: Material, made: Comparison, out: Content) -> None:
     from optarena.report.figures.verdict import critical_difference, effects, groups, pairwise
 
     look = look_of(material)
-    how = f"{made.pairs.test}, Holm over {len(made.pairs.first)} tests"
+    how = f"{made.pairs.test}, Holm over {counted(len(made.pairs.first), 'test')}"
     out.datasets["verdict ranks"] = differences.critical_difference(made)
     bars = len(made.overall.test_groups) + len(made.overall.nemenyi_groups)
     still = "Filters do not change it."
@@ -162,7 +163,7 @@ def _pairs(made: Comparison) -> Table:
         Column("more trials", "number", 0, settle),
         Column("more problems", "number", 0, settle),
     ]
-    note = f"{made.pairs.test}; p-values corrected by Holm for {len(made.pairs.first)} tests."
+    note = f"{made.pairs.test}; p-values corrected by Holm for {counted(len(made.pairs.first), 'test')}."
     return Table("verdict-pairs", "Every two optimizers", columns, rows, note=note, comment=[note])
 
 

@@ -81,6 +81,23 @@ class FixedCost(View):
             .sort("mean", "optimizer", nulls_last=True)
         )
 
+    @property
+    def units(self) -> str:
+        """What is counted: evaluations, batches of so many, or another effort."""
+        axis, batch = self.frame["axis"], self.frame["batch"]
+        if axis != "batches" or batch is None:
+            return str(axis)
+        return "evaluations" if batch == 1 else f"batches of {batch} evaluations"
+
+    def ending(self, metric: str) -> str:
+        """When the scores of the leaderboard were taken: each problem at the end of its own budget."""
+        scored = self.problem.filter((pl.col("metric") == metric) & pl.col("mean_normed").is_not_null())
+        ends = scored.group_by("problem").agg(pl.col("effort").max())["effort"].to_list()
+        low, high = min(ends, default=0.0), max(ends, default=0.0)
+        if low == high:
+            return f"after {high:g} {self.units}"
+        return f"at the end of the budget ({low:g} to {high:g} {self.units})"
+
     def scores(self, metric: str | None = None, part: float = 1.0) -> TrialScores:
         """The normalised value of every trial at the end, or at a part of each problem's budget (0.5, 0.1)."""
         metric = metric or self.metrics[0]
@@ -88,17 +105,12 @@ class FixedCost(View):
         if (metric, part) not in self.trials:
             parts = ", ".join(f"{at:g}" for name, at in self.trials if name == metric)
             raise OptarenaError(f"trials are kept at these parts of the budget: {parts}; got {part:g}")
-        last = float(self.summary.filter(pl.col("metric") == metric)["effort"].max() or 0)  # type: ignore[arg-type]
-        size = self.frame["batch"]
-        units = self.frame["axis"] if self.frame["axis"] != "batches" or size is None else (
-            "evaluations" if size == 1 else f"batches of {size} evaluations"
-        )  # fmt: skip
-        after = f"{last:g} {units}" if part == 1 else f"{100 * part:g} % of {last:g} {units}"
+        when = self.ending(metric) if part == 1 else f"at {100 * part:g} % of the budget"
         hidden = "" if metric == VISIBLE else f" of {metric}"
         return TrialScores(
             view=self.name,
             metric=metric,
-            what=f"normalised value{hidden} after {after} (0 the best known, 1 the median of random search)",
+            what=f"normalised value{hidden} {when} (0 the best known, 1 the median of random search)",
             problems=self.problems,
             optimizers=self.optimizers,
             values=self.trials[metric, part],
