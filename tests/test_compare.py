@@ -20,6 +20,7 @@ from optarena.cli import main
 from optarena.comparison import compare_scores
 from optarena.comparison.numbers import chart, rank_numbers, read_numbers
 from optarena.comparison.ratios import runtime_ratios
+from optarena.comparison.words import p_value
 from optarena.errors import OptarenaError
 from optarena.views._scores import Scores, cube
 from stores import hostile, imported
@@ -393,3 +394,53 @@ def test_a_chart_marks_quartiles_and_median():
     assert chart((1.0,) * 5, 1.0, 1.0, width=4) == "* | "
     ranked, _ = rank_numbers({"a": np.array([1.0])})
     assert ranked[0].median == 1.0
+
+
+@pytest.mark.parametrize("text", [",", '"" 1 2', "a 1e308 2\nb -1e308 3", "a 1 nan"])
+def test_odd_lines_of_numbers_are_refused_in_a_sentence(text, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    assert main(["compare", "--stdin"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_mark_of_byte_order_and_commas_do_not_hurt():
+    assert list(read_numbers("\ufeffa, 1, 2\n , \nb 3")) == ["a", "b"]
+
+
+def test_options_of_a_store_are_refused_with_plain_numbers(tmp_path, capsys):
+    (tmp_path / "n.txt").write_text(NUMBERS)
+    for more in (["x3"], ["--view", "pareto"], ["--table", "pairs"], ["--alpha", "7"]):
+        assert main(["compare", str(tmp_path / "n.txt"), *more]) == 2
+    assert main(["compare", str(tmp_path / "n.txt"), "--alpha", "0.01"]) == 0
+    assert "p < 0.01" in capsys.readouterr().out
+
+
+# ---- claims that are not too strong ----------------------------------------------------------------------------------
+
+
+def test_problems_that_all_agree_do_not_make_an_interval_empty():
+    found = compare_scores(made_up(gaps=(0.0, 5.0), problems=8), **FEW)
+    assert found.pairs.improvement[0] == 1
+    assert found.pairs.improvement_lb[0] == pytest.approx(0.025 ** (1 / 8))
+    assert compare_scores(made_up(gaps=(5.0, 0.0), problems=8), **FEW).pairs.improvement_ub[0] == pytest.approx(
+        1 - 0.025 ** (1 / 8)
+    )
+
+
+def test_an_effect_whose_interval_holds_a_half_only_would_be_one():
+    found = compare_scores(made_up(gaps=(0.0, 0.02), noise=0.15, seed=3), **FEW)
+    assert "which would be a " in next(text for text in found.sentences if text.startswith("Undecided"))
+
+
+def test_a_shared_first_place_agrees_with_nobody():
+    scores = made_up(gaps=(0.0, 0.3))
+    same = replace(scores, values=np.ones_like(scores.values))
+    found = compare_scores(scores, others=[("again", scores), ("no target", same)], **FEW)
+    words = " ".join(found.sentences)
+    assert "o0 comes first in 1 of 2 other ways of scoring" in words
+    assert "1 of 2 other ways of scoring cannot tell who comes first: no target has 2 in the first place." in words
+    assert found.table("rankings").filter(ranking="no target")["place"].to_list() == [1, 1]
+
+
+def test_a_p_value_just_below_the_level_is_not_shown_as_the_level():
+    assert p_value(0.046875) == "0.047"

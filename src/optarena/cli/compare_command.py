@@ -14,7 +14,7 @@ from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._text import clean, print_json, table
 from optarena.comparison import Comparison
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
-from optarena.comparison.words import interval, number, p_value
+from optarena.comparison.words import counted, interval, number, p_value
 from optarena.errors import OptarenaError
 
 
@@ -66,12 +66,21 @@ def command(
 ) -> None:
     """What the words mean is in docs/compare.md."""
     if stdin or (store is not None and store.is_file()):
+        given = {
+            "names": names, "--view": view, "--metric": metric, "--targets": targets, "--axis": axis,
+            "--budget": budget, "--frame": frame, "--over": over, "--optimizer": optimizer, "--problem": problem,
+            "--dimension": dimension, "--table": which,
+        }  # fmt: skip
+        if useless := next((name for name, value in given.items() if value), None):
+            raise OptarenaError(f"plain numbers are ranked as they are: {useless} needs a store")
         _numbers(store, stdin, maximise, alpha, seed, format)
         return
     if store is None:
         raise OptarenaError("give a store, a file of numbers, or --stdin: optarena compare STORE [OPTIMIZER …]")
     if maximise:
         raise OptarenaError("--maximise is for plain numbers: a store knows its senses")
+    if which is not None and format is not Format.csv:
+        raise OptarenaError("--table chooses what --format csv prints: give both")
     results = chosen(store, optimizer, problem, dimension)
     made = results.compare(
         *(names or []),
@@ -101,7 +110,7 @@ def text(made: Comparison) -> str:
     """The verdict, the tables, and what they are made of."""
     parts = [*(clean(sentence) for sentence in made.sentences), "", clean(made.scores.what), _board(made), ""]
     found = made.table("pairs")
-    parts += [f"every two of them ({made.pairs.test}, Holm over {found.height} tests)", _pairs(found)]
+    parts += [f"every two of them ({made.pairs.test}, Holm over {counted(found.height, 'test')})", _pairs(found)]
     if found.height > SHOWN:
         parts.append(f"  … and {found.height - SHOWN} more pairs (--format csv has all)")
     parts += ["", "places by other ways of scoring (tau: agreement with this one)", _rankings(made), ""]
@@ -123,7 +132,7 @@ def _board(made: Comparison) -> str:
         ]
         for row in made.table("optimizers").iter_rows(named=True)
     ]
-    heads = ["optimizer", "mean score", "95 %", "rank", "IQM", "95 % ", "strength", "group", "best on"]
+    heads = ["optimizer", "mean score", "95 %", "rank", "IQM", "95 % ", "strength", "Scott-Knott", "best on"]
     return table(heads, rows, right=heads[1:])
 
 
@@ -219,10 +228,10 @@ def _numbers(store: Path | None, stdin: bool, maximise: bool, alpha: float, seed
         heads = ["rank", "name", "median", "IQR", "n"]
         print(latex_table(heads, [[r.rank, r.name, r.median, r.iqr, r.n] for r in ranked]), end="")
     else:
-        print(_ranks(ranked))
+        print(_ranks(ranked, alpha))
 
 
-def _ranks(ranked: list[Ranked]) -> str:
+def _ranks(ranked: list[Ranked], alpha: float) -> str:
     heads = ["rank", "name", "median", "IQR", "n", "10 % --- 25 % === median * === 75 % --- 90 %"]
     rows = [[r.rank, r.name, r.median, r.iqr, r.n, r.chart] for r in ranked]
     lines = table(heads, rows, right=["rank", "median", "IQR", "n"]).splitlines()
@@ -231,5 +240,5 @@ def _ranks(ranked: list[Ranked]) -> str:
         if i and r.rank != ranked[i - 1].rank:
             out.append("  " + "-" * (len(lines[0]) - 2))
         out.append(lines[i + 1])
-    note = "Scott-Knott: names between two lines are not told apart (bootstrap p < 0.05 and A12 >= 0.6)"
+    note = f"Scott-Knott: names between two lines are not told apart (bootstrap p < {alpha:g} and A12 >= 0.6)"
     return "\n".join([*out, note])

@@ -189,9 +189,10 @@ def compare_scores(
                 f"needed for {tests} {'test' if tests == 1 else 'tests'}): all is about new trials on just these"
             )
     if over == "trials" and int(whole.trials.max()) < 2:
+        where = "one problem" if n == 1 else f"each of {n} problems"
         raise OptarenaError(
-            f"one trial on each of {n} problems tells nothing of the noise: run more trials (-r 5), or compare over "
-            "problems with --over problems"
+            f"one trial on {where} tells nothing of the noise: run more trials (-r 5)"
+            f"{', or compare over problems with --over problems' if n > 1 else ' and more problems'}"
         )
     rng = np.random.default_rng(seed)
     counts = draws(n, resamples, rng)

@@ -1,6 +1,7 @@
 """For people who only have numbers: lines of `name number number …` in, Scott-Knott ranks and quartile charts out.
 
->>> print(table_of(read_numbers("old 5 6 5 7 6\\nnew 2 3 2 3 2")))       # doctest: +SKIP
+>>> [(one.rank, one.name) for one in rank_numbers(read_numbers("old 5 6 5 7 6\\nnew 2 3 2 3 2"))[0]]
+[(1, 'new'), (2, 'old')]
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from optarena.stats.scott_knott import ScottKnott, scott_knott
 from optarena.traces import Floats
 
 WIDTH = 40
+LARGEST = 1e150
+"""Of a number: squares and differences of what is larger overflow."""
 
 
 @dataclass(frozen=True)
@@ -35,20 +38,25 @@ def read_numbers(text: str) -> dict[str, Floats]:
     """Names with their numbers. A name is a word, or words in quotes; a line of numbers goes on with the last name."""
     found: dict[str, list[float]] = {}
     last: str | None = None
-    for line, content in enumerate(text.splitlines(), start=1):
+    for line, content in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
+        content = content.replace(",", " ")
         if not content.strip() or content.lstrip().startswith("#"):
             continue
         try:
-            words = shlex.split(content.replace(",", " "))
+            words = shlex.split(content)
         except ValueError:
             raise OptarenaError(f"line {line}: a quotation mark is not closed") from None
         if _number(words[0]) is None:
             last, words = words[0].removesuffix(":"), words[1:]
+            if not last.strip():
+                raise OptarenaError(f"line {line}: the name is empty")
             found.setdefault(last, [])
         if last is None:
             raise OptarenaError(f"line {line}: a line begins with a name, as: RandomSearch 0.3 0.5; got {words[0]!r}")
         for word in words:
             value = _number(word)
+            if value is not None and abs(value) > LARGEST:
+                raise OptarenaError(f"line {line}: {word} is too large to rank (up to {LARGEST:g} can be)")
             if value is None or not np.isfinite(value):
                 raise OptarenaError(f"line {line}: {word!r} is not a number (a name of several words needs quotes)")
             found[last].append(value)

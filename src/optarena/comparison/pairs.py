@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optarena.stats._result import LEVEL
 from optarena.stats.bayes import signed_rank_votes
 from optarena.stats.bootstrap import mean_intervals
 from optarena.stats.corrections import holm
@@ -85,7 +86,7 @@ def compare_pairs(
         test, sign = "Wilcoxon's signed ranks over problems", -sign
         difference, lower, upper, intervals = mean_intervals(apart, counts)
         improvement, i_lower, i_upper, _ = mean_intervals(each.T, counts)
-        i_lower, i_upper = np.clip(i_lower, 0.0, 1.0), np.clip(i_upper, 0.0, 1.0)
+        i_lower, i_upper = _unanimous(improvement, np.clip(i_lower, 0.0, 1.0), np.clip(i_upper, 0.0, 1.0), len(apart))
         bayes = _bayes(apart, rope, rng)
     else:
         p, sign, exact = trials_test(values, each, first, second)
@@ -153,6 +154,17 @@ def trials_test(values: Floats, each: Floats, first: Ints, second: Ints) -> tupl
             length = np.where(goes_on, size, 0.0)
     p, exact = stratified_mann_whitney(1.0 - each, m, n, ties)
     return p, np.sign(np.round(each.mean(axis=1) - 0.5, 12)), exact
+
+
+def _unanimous(value: Floats, lower: Floats, upper: Floats, n: int) -> tuple[Floats, Floats]:
+    """Where all n problems say 1 (or 0) they show no spread, yet the interval is not empty.
+
+    Of numbers between 0 and 1 with the mean mu, n are all 1 with probability mu^n at most: 0.025 of it bounds mu.
+    """
+    least = (0.5 - LEVEL / 2) ** (1 / n)
+    return np.where(value == 1, np.minimum(lower, least), lower), np.where(
+        value == 0, np.maximum(upper, 1 - least), upper
+    )
 
 
 def _bayes(apart: Floats, rope: float, rng: np.random.Generator) -> Floats:

@@ -30,6 +30,8 @@ class Change:
     label: str
     order: list[str]
     """The optimizers by mean score (by average rank, where an optimizer is left out), the best first."""
+    places: list[int]
+    """Of each in that order, from 1; equal ones share the lesser."""
     tau: float
     """Kendall's tau with the order that it is compared to: 1 the same, -1 the reverse."""
     reversed: list[Named] = field(default_factory=list)
@@ -75,9 +77,11 @@ def _without_optimizers(scores: Scores, pairs: Pairs) -> list[Change]:
         mine = (pairs.first != o) & (pairs.second != o)
         now = np.zeros(len(before))
         now[mine] = decisions(pairs.p[mine], pairs.sign[mine], pairs.alpha)
-        order = [scores.optimizers[rest[i]] for i in np.argsort(after, kind="stable")]
+        order, places = _ordered([scores.optimizers[i] for i in rest], after)
         tau, same = _tau(average[rest], after), scores.optimizers[rest[int(np.argmin(average[rest]))]] == order[0]
-        out.append(_change(scores, pairs, "optimizer", scores.optimizers[o], order, tau, before, now, mine, same))
+        out.append(
+            _change(scores, pairs, "optimizer", scores.optimizers[o], order, places, tau, before, now, mine, same)
+        )
     return out
 
 
@@ -158,18 +162,18 @@ def _another(scores: Scores, pairs: Pairs, label: str, other: Scores) -> Change:
 def _moved(
     scores: Scores, pairs: Pairs, kind: str, label: str, whole: Floats, part: Floats, before: Floats, now: Floats
 ) -> Change:
-    order = [scores.optimizers[i] for i in np.argsort(part, kind="stable")]
+    order, places = _ordered(scores.optimizers, part)
     same = order[0] == scores.optimizers[int(np.argmin(whole))]
     every = np.ones(len(before), dtype=bool)
-    return _change(scores, pairs, kind, label, order, _tau(whole, part), before, now, every, same)
+    return _change(scores, pairs, kind, label, order, places, _tau(whole, part), before, now, every, same)
 
 
 def _change(
-    scores: Scores, pairs: Pairs, kind: str, label: str, order: list[str], tau: float,
+    scores: Scores, pairs: Pairs, kind: str, label: str, order: list[str], places: list[int], tau: float,
     before: Floats, now: Floats, mine: Bools, same_first: bool,
 ) -> Change:  # fmt: skip
     if np.isnan(now).any():
-        return Change(kind, label, order, tau, same_first=same_first, tested=False)
+        return Change(kind, label, order, places, tau, same_first=same_first, tested=False)
 
     def named(which: Bools, sign: Floats) -> list[Named]:
         out = []
@@ -179,12 +183,20 @@ def _change(
         return out
 
     return Change(
-        kind, label, order, tau,
+        kind, label, order, places, tau,
         reversed=named(before * now < 0, now),
         lost=named((before != 0) & (now == 0), before),
         gained=named((before == 0) & (now != 0), now),
         same_first=same_first,
     )  # fmt: skip
+
+
+def _ordered(names: Sequence[str], figures: Floats) -> tuple[list[str], list[int]]:
+    """Names by their figures, the least first, with their places; equal ones share the lesser place."""
+    rounded = np.round(figures, 12)
+    order = np.argsort(rounded, kind="stable")
+    places = 1 + np.searchsorted(rounded[order], rounded[order], "left")
+    return [names[i] for i in order.tolist()], places.tolist()
 
 
 def _tau(a: Floats, b: Floats) -> float:

@@ -113,11 +113,13 @@ def _known(figures: Any) -> pl.Series:
 def rankings(made: Comparison) -> pl.DataFrame:
     """A row an optimizer and way of scoring: its place."""
     main = [made.optimizers[i] for i in made.overall.order]
-    ways = [("this comparison", main, 1.0), *((c.label, c.order, c.tau) for c in made.changes if c.kind == "ranking")]
+    places = list(range(1, len(main) + 1))
+    ways = [("this comparison", main, places, 1.0)]
+    ways += [(c.label, c.order, c.places, c.tau) for c in made.changes if c.kind == "ranking"]
     rows = [
-        {"ranking": label, "optimizer": name, "place": i + 1, "tau": tau}
-        for label, order, tau in ways
-        for i, name in enumerate(order)
+        {"ranking": label, "optimizer": name, "place": place, "tau": tau}
+        for label, order, places, tau in ways
+        for name, place in zip(order, places, strict=True)
     ]
     return pl.DataFrame(rows)
 

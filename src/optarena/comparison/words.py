@@ -43,7 +43,8 @@ def head(made: Comparison) -> str:
             f"{name} has the best {score} of {k} on {where}, yet {better[0]} beats it problem by problem "
             f"({len(better)} of {k - 1} do): what is best depends on whether large or many differences count."
         )
-    others = "the other" if k == 2 else f"all {k - 1} others" if beaten == k - 1 else f"{beaten} of the {k - 1} others"
+    others = "the other" if k == 2 else "both others" if k == 3 else f"all {k - 1} others"
+    others = others if beaten == k - 1 else f"{beaten} of the {k - 1} others"
     if beaten == k - 1:
         return f"{name} is the best of {k} on {where}: it beats {others}; {score}."
     lead = f"{name} comes first of {k} on {where}, {score}"
@@ -71,7 +72,10 @@ def _against(made: Comparison) -> list[str]:
     if rest > 0:
         total = len(made.pairs.first)
         without = total - len(made.optimizers) + 1
-        out.append(f"Of the {counted(without, 'pair')} without it {rest} are decided ({correction(made)}).")
+        out.append(
+            f"Of the {counted(without, 'pair')} without it {rest} {'is' if rest == 1 else 'are'} decided "
+            f"({made.pairs.test}; {correction(made)}; the table of pairs has the effect sizes)."
+        )
     return out
 
 
@@ -94,7 +98,8 @@ def improvement(made: Comparison, a: int, b: int) -> str:
     value, lower, upper = float(p.improvement[i]), float(p.improvement_lb[i]), float(p.improvement_ub[i])
     if sign < 0:
         value, lower, upper = 1 - value, 1 - upper, 1 - lower
-    return f"probability of improvement {number(value)} {interval(lower, upper)}, a {magnitude(value)} effect"
+    would = "which would be " if lower <= 0.5 <= upper else ""
+    return f"probability of improvement {number(value)} {interval(lower, upper)}, {would}a {magnitude(value)} effect"
 
 
 def difference(made: Comparison, a: int, b: int) -> str:
@@ -199,36 +204,53 @@ def _left_out(changes: list[Change], noun: str, first: str, made: Comparison) ->
     without = f"Without any one {noun} ({n} tried)"
     decided = int(made.pairs.decided.sum())
     other = [c for c in changes if not c.same_first]
-    lost = [c for c in changes if c.lost or c.reversed]
+    lost, turned = [c for c in changes if c.lost], [c for c in changes if c.reversed]
     parts = []
+    by = " by average rank" if noun == "optimizer" else ""  # means do not move when another leaves
     if other:
-        parts.append(f"another comes first in {len(other)} (without {other[0].label}: {other[0].order[0]})")
+        parts.append(f"another comes first{by} in {len(other)} (without {other[0].label}: {other[0].order[0]})")
     if lost:
-        pair = (lost[0].lost or lost[0].reversed)[0]
+        pair = lost[0].lost[0]
         parts.append(
             f"a decided pair becomes undecided in {len(lost)} (without {lost[0].label}: {pair[0]} against {pair[1]})"
         )
+    if turned:
+        pair = turned[0].reversed[0]
+        parts.append(
+            f"a decided pair turns round in {len(turned)} (without {turned[0].label}: {pair[0]} beats {pair[1]})"
+        )
     tested = "" if all(c.tested for c in changes) else " (tests not repeated: too many trials)"
     if not parts:
-        kept = f"all {decided} decided pairs stay decided" if decided else "nothing was decided that could change"
-        return f"Stable: {without.lower()} {first} stays first and {kept}{tested}."
+        kept = f"all {decided} decided pairs stay decided" if decided > 1 else "the decided pair stays decided"
+        kept = kept if decided else "nothing was decided that could change"
+        stays = f"{first} stays first" if not by else "the first by average rank stays the first of those left"
+        return f"Stable: {without.lower()} {stays} and {kept}{tested}."
     return f"Careful: {without.lower()} {' and '.join(parts)}{tested}."
 
 
 def _rankings(changes: list[Change], first: str, made: Comparison) -> list[str]:
     """Other ways of scoring: those that agree are counted, those that disagree are named."""
-    differ = [c for c in changes if c.order[0] != first]
+    shared = [c for c in changes if c.places.count(1) > 1]
+    differ = [c for c in changes if c not in shared and c.order[0] != first]
+    agree = [c for c in changes if c not in shared and c not in differ]
     against = [c for c in changes if c.reversed]
     out = []
     if differ:
         named = "; ".join(f"{c.label} puts {c.order[0]} first" for c in differ[:TOLD])
         out.append(f"Careful, rankings disagree: {named} ({len(differ)} of {len(changes)} other ways of scoring).")
-    else:
-        out.append(f"Stable: {first} comes first in all {len(changes)} other ways of scoring that were tried.")
+    elif agree:
+        all_of = f"all {len(changes)}" if not shared else f"{len(agree)} of {len(changes)}"
+        out.append(f"Stable: {first} comes first in {all_of} other ways of scoring that were tried.")
+    if shared:
+        out.append(
+            f"{len(shared)} of {len(changes)} other ways of scoring cannot tell who comes first: "
+            f"{shared[0].label} has {shared[0].places.count(1)} in the first place."
+        )
     for c in against[:TOLD]:
         found = ", ".join(f"{better} beats {worse}" for better, worse in c.reversed[:3])
         more = f" and {len(c.reversed) - 3} more" if len(c.reversed) > 3 else ""
-        out.append(f"Careful: by {c.label} {found}{more}, against the verdict above ({correction(made)}).")
+        how = f"Wilcoxon's signed ranks over problems; {correction(made)}"
+        out.append(f"Careful: by {c.label} {found}{more}, against the verdict above ({how}).")
     return out
 
 
@@ -266,7 +288,7 @@ def interval(lower: float, upper: float) -> str:
 
 
 def p_value(p: float) -> str:
-    return f"{p:.2f}" if p >= 0.095 else f"{p:.1g}" if p >= 1e-4 else "below 0.0001"
+    return f"{p:.2f}" if p >= 0.095 else f"{p:.2g}" if p >= 1e-4 else "below 0.0001"
 
 
 def rough(n: int) -> str:
