@@ -379,12 +379,22 @@ def test_one_problem_and_one_trial_are_answered_or_refused():
         lambda: stats.stratified_bootstrap(np.ones((2, 3)), over="optimizers"),
         lambda: stats.improvement_interval(np.ones((2, 3)), np.ones((2, 4))),
         lambda: stats.signed_rank_p([[1.0, np.nan]]),
+        lambda: stats.a12(["a"], [1.0]),
+        lambda: stats.iqm([]),
+        lambda: stats.mean([[np.nan]]),
+        lambda: stats.critical_difference(0, 5),
         lambda: stats.scott_knott({"a": [1.0]}, alpha=5),
     ],
 )
 def test_what_cannot_be_computed_is_refused_in_a_sentence(call):
     with pytest.raises(OptarenaError):
         call()
+
+
+def test_no_difference_at_all_is_neither_better_nor_worse():
+    found = stats.bayesian_signed_rank([1.0, 2.0, 0.3], [1.0, 2.0, 0.3], samples=200)
+    assert (found.better, found.equivalent, found.worse) == (0.5, 0.0, 0.5)
+    assert stats.bayesian_signed_rank([1.0, 2.0], [1.0, 2.0], rope=0.1, samples=200).equivalent == 1
 
 
 def test_missing_trials_are_left_out():

@@ -41,7 +41,10 @@ class Interval(NamedTuple):
 
 def sample(x: npt.ArrayLike, name: str = "x", least: int = 1) -> Floats:
     """A sample of numbers, checked: one axis, at least so many, no NaN."""
-    out = np.asarray(x, dtype=float)
+    try:
+        out = np.asarray(x, dtype=float)
+    except (TypeError, ValueError):
+        raise OptarenaError(f"{name} must be a list of numbers") from None
     if out.ndim != 1:
         raise OptarenaError(f"{name} must be a list of numbers; got an array of the shape {out.shape}")
     if len(out) < least:

@@ -30,6 +30,8 @@ def iqm(x: npt.ArrayLike) -> Any:
     flat = _flat(x)
     ordered = np.sort(flat, axis=-1)  # NaN last
     n = np.sum(~np.isnan(flat), axis=-1)
+    if not np.all(n > 0):
+        raise OptarenaError("an interquartile mean needs a value that is there")
     cut = (TRIMMED * n).astype(np.int64)
     place = np.arange(flat.shape[-1])
     inside = (place >= cut[..., None]) & (place < (n - cut)[..., None])
@@ -200,6 +202,8 @@ def _task_means(x: npt.ArrayLike) -> Floats:
     data = np.asarray(x, dtype=float)
     data = data[:, None] if data.ndim == 1 else data
     there = ~np.isnan(data)
+    if not data.size or not there.any(axis=-2).all():
+        raise OptarenaError("a problem has no trial: leave it out")
     return np.where(there, data, 0.0).sum(axis=-2) / there.sum(axis=-2)
 
 

@@ -68,7 +68,9 @@ def signed_rank_votes(d: Floats, weights: Floats, rope: float) -> Floats:
     right = _weight(w, _tails(d, 2 * rope))
     left = _weight(w[:, ::-1], _tails(-d[::-1], 2 * rope))
     middle = 1 - left - right if rope > 0 else np.full(len(w), -1.0)
-    return np.bincount(np.argmax(np.column_stack((right, middle, left)), axis=1), minlength=3).astype(float)
+    even = np.isclose(right, left, rtol=0, atol=1e-12) & (right > middle)  # no difference at all, and no rope
+    found = np.argmax(np.column_stack((right, middle, left)), axis=1)[~even]
+    return np.bincount(found, minlength=3) + np.array([0.5, 0.0, 0.5]) * np.count_nonzero(even)
 
 
 def bayesian_sign(

@@ -106,6 +106,8 @@ def nemenyi(x: npt.ArrayLike, alpha: float = 0.05) -> Nemenyi:
 
 def critical_difference(n: int, k: int, alpha: float = 0.05) -> float:
     """Nemenyi's: average ranks of k optimizers over n problems that are further apart differ."""
+    if n < 1 or k < 2:
+        raise OptarenaError(f"a critical difference needs a problem and two optimizers; got n = {n}, k = {k}")
     return float(_range_quantile(alpha, k) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n)))
 
 
