@@ -240,7 +240,7 @@ def test_without_random_search_the_report_says_why_and_shows_the_rest(tmp_path):
     assert "no RandomSearch" in section(data, "fixed-cost")["absent"]
     words = section(data, "overview")["scoped"]["all"]
     assert "(fixed-target, " in words[0]
-    assert "no RandomSearch" in words[1]
+    assert "no RandomSearch" in words[2]
     assert section(data, "overview")["blocks"][0]["kind"] == "figure"
     assert data["datasets"]["convergence evaluations"]["size"]
 

@@ -264,10 +264,10 @@ def latex(made: Comparison) -> str:
         board
         + "\n"
         + latex_table(
-            ["optimizer", "against", "won--tied--lost", "improvement", "95% interval", "p (Holm)", "verdict"],
+            ["optimizer", "against", "won-tied-lost", "improvement", "95% interval", "p (Holm)", "verdict"],
             [
                 [
-                    row["optimizer"], row["other"], f"{row['wins']}--{row['ties']}--{row['losses']}",
+                    row["optimizer"], row["other"], f"{row['wins']}-{row['ties']}-{row['losses']}",
                     row["improvement"], (row["improvement_lb"], row["improvement_ub"]), p_value(row["p_holm"]),
                     row["verdict"],
                 ]
