@@ -25,16 +25,20 @@ COMMANDS = {
     "compare": "The verdict: is the difference real, how large is it, and what would settle it?",
     "figure": "One figure of a store, for a paper, a slide or a page.",
     "report": "Everything on one page: a file that works offline and can be mailed.",
-    "check": "Is an optimizer or a problem well-behaved? What is wrong, and how to mend it.",
+    "check": "Is an optimizer, a problem or a solver well-behaved? What is wrong, and how to mend it.",
     "replay": "Run a study again, and prove that it is the same.",
     "compact": "Put journals that are at rest into a shard: smaller, and quicker to open.",
     "merge": "Put several stores together.",
     "import": "Bring data of other tools, or of a spreadsheet, into a store.",
     "export": "Write a store in a format that others read.",
     "bayesmark": "Bayesmark's commands and flags: launch, exp, agg, baseline, anal, init.",
-    "list": "List optimizers, problems or formats.",
+    "list": "List optimizers, problems, solvers or formats.",
     "demo": "A small experiment from start to end, in under a minute.",
 }
+
+
+SHOWING = ("score", "compare", "figure", "report")
+"""Commands that work on many small tables: threads for each cost more than they save."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if chosen is not None and chosen not in COMMANDS:
         known = ", ".join(COMMANDS)
         return _complain(f"no command {chosen!r}.{nearest(chosen, COMMANDS)} (commands: {known})", 2)
+    if chosen in SHOWING:
+        os.environ.setdefault("POLARS_MAX_THREADS", "1")
     try:
         if chosen == "bayesmark":  # its flags take several values each, which Typer's cannot
             from optarena.cli.bayesmark_command import command
