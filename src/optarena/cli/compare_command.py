@@ -14,7 +14,7 @@ from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._text import clean, print_json, table
 from optarena.comparison import Comparison
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
-from optarena.comparison.words import counted, interval, number, p_value
+from optarena.comparison.words import counted, interval, number, p_said, p_value
 from optarena.errors import OptarenaError
 
 
@@ -192,8 +192,8 @@ def _footnotes(made: Comparison) -> list[str]:
     lines.append(f"intervals 95 %: {made.pairs.intervals}; seed {made.seed}")
     if friedman is not None and made.overall.nemenyi is not None:
         lines.append(
-            f"Friedman over {friedman.n} problems p = {p_value(friedman.p)}, Iman-Davenport p = "
-            f"{p_value(friedman.iman_davenport_p)}; Nemenyi's critical difference {made.overall.nemenyi.cd:.2f} ranks"
+            f"Friedman over {friedman.n} problems {p_said(friedman.p)}, Iman-Davenport "
+            f"{p_said(friedman.iman_davenport_p)}; Nemenyi's critical difference {made.overall.nemenyi.cd:.2f} ranks"
         )
     if "hash" in made.frame:
         lines.append(f"frame {made.frame['hash'][:12]}")

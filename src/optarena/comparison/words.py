@@ -134,7 +134,7 @@ def ratio(made: Comparison, a: int, b: int) -> str:
 
 def test(made: Comparison, a: int, b: int) -> str:
     i, _ = place(made, a, b)
-    return f"{made.pairs.test}: p = {p_value(made.pairs.p_holm[i])} ({correction(made)})"
+    return f"{made.pairs.test}: {p_said(made.pairs.p_holm[i])} ({correction(made)})"
 
 
 def correction(made: Comparison) -> str:
@@ -288,7 +288,12 @@ def interval(lower: float, upper: float) -> str:
 
 
 def p_value(p: float) -> str:
-    return f"{p:.2f}" if p >= 0.095 else f"{p:.2g}" if p >= 1e-4 else "below 0.0001"
+    return f"{p:.2f}" if p >= 0.095 else f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
+
+
+def p_said(p: float) -> str:
+    """In a sentence: p = 0.03, p < 0.0001."""
+    return f"p {p_value(p)}" if p < 1e-4 else f"p = {p_value(p)}"
 
 
 def rough(n: int) -> str:
