@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from optarena.solver import BUILT_IN
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time
 
 ROOT = uuid.UUID(int=11)
+SMALL = Path(__file__).parent / "data" / "solvers" / "small.mps"
 OPTIMA = {"tsp/n7/i1": 2432.0, "knapsack/m3n15/i1": 6655.0, "jobshop/ft06": 55.0}  # the first two by enumeration
 
 
@@ -67,41 +69,11 @@ def test_an_unknown_minizinc_backend_is_named():
         oa.Experiment([oa.use("MiniZinc", backend="gekode")], "jobshop/ft06", seconds=1).plan()
 
 
-SMALL = """NAME          SMALL
-* a comment
-OBJSENSE
-    MAX
-ROWS
- N  PROFIT
- L  LIM1
- G  LIM2
- E  MYEQN
-COLUMNS
-    MARKER                 'MARKER'                 'INTORG'
-    X         PROFIT             1.0   LIM1               1.0
-    X         LIM2               1.0
-    MARKER                 'MARKER'                 'INTEND'
-    Y         PROFIT             2.0   LIM1               1.0
-    Y         MYEQN             -1.0
-    Z         PROFIT            -1.0   MYEQN              1.0
-RHS
-    RHS       LIM1               4.0   LIM2               1.0
-    RHS       MYEQN              7.0   PROFIT            -3.0
-RANGES
-    RNG       LIM1               2.5
-BOUNDS
- UP BND       X                  4.0
- LO BND       Y                 -1.0
- UP BND       Y                  1.0
-ENDATA
-"""
-
-
 @pytest.mark.parametrize("name", ["HiGHS", "SCIP"])
 def test_a_folder_of_mps_files_is_a_suite(tmp_path, name):
     need(name)
     (tmp_path / "mps").mkdir()
-    (tmp_path / "mps" / "small.mps").write_text(SMALL)
+    (tmp_path / "mps" / "small.mps").write_text(SMALL.read_text())
     (tmp_path / "mps" / "known.toml").write_text('[optimum]\n"small.mps" = 0\n')
     assert select("mps/*.mps") == ["mps/small.mps"]
     results = oa.Experiment(name, "mps/*.mps", seconds=10, seed=ROOT).run("results", workers=1)

@@ -1,12 +1,13 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and texts and TOML files whose mistakes are named."""
 
 from __future__ import annotations
 
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
-from optarena.errors import WorkError
+from optarena.errors import OptarenaError, WorkError
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -27,3 +28,30 @@ def write_whole(path: Path, data: bytes) -> None:
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise WorkError(f"cannot write to {path}: {error.strerror}") from error
+
+
+def read_text(path: Path) -> str:
+    """A file's text in UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise OptarenaError(f"there is no file {path}") from None
+    except OSError as error:
+        raise OptarenaError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise OptarenaError(f"{path}: not UTF-8 ({error})") from error
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """What the text of a TOML file says."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file says."""
+    return parse_toml(read_text(path), path)

@@ -23,6 +23,7 @@ import numpy as np
 
 from optarena import problem as problems_
 from optarena import solver as solvers_
+from optarena._files import parse_toml, read_text
 from optarena._json import printable, strict
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
@@ -203,19 +204,9 @@ class Experiment:
     @classmethod
     def load(cls, path: str | Path, **replaced: Any) -> Experiment:
         """An experiment from a TOML file, some of its fields replaced; files that it names are looked up beside it."""
-        import tomllib
-
         path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise OptarenaError(f"{path}: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise OptarenaError(f"{path}: not UTF-8 ({error})") from error
-        try:
-            data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+        text = read_text(path)
+        data = parse_toml(text, path)
         if isinstance(data.get("problem"), dict) and "command" in data["problem"]:
             raise OptarenaError(f"{path} describes a problem, not an experiment: optarena run -p {path} -o … -n …")
         if isinstance(data.get("solver"), dict) and "command" in data["solver"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ import numpy as np
 import typer
 
 from optarena import solver
+from optarena._files import read_toml
 from optarena._plugins import file_of, load_module, load_object
 from optarena.cli._text import clean, counted
 from optarena.errors import OptarenaError, describe, nearest
@@ -126,8 +126,8 @@ def _is_solver(thing: Any, module: str) -> bool:
 
 def _describes_solver(path: Path) -> bool:
     try:
-        return "solver" in tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return "solver" in read_toml(path)
+    except OptarenaError:
         return False  # whoever builds it says what is wrong
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optarena.comparison.pairs import EQUAL, Pairs
+from optarena.stats._result import Interval
 from optarena.stats.aggregates import iqm, iqm_of_counts, mean, median, optimality_gap, stratified_bootstrap
 from optarena.stats.bootstrap import mean_intervals
 from optarena.stats.ranks import Friedman, Nemenyi, friedman, groups, nemenyi, ranks_of
@@ -147,8 +148,12 @@ def _percentiles(values: list[float], drawn: list[Floats]) -> Ends:
     return np.array(values), lower, upper
 
 
-def _ends(intervals: list) -> Ends:  # type: ignore[type-arg]
-    return tuple(np.array([one[i] for one in intervals]) for i in range(3))  # type: ignore[return-value]
+def _ends(intervals: list[Interval]) -> Ends:
+    return (
+        np.array([one.value for one in intervals]),
+        np.array([one.lower for one in intervals]),
+        np.array([one.upper for one in intervals]),
+    )
 
 
 def _wins(means: Floats) -> Floats:

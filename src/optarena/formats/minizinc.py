@@ -58,11 +58,11 @@ def _solution(told: dict[str, Any], where: str) -> dict[str, Any]:
     output = told.get("output", {})
     values = output.get("json") if isinstance(output, dict) else None
     value = values.get("_objective") if isinstance(values, dict) else None
-    if not _is_number(value):
+    if value is None or not _is_number(value):
         raise OptarenaError(f"{where}: a solution without an objective: run {WANTED}")
     if not _is_number(told.get("time")):
         raise OptarenaError(f"{where}: a solution without a time: run {WANTED}")
-    return {"value": float(value), "seconds": told["time"] * 1e-3}  # type: ignore[arg-type]
+    return {"value": float(value), "seconds": told["time"] * 1e-3}
 
 
 def _is_number(value: Any) -> bool:

@@ -23,7 +23,6 @@ import shutil
 import signal
 import subprocess
 import time
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from optarena._files import read_toml
 from optarena._json import printable
 from optarena.errors import OptarenaError, nearest
 from optarena.problem import Evaluation, FunctionProblem
@@ -89,14 +89,7 @@ class CommandProblem(FunctionProblem):
     def load(cls, path: str | Path) -> CommandProblem:
         """The problem that a TOML file describes; its id is the name of the file."""
         path = Path(path)
-        try:
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise OptarenaError(f"there is no file {path}") from None
-        except OSError as error:
-            raise OptarenaError(f"{path}: {error.strerror}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+        data = read_toml(path)
         table = data.pop("problem", None)
         if not isinstance(table, dict):
             raise OptarenaError(f"{path}: no table [problem]; a problem has a command and a space (docs/commands.md)")

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from optarena import _patterns
+from optarena._files import read_toml
 from optarena.errors import OptarenaError
 from optarena.instance import Instance, Linear
 from optarena.problem import Known, Objective
@@ -76,10 +76,7 @@ def build_file(id: str, base: Path | None) -> Instance:
 def _known(path: Path, id: str) -> Known:
     if not path.is_file():
         return Known()
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+    data = read_toml(path)
     found: dict[str, tuple[float]] = {}
     for kind in ("optimum", "best_known"):
         value = data.get(kind, {}).get(id) if isinstance(data.get(kind, {}), dict) else None

@@ -19,21 +19,24 @@ def scored(view: Anytime) -> Scored:
     return view.scored
 
 
-def curves(view: Anytime, most: int | None = None) -> pl.DataFrame:
+def solved(view: Anytime) -> list[str]:
+    """The instances that somebody solved, whose curves can be drawn."""
+    return view.table("bounds").filter(pl.col("best").is_not_null())["problem"].to_list()
+
+
+def curves(view: Anytime, instances: list[str]) -> pl.DataFrame:
     """The envelope of a typical trial of each configuration (that of the median area score) on each instance.
 
     Each begins at the worst value where the horizon begins and goes on to its end: the area under it is what is scored.
-    `box_*`: between what the scores of the instance lie. most: so many instances, the first.
+    `box_*`: between what the scores of the instance lie.
     """
     of = scored(view)
     runs, bounds = of.runs, of.bounds
-    wanted = [i for i, best in enumerate(bounds.best) if not np.isnan(best)][:most]
     parts = []
-    for i in wanted:
-        for c in range(len(runs.configurations)):
-            mine = np.flatnonzero((runs.instance == i) & (runs.configuration == c) & (of.solutions > 0))
-            if not len(mine):
-                continue
+    for i in (runs.instances.index(name) for name in instances):
+        here = np.flatnonzero((runs.instance == i) & (of.solutions > 0))
+        for c in np.unique(runs.configuration[here]).tolist():
+            mine = here[runs.configuration[here] == c]
             order = np.argsort(np.where(np.isnan(of.area[mine]), of.objective[mine], of.area[mine]), kind="stable")
             run = mine[order[(len(mine) - 1) // 2]]
             rows = slice(runs.offsets[run], runs.offsets[run + 1])
@@ -137,24 +140,24 @@ def cactus(view: Anytime) -> pl.DataFrame:
     """How many instances each configuration has solved by when; several trials of an instance share its one."""
     table = view.table("runs")
     weight = 1 / pl.len().over("configuration", "problem")
-    solved = (
+    done = (
         table.with_columns(weight=weight)
         .filter(pl.col("solved"))
         .sort("configuration", "solved_effort")
         .with_columns(count=pl.col("weight").cum_sum().over("configuration"))
     )
     names = table.select("configuration").unique(maintain_order=True)
-    last = names.join(solved.group_by("configuration").agg(pl.col("count").last()), on="configuration", how="left")
+    last = names.join(done.group_by("configuration").agg(pl.col("count").last()), on="configuration", how="left")
     last = last.with_columns(
         pl.col("count").fill_null(0.0), solved_effort=pl.lit(float(np.nanmax(scored(view).runs.budget)))
     )
     # on a logarithmic axis: all begin at the same place, before the first is solved
-    positive = solved.filter(pl.col("solved_effort") > 0)["solved_effort"]
+    positive = done.filter(pl.col("solved_effort") > 0)["solved_effort"]
     begin = float(min(positive.min() or 1.0, last["solved_effort"].min() or 1.0)) / 2  # type: ignore[arg-type]
     zero = names.with_columns(solved_effort=pl.lit(begin), count=pl.lit(0.0))
     columns = ["configuration", "solved_effort", "count"]
     return (
-        pl.concat([zero.select(columns), solved.select(columns), last.select(columns)])
+        pl.concat([zero.select(columns), done.select(columns), last.select(columns)])
         .rename({"configuration": "optimizer", "solved_effort": "effort"})
         .with_columns(pl.col("effort").clip(lower_bound=begin))
         .sort("optimizer", "effort", "count")

@@ -14,11 +14,11 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from optarena._files import read_toml
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
 from optarena.problems.command import as_environment, find_program
@@ -139,14 +139,7 @@ def _word(value: Any) -> str:
 
 def load(path: Path) -> type[CommandSolver]:
     """The class of the solver that a TOML file describes."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise OptarenaError(f"there is no file {path}") from None
-    except OSError as error:
-        raise OptarenaError(f"{path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+    data = read_toml(path)
     table = data.get("solver")
     if not isinstance(table, dict) or len(data) > 1:
         raise OptarenaError(f"{path}: expected a table [solver] with a command, and nothing else (docs/solvers.md)")

@@ -271,9 +271,9 @@ def _curves(material: Material, options: Options) -> Any:
     from optarena.report.figures.solving import curve
 
     view = _anytime(material, options)
-    table = curves.curves(view)
+    names = _few(curves.solved(view), "a solution")
+    table = curves.curves(view, names)
     look = _look(material, options, table)
-    names = _few(table["problem"].unique(maintain_order=True).to_list(), "a solution")
     charts = [
         curve(table.filter(pl.col("problem") == name), look, effort=view.frame["axis"], title=visible(name))
         for name in names

@@ -115,6 +115,21 @@ def matrix(table: pl.DataFrame | str) -> Any:
     )
 
 
+def shaded(base: Any, tips: list[Any], *, by: str, text: str, form: str, legend: str, size: int = 11) -> Any:
+    """A matrix whose cells go from 0, bright, to 1, dark, each with its number. by, text: the fields of both."""
+    scale = alt.Scale(domain=[0, 1], scheme="viridis", reverse=True, clamp=True)
+    keys = alt.Legend(title=legend, orient="bottom", gradientLength=220, titleLimit=400)
+    squares = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
+        color=alt.Color(f"{by}:Q", scale=scale, legend=keys), tooltip=tips
+    )
+    numbers = base.mark_text(fontSize=size, aria=False).encode(
+        text=alt.Text(f"{text}:Q", format=form),
+        color=alt.condition(f"datum.{by} > 0.45", alt.value("white"), alt.value("#1c1c1c")),
+        tooltip=tips,
+    )
+    return alt.layer(squares, numbers)
+
+
 def cells(look: Look) -> int:
     """How wide a matrix is."""
     return 70 * max(3, len(look.drawn))

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, colour, dash, source
+from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, colour, dash, shaded, source
 
 REFERENCE = "#b9a77c"
 """Of the reference set: light brown, behind everything, as the reference of runtimes is."""
@@ -154,20 +154,11 @@ def indicators(table: pl.DataFrame | str, look: Look) -> Any:
         alt.Tooltip("upper:Q", title="to", format=".4~g"),
         alt.Tooltip("n:Q", title="trials"),
     ]
-    scale = alt.Scale(domain=[0, 1], scheme="viridis", reverse=True)
-    keys = alt.Legend(
-        title="0: the best of the problem, 1: the worst", orient="bottom", gradientLength=220, titleLimit=400
-    )
-    cells = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
-        color=alt.Color("part:Q", scale=scale, legend=keys), tooltip=tips
-    )
-    text = base.mark_text(fontSize=10, aria=False).encode(
-        text=alt.Text("value:Q", format=".3~g"),
-        color=alt.condition("datum.part > 0.45", alt.value("white"), alt.value("#1c1c1c")),
-        tooltip=tips,
+    chart = shaded(
+        base, tips, by="part", text="value", form=".3~g", legend="0: the best of the problem, 1: the worst", size=10
     )
     wide = 46 * max(2, len(look.colours.names))
-    return _panels(alt.layer(cells, text), table, look, size=(wide, alt.Step(20)), columns=3, free=())
+    return _panels(chart, table, look, size=(wide, alt.Step(20)), columns=3, free=())
 
 
 def _panels(

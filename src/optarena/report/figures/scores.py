@@ -18,6 +18,7 @@ from optarena.report.figures._style import (
     effort_axis,
     matrix,
     rows,
+    shaded,
     shape,
     source,
 )
@@ -86,19 +87,6 @@ def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
         alt.Tooltip("upper:Q", title="to", format=".3f"),
         alt.Tooltip("n:Q", title="trials"),
     ]
-    keys = alt.Legend(
-        title="0: best known, 1: the median of random search's evaluations",
-        orient="bottom",
-        gradientLength=220,
-        titleLimit=400,
-    )
-    scale = alt.Scale(domain=[0, 1], scheme="viridis", reverse=True, clamp=True)
-    squares = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
-        color=alt.Color("score:Q", scale=scale, legend=keys), tooltip=tips
-    )
-    text = base.mark_text(fontSize=11, aria=False).encode(
-        text=alt.Text("score:Q", format=".2f"),
-        color=alt.condition("datum.score > 0.45", alt.value("white"), alt.value("#1c1c1c")),
-        tooltip=tips,
-    )
-    return look.sized(alt.layer(squares, text), cells(look), alt.Step(22))
+    legend = "0: best known, 1: the median of random search's evaluations"
+    chart = shaded(base, tips, by="score", text="score", form=".2f", legend=legend)
+    return look.sized(chart, cells(look), alt.Step(22))

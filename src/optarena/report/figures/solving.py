@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, cells, colour, dash, matrix, source
+from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, cells, colour, dash, matrix, shaded, source
 
 
 def curve(table: pl.DataFrame | str, look: Look, *, effort: str, title: Any = None) -> Any:
@@ -54,17 +54,8 @@ def area_map(table: pl.DataFrame | str, look: Look) -> Any:
         alt.Tooltip("status:N"),
         alt.Tooltip("trials:Q"),
     ]
-    keys = alt.Legend(title="0: best at once, 1: never", orient="bottom", gradientLength=220, titleLimit=400)
-    scale = alt.Scale(domain=[0, 1], scheme="viridis", reverse=True, clamp=True)
-    rect = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
-        color=alt.Color("score:Q", scale=scale, legend=keys), tooltip=tips
-    )
-    text = base.mark_text(fontSize=11, aria=False).encode(
-        text=alt.Text("score:Q", format=".2f"),
-        color=alt.condition("datum.score > 0.45", alt.value("white"), alt.value("#1c1c1c")),
-        tooltip=tips,
-    )
-    return look.sized(alt.layer(rect, text), cells(look), alt.Step(22))
+    chart = shaded(base, tips, by="score", text="score", form=".2f", legend="0: best at once, 1: never")
+    return look.sized(chart, cells(look), alt.Step(22))
 
 
 def gap(table: pl.DataFrame | str, look: Look, *, effort: str) -> Any:

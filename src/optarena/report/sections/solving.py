@@ -100,7 +100,7 @@ def _figures(material: Material, view: Anytime, out: Content) -> None:
     from optarena.report.figures.solving import area_map, cactus, curve, gap
 
     look, unit = look_of(material), view.frame["axis"]
-    steps = curves.curves(view, CURVES)
+    steps = curves.curves(view, curves.solved(view)[:CURVES])
     drawings = []
     for i, problem in enumerate(steps["problem"].unique(maintain_order=True)):
         name = f"curves {problem}"
@@ -119,7 +119,7 @@ def _figures(material: Material, view: Anytime, out: Content) -> None:
         )
     for one, *other in (drawings[k : k + 2] for k in range(0, len(drawings), 2)):
         out.blocks.append(Pair((one, other[0])) if other else one)
-    left = int(view.table("bounds")["best"].is_not_null().sum()) - len(drawings)
+    left = len(curves.solved(view)) - len(drawings)
     if left > 0:
         out.words.append(f"Curves of {left} more instances: optarena figure curves --problem NAME.")
     out.datasets["area"] = curves.cells(view)

@@ -11,7 +11,7 @@ import polars as pl
 from optarena.errors import OptarenaError
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, first_argmin
-from optarena.views._studies import by_instance, indices
+from optarena.views._studies import by_instance, indices, named
 from optarena.views.anytime.scores import improving
 
 PROVED = ("optimal", "optimal solution", "all solutions")
@@ -92,7 +92,7 @@ class Runs:
 def runs_of(results: Results, axis: str, tolerance: float) -> Runs:
     """Every study with one objective that has this effort."""
     frame = results.studies
-    excluded = [_named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
+    excluded = [named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
     frame = frame.filter(frame["status"] != "missing")
     traces = results.traces()
     effort = results.efforts(axis)
@@ -103,7 +103,7 @@ def runs_of(results: Results, axis: str, tolerance: float) -> Runs:
     lacking = np.bincount(study[np.isnan(effort) & ~np.isnan(y)], minlength=len(traces)) > 0
     for i in np.flatnonzero(several | lacking).tolist():
         why = "it has several objectives: see the pareto view" if several[i] else f"it has no {axis}"
-        excluded.append(_named(frame.row(i, named=True), why))
+        excluded.append(named(frame.row(i, named=True), why))
     kept = np.flatnonzero(~several & ~lacking)
     if not len(kept):
         reasons = "; ".join(dict.fromkeys(item["reason"] for item in excluded)) or "it is empty"
@@ -218,7 +218,3 @@ def _cut_short(status: list[str]) -> list[str]:
             each = ", ".join(f"{count:,} {word}" for word, count in counts.items())
             notes.append(f"{sum(counts.values()):,} runs {said} ({each}): what they found counts")
     return notes
-
-
-def _named(row: dict[str, Any], reason: str) -> dict[str, Any]:
-    return {"optimizer": row["optimizer"], "problem": row["problem"], "trial": row["trial"], "reason": reason}

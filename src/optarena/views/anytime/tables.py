@@ -11,6 +11,8 @@ from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, relative
 from optarena.views.fixed_cost.statistics import mean
 
 SHIFT = 10.0
+LOG = "_log"
+"""The column from which geometric means are made; no table shows it."""
 ROUNDING = 1e-9
 """Up to which two means of scores, which lie between 0 and 1, are the same."""
 
@@ -19,7 +21,12 @@ def make(scored: Scored) -> dict[str, pl.DataFrame]:
     """`instance`, `summary`, `runs`, `bounds`."""
     each = _runs(scored)
     instance = _instances(scored, each)
-    return {"instance": instance, "summary": _summary(scored, instance), "runs": each, "bounds": _bounds(scored)}
+    return {
+        "instance": instance.drop(LOG),
+        "summary": _summary(scored, instance),
+        "runs": each.drop(LOG),
+        "bounds": _bounds(scored),
+    }
 
 
 def _runs(scored: Scored) -> pl.DataFrame:
@@ -53,14 +60,14 @@ def _runs(scored: Scored) -> pl.DataFrame:
             "par2": _number(np.where(scored.solved, scored.solved_at, 2 * budget)),
             "par10": _number(np.where(scored.solved, scored.solved_at, 10 * budget)),
             "borda": _number(_borda(scored)),
-            "_log": _number(np.log(np.where(scored.solved, scored.solved_at, budget) + SHIFT)),
+            LOG: _number(np.log(np.where(scored.solved, scored.solved_at, budget) + SHIFT)),
         }
     )
 
 
 def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
     """A row a configuration and instance: means over its trials."""
-    means = ("objective_score", "area_score", "primal_gap", "primal_integral", "par2", "par10", "borda", "_log")
+    means = ("objective_score", "area_score", "primal_gap", "primal_integral", "par2", "par10", "borda", LOG)
     return (
         each.group_by("configuration", "problem", maintain_order=True)
         .agg(
@@ -73,7 +80,7 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
         .sort("problem", pl.col("configuration").cast(pl.Enum(scored.runs.configurations)))
         .select(
             "configuration", "problem", "objective_score", "area_score", "primal_gap", "primal_integral", "status",
-            "best", "trials", "solved", "proved", "unsolved", "par2", "par10", "borda", "_log",
+            "best", "trials", "solved", "proved", "unsolved", "par2", "par10", "borda", LOG,
         )
     )  # fmt: skip
 
@@ -92,13 +99,12 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
             row |= {column: value, f"{column}_lb": lower, f"{column}_ub": upper}
         row |= {column: float((part[column] / part["trials"]).sum()) for column in counted}
         row |= {column: part[column].mean() for column in ("par2", "par10")}
-        logs = part["_log"].fill_null(np.nan).to_numpy()
+        logs = part[LOG].fill_null(np.nan).to_numpy()
         row["shifted_geometric_mean"] = float(np.exp(np.nanmean(logs)) - SHIFT) if (~np.isnan(logs)).any() else None
         row["borda"] = part["borda"].sum()
         row["n"] = int(part["objective_score"].is_not_null().sum())
         rows.append(row)
     table = pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
-    instance.drop_in_place("_log")
     return table.sort("area_score", "objective_score", "configuration", nulls_last=True)
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import polars as pl
 
-from optarena._json import strict
 from optarena.errors import OptarenaError, nearest
 from optarena.store.results import Results
+from optarena.views._frames import hash_of, saved
 from optarena.views._scores import Scores, cube
 from optarena.views._view import View
 from optarena.views.anytime import tables
@@ -132,13 +130,12 @@ def anytime(
     runs.notes.extend(tables.gaps(scored))
     if pinned is None:
         runs.notes.extend(tables.sensitive(scored, horizon))
-    text = msgspec.json.encode(strict(used), order="deterministic")
     known = int((~np.isnan(runs.best_known)).sum())
     return Anytime(
         mode="exact",
         tables=made,
         frame={
-            "hash": hashlib.sha256(text).hexdigest(),
+            "hash": hash_of(used),
             "axis": axis,
             "horizon": "from 0 to the budget" if horizon == "budget" else "from the first to the last solution of all",
             "gap": used["gap"],
@@ -180,19 +177,13 @@ def _beyond(runs: Runs, bounds: Bounds) -> list[str]:
 
 def read_frame(path: str | Path) -> dict[str, Any]:
     """A frame that `--save-frame` wrote."""
-    try:
-        data = msgspec.json.decode(Path(path).read_bytes())
-        if data["view"] != "anytime":
-            raise KeyError("view")
-        for numbers in data["bounds"].values():
-            _, _, _, _, _ = (float("nan") if x is None else float(x) for x in numbers)
-        str(data["axis"] + data["horizon"]), float(data["gap"]), float(data["tolerance"]), list(data["optimizers"])
-    except OSError as error:
-        raise OptarenaError(f"cannot read the frame {path}: {error.strerror or error}") from None
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError):
-        raise OptarenaError(
-            f"{path} is not a frame of the anytime view (score --view anytime --save-frame writes one)"
-        ) from None
+    return saved(path, "anytime", _checked)
+
+
+def _checked(data: dict[str, Any]) -> dict[str, Any]:
+    for numbers in data["bounds"].values():
+        _, _, _, _, _ = (float("nan") if x is None else float(x) for x in numbers)
+    str(data["axis"] + data["horizon"]), float(data["gap"]), float(data["tolerance"]), list(data["optimizers"])
     return dict(data)
 
 

@@ -5,20 +5,19 @@ A baseline is computed from the store, or read from a file: one that was saved h
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 from scipy import special
 
-from optarena._json import numbers, strict
+from optarena._json import numbers
 from optarena.errors import OptarenaError
 from optarena.traces import Bools, Floats, Ints
+from optarena.views._frames import hash_of
 from optarena.views.fixed_cost.order_statistics import (
     expected_minimum,
     minimum_level,
@@ -209,7 +208,7 @@ class Frame:
 
     @property
     def hash(self) -> str:
-        return hashlib.sha256(msgspec.json.encode(strict(self.to_data()), order="deterministic")).hexdigest()
+        return hash_of(self.to_data())
 
 
 def read_frame(path: str | Path) -> Frame:

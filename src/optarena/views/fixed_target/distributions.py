@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -108,16 +107,8 @@ def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
 
     Problems are resampled, each whole: they are the unit of replication (SCORES 5).
     """
-    cells = scored.runs.cells.with_row_index("cell")
-    optimizers = list(dict.fromkeys(cells["optimizer"]))
-    keys = ["suite", "function", "dimension"]
     out = []
-    for a, b in itertools.combinations(optimizers, 2):
-        both = cells.filter(pl.col("optimizer") == a).join(
-            cells.filter(pl.col("optimizer") == b), on=keys, nulls_equal=True, maintain_order="left"
-        )
-        if not both.height:
-            continue
+    for a, b, both in scored.runs.opponents():
         gap = fractions[both["cell"].to_numpy()] - fractions[both["cell_right"].to_numpy()]
         n = len(gap)
         lower = upper = np.full(len(x), np.nan)

@@ -5,6 +5,8 @@ Where no optimum is known, the best of the store stands for it.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +16,7 @@ import polars as pl
 from optarena.errors import OptarenaError
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
+from optarena.views._studies import named
 from optarena.views.fixed_target.measured import Measured, measured
 
 Levels = dict[str, tuple[float, float]]
@@ -48,6 +51,17 @@ class Runs:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def opponents(self) -> Iterator[tuple[str, str, pl.DataFrame]]:
+        """Every two optimizers that share a problem, and the rows of `cells` that do: `cell` and `cell_right`."""
+        cells = self.cells.with_row_index("cell")
+        keys = ["suite", "function", "dimension"]
+        for a, b in itertools.combinations(dict.fromkeys(cells["optimizer"]), 2):
+            both = cells.filter(pl.col("optimizer") == a).join(
+                cells.filter(pl.col("optimizer") == b), on=keys, nulls_equal=True, maintain_order="left"
+            )
+            if both.height:
+                yield a, b, both
 
     @property
     def per_dimension(self) -> Floats:
@@ -103,7 +117,7 @@ def runs_of(
     pinned: level and unit of problems, from a frame. quantity: what counts, where it is not the value.
     """
     frame = results.studies
-    excluded = [_named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
+    excluded = [named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
     frame = frame.filter(frame["status"] != "missing")
     traces = results.traces()
     measure = measured(results, frame) if quantity is None else quantity
@@ -116,7 +130,7 @@ def runs_of(
         for i, name in enumerate(_keys(frame)):
             if name not in pinned:
                 measure.unfit.setdefault(i, "the frame does not have its problem")
-    excluded += [_named(frame.row(i, named=True), reason) for i, reason in sorted(measure.unfit.items())]
+    excluded += [named(frame.row(i, named=True), reason) for i, reason in sorted(measure.unfit.items())]
     usable = np.ones(len(traces), dtype=bool)
     usable[list(measure.unfit)] = False
     best = cumulative_minimum(measure.values, traces.offsets)
@@ -261,7 +275,3 @@ def _spent(results: Results, axis: str, frame: pl.DataFrame, effort: Floats, off
         last = np.maximum(last, frame.select(charged).to_series().to_numpy())
     name = axis if axis in ("seconds", "decisions") else f"effort.{axis}"
     return np.fmax(last, results.extra_at_end(name))
-
-
-def _named(row: dict[str, Any], reason: str) -> dict[str, Any]:
-    return {"optimizer": row["optimizer"], "problem": row["problem"], "trial": row["trial"], "reason": reason}

@@ -5,7 +5,6 @@ Distributions live in `distributions`, profiles and areas in `profile_tables`.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -185,14 +184,8 @@ def _percentiles(scored: Scored) -> pl.DataFrame:
 
 def _ranksum(scored: Scored) -> pl.DataFrame:
     """The rank-sum test of every two optimizers on each problem and target, as COCO makes it."""
-    cells = scored.runs.cells.with_row_index("cell")
-    optimizers = list(dict.fromkeys(cells["optimizer"]))
-    keys = ["suite", "function", "dimension"]
     rows = []
-    for a, b in itertools.combinations(optimizers, 2):
-        both = cells.filter(pl.col("optimizer") == a).join(
-            cells.filter(pl.col("optimizer") == b), on=keys, nulls_equal=True, maintain_order="left"
-        )
+    for a, b, both in scored.runs.opponents():
         for pair in both.iter_rows(named=True):
             parts = [scored.of_cell[pair[name]] for name in ("cell", "cell_right")]
             for t, target in enumerate(scored.targets[pair["cell"]][scored.given[pair["cell"]]].tolist()):
@@ -201,7 +194,7 @@ def _ranksum(scored: Scored) -> pl.DataFrame:
                 end = common_end(hits, spent)
                 first, second = (distributions.best_at(scored, part, np.full(len(part), end)) for part in parts)
                 z, p = rank_sum_test((hits[0], hits[1]), (spent[0], spent[1]), (first, second))
-                named = {"optimizer": a, "other": b, **{key: pair[key] for key in keys}}
+                named = {"optimizer": a, "other": b, **{key: pair[key] for key in ("suite", "function", "dimension")}}
                 rows.append({**named, "target": target, "z": z, "p": p})
     schema = {"optimizer": pl.String, "other": pl.String, "suite": pl.String, "function": pl.String}
     return pl.DataFrame(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import polars as pl
 
-from optarena._json import strict
 from optarena.errors import OptarenaError, nearest
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
+from optarena.views._frames import hash_of, saved
 from optarena.views._scores import Scores as TrialScores
 from optarena.views._scores import cube
 from optarena.views._view import View
@@ -164,12 +162,11 @@ def fixed_target(
     if pinned is not None:
         used |= {"levels": pinned["levels"], "optimizers": pinned["optimizers"]}
     made = tables.make(scored, only)
-    text = msgspec.json.encode(strict(used), order="deterministic")
     return FixedTarget(
         mode=mode,
         tables=made,
         frame={
-            "hash": hashlib.sha256(text).hexdigest(),
+            "hash": hash_of(used),
             "axis": axis,
             "budget": budget,
             "targets": used["targets"],
@@ -191,19 +188,13 @@ def fixed_target(
 
 def read_frame(path: str | Path) -> dict[str, Any]:
     """A frame that `--save-frame` wrote."""
-    try:
-        data = msgspec.json.decode(Path(path).read_bytes())
-        if data["view"] != "fixed-target":
-            raise KeyError("view")
-        _read_levels(data["levels"])
-        list(data["optimizers"])
-        Targets(data["targets"]["kind"], np.array(data["targets"]["values"], dtype=float))
-    except OSError as error:
-        raise OptarenaError(f"cannot read the frame {path}: {error.strerror or error}") from None
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError):
-        raise OptarenaError(
-            f"{path} is not a frame of the fixed-target view (score --view fixed-target --save-frame writes one)"
-        ) from None
+    return saved(path, "fixed-target", _checked)
+
+
+def _checked(data: dict[str, Any]) -> dict[str, Any]:
+    _read_levels(data["levels"])
+    list(data["optimizers"])
+    Targets(data["targets"]["kind"], np.array(data["targets"]["values"], dtype=float))
     return dict(data)
 
 

@@ -5,7 +5,6 @@ A frame is computed from the store, or read from a file that `--save-frame` wrot
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from optarena._json import strict
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Floats
+from optarena.views._frames import hash_of, saved
 from optarena.views.pareto.domination import non_dominated
 from optarena.views.pareto.indicators import front
 from optarena.views.pareto.reference_set import MODES, reference_set
@@ -80,8 +79,7 @@ class Frame:
 
     @property
     def hash(self) -> str:
-        text = msgspec.json.encode(strict(self.to_data()), order="deterministic")
-        return hashlib.sha256(text).hexdigest()
+        return hash_of(self.to_data())
 
 
 def make_frame(
@@ -212,21 +210,14 @@ def _leave_out(studies: Studies, problem: str, reason: str) -> None:
 
 def read_frame(path: str | Path) -> Frame:
     """A frame that `--save-frame` wrote."""
-    try:
-        data = msgspec.json.decode(Path(path).read_bytes())
-        if data["view"] != "pareto":
-            raise KeyError("view")
-        problems = {name: msgspec.convert(one, Reference) for name, one in data["problems"].items()}
-        frame = Frame(problems, [str(name) for name in data["optimizers"]])
-        for one in problems.values():
-            m = len(one.senses)
-            shapes = {len(one.ideal), len(one.nadir), len(one.reference_point), *map(len, one.reference_set)}
-            if shapes != {m} or not (one.normalised(np.array(one.nadir) * one.signs) == 1).all():
-                raise ValueError("shape")
-    except OSError as error:
-        raise OptarenaError(f"cannot read the frame {path}: {error.strerror or error}") from None
-    except (msgspec.DecodeError, msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError):
-        raise OptarenaError(
-            f"{path} is not a frame of the pareto view (score --view pareto --save-frame writes one)"
-        ) from None
-    return frame
+    return saved(path, "pareto", _from_data)
+
+
+def _from_data(data: dict[str, Any]) -> Frame:
+    problems = {name: msgspec.convert(one, Reference) for name, one in data["problems"].items()}
+    for one in problems.values():
+        m = len(one.senses)
+        shapes = {len(one.ideal), len(one.nadir), len(one.reference_point), *map(len, one.reference_set)}
+        if shapes != {m} or not (one.normalised(np.array(one.nadir) * one.signs) == 1).all():
+            raise ValueError("shape")
+    return Frame(problems, [str(name) for name in data["optimizers"]])

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Floats
+from optarena.views._frames import hash_of
 from optarena.views.pareto.anytime import anytime_hypervolume, entering
 from optarena.views.pareto.frame import Frame
 from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
@@ -109,5 +109,5 @@ def runtimes(
     view.frame["precision"] = f"{indicator}: the distance to the reference set's"
     view.frame["pareto"] = frame.hash
     view.pinned = frame.to_data()  # what the pareto view reads back; distances have no levels of their own
-    view.frame["hash"] = hashlib.sha256(f"{view.frame['hash']} {indicator} {frame.hash}".encode()).hexdigest()
+    view.frame["hash"] = hash_of({"targets": view.frame["hash"], "indicator": indicator, "pareto": frame.hash})
     return view

@@ -1,0 +1,35 @@
+"""Frames of views: their hash, and reading one that `--save-frame` wrote."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from optarena._json import strict
+from optarena.errors import OptarenaError
+
+T = TypeVar("T")
+
+
+def hash_of(frame: dict[str, Any]) -> str:
+    """The hash over canonical JSON by which a frame is known."""
+    return hashlib.sha256(msgspec.json.encode(strict(frame), order="deterministic")).hexdigest()
+
+
+def saved(path: str | Path, view: str, read: Callable[[dict[str, Any]], T]) -> T:
+    """A frame from a file. `read` makes it of the file's data, and raises where they are not what they should be."""
+    try:
+        data = msgspec.json.decode(Path(path).read_bytes())
+        if data["view"] != view:
+            raise KeyError("view")
+        return read(data)
+    except OSError as error:
+        raise OptarenaError(f"cannot read the frame {path}: {error.strerror or error}") from None
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError):
+        raise OptarenaError(
+            f"{path} is not a frame of the {view} view (score --view {view} --save-frame writes one)"
+        ) from None
