@@ -7,7 +7,8 @@
 Both loops run the same method on the sphere in 5 dimensions, one point at a time, with the same seeds, so that both do
 the same work; the line says so where their points differ all the same. The function notes the CPU time at each call:
 what lies between two calls is an observe and a suggest. Each of these steps is repeated, in turn, and its least time
-counts, so that the machine's load does not. To add one: a function `loop(evaluations, seed)` in BARE
+counts, so that the machine's load does not. Both have one thread, as in a worker: idle threads of linear algebra would
+count as work. To add one: a function `loop(evaluations, seed)` in BARE
 (`_bare_loops.py`).
 """
 
@@ -15,8 +16,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import warnings
 from typing import Any
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import numpy as np
 

@@ -150,7 +150,7 @@ def test_json_on_the_command_line_is_strict(capsys, tmp_path):
         (["run", "-o", "RandomSearch", "-p", "functions/sfere/d2", "-n", "5"], "Did you mean 'functions/sphere/d2'?"),
         (["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5*X"], "is not an expression"),
         (["run", "-o", "none.py:X", "-p", "functions/sphere/d2", "-n", "5"], "there is no file"),
-        (["run", "none.toml"], "none.toml: No such file"),
+        (["run", "none.toml"], "there is no file none.toml"),
         (["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "--seed", "7"], "'7' is not a UUID"),
         (
             ["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "--seed", "7" * 32, "--new"],
