@@ -1,7 +1,7 @@
 """A leaderboard of every optimizer for one objective that is installed, on tuning tables and on bbob in 5 dimensions.
 
     python examples/leaderboard.py                     what is fast: some minutes
-    python examples/leaderboard.py --slow              all: an hour and more; goes on from the store of the line above
+    python examples/leaderboard.py --slow --trials 3   all: two hours of one core; goes on in the same store
     python examples/leaderboard.py --quick             a few seconds, to see how it works
 
 Stop it at any time; the same command goes on where it stopped, and more evaluations or trials extend what is there.
