@@ -36,6 +36,36 @@ def test_help_names_every_command_and_loads_nothing_heavy():
     assert all(f"\n  {name} " in out for name in ("run", "status", "best", "list", "demo"))
 
 
+def test_python_m_optarena_is_the_program():
+    program = [sys.executable, "-m", "optarena"]
+    told = subprocess.run([*program, "--version"], check=True, capture_output=True, text=True).stdout
+    assert told == f"optarena {oa.__version__}\n"
+    done = subprocess.run([*program, "status", "nothing"], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr[:10]) == (2, "optarena: ")
+
+
+def test_a_reader_who_goes_is_no_failure_and_a_full_disk_is_a_sentence():
+    read, write = os.pipe()
+    os.close(read)
+    gone = subprocess.run([*PROGRAM, "list", "formats"], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (gone.returncode, gone.stderr) == (0, "")
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    with Path("/dev/full").open("w") as disk:
+        full = subprocess.run(
+            [*PROGRAM, "list", "formats"], stdout=disk, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert full.returncode == 1
+    assert full.stderr == "optarena: writing what there is to say: No space left on device\n"
+
+
+def test_signs_that_an_output_cannot_have_are_written_as_numbers():
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*PROGRAM, "list", "problems"], env=environment, capture_output=True, text=True, check=True)
+    assert "\\u2026" in done.stdout
+
+
 def test_run_from_flags_alone_then_status_and_best(capsys):
     code, out, _ = call(
         capsys, "run", "-o", "RandomSearch", "-o", "QuasiRandom", "-p", "functions/sphere/d{2,3}", "-n", "10*D"

@@ -6,7 +6,9 @@ Commands only call what a Python user can call. Errors are one sentence on stder
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -44,6 +46,9 @@ SHOWING = ("score", "compare", "figure", "report")
 def main(argv: Sequence[str] | None = None) -> int:
     """The program `optarena`; returns its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a sign shows its number instead
+            stream.reconfigure(errors="backslashreplace")
     chosen = next((word for word in arguments if not word.startswith("-")), None)
     if chosen is not None and chosen not in COMMANDS:
         known = ", ".join(COMMANDS)
@@ -51,13 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if chosen in SHOWING:
         os.environ.setdefault("POLARS_MAX_THREADS", "1")
     try:
-        if chosen == "bayesmark":  # its flags take several values each, which Typer's cannot
-            from optarena.cli.bayesmark_command import command
-
-            return command(arguments[arguments.index(chosen) + 1 :])
-        _app(chosen)(arguments, prog_name="optarena", standalone_mode=True)
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 1
+        code = _call(chosen, arguments)
+        sys.stdout.flush()
+        return code
     except OptarenaError as error:
         return _complain(str(error), 2)
     except WorkError as error:
@@ -65,9 +66,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
     except BrokenPipeError:  # the reader of our output has gone (`| head`): nothing is wrong
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_nowhere()
         return 0
+    except OSError as error:  # a disk that is full, say
+        _write_nowhere()
+        return _complain(f"{error.filename or 'writing what there is to say'}: {error.strerror}", 1)
+
+
+def _call(chosen: str | None, arguments: list[str]) -> int:
+    """Do what the arguments say; the exit code."""
+    if chosen == "bayesmark":  # its flags take several values each, which Typer's cannot
+        from optarena.cli.bayesmark_command import command
+
+        return command(arguments[arguments.index(chosen) + 1 :])
+    try:
+        _app(chosen)(arguments, prog_name="optarena", standalone_mode=True)
+    except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # which Typer takes for a failure
+            raise stop.__context__ from None
+        return stop.code if isinstance(stop.code, int) else 1
     return 0
+
+
+def _write_nowhere() -> None:
+    """What is still to be written would fail again when the process ends."""
+    with contextlib.suppress(io.UnsupportedOperation):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(sentence: str, code: int) -> int:
