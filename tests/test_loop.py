@@ -689,3 +689,41 @@ def test_each_plan_on_a_store_keeps_its_own_root():
     again = one.run("store", workers=0)
     assert again.studies.height == 2
     assert again.studies.filter(again.studies["problem"] == "functions/sphere/d2")["root"].to_list() == [first]
+
+
+def test_what_close_returns_says_nothing_of_the_study(register):
+    class ClosesWithAWord(Watching):
+        def close(self):
+            return "closed"
+
+    class ClosesWithTrue(oa.Problem):
+        id = "closing"
+        space = oa.Space(LINE)
+
+        def evaluate(self, x):
+            return x["x"] ** 2
+
+        def close(self):
+            return True
+
+    results = run([register(ClosesWithAWord)], [ClosesWithTrue()])
+    assert results.studies["status"].to_list() == ["done"]
+
+
+def test_a_lost_evaluation_of_a_stateful_problem_is_made_again():
+    from pathlib import Path
+
+    @oa.as_problem(LINE, stateless=False)
+    def remembering(x):
+        return x["x"] ** 2
+
+    first = run("RandomSearch", remembering, batch=1, target=-1.0).traces().values
+    (path,) = Path("store/journal").glob("*.jsonl")
+    rows = path.read_text().splitlines(keepends=True)
+    kept = [row for row in rows if not ('"t":"e"' in row and '"k":4,' in row)]
+    assert len(kept) == len(rows) - 1
+    path.write_text("".join(kept))
+    assert oa.open("store").studies["reason"].to_list() == ["1 evaluation is lost"]
+    again = run("RandomSearch", remembering, batch=1, target=-1.0)
+    assert again.studies["status"].to_list() == ["done"]
+    assert np.array_equal(again.traces().values, first)

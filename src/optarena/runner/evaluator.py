@@ -153,7 +153,7 @@ class Evaluator:
         values, violations = self._blank(len(rows))
         for i, row in enumerate(rows):
             known = self._known.get(self.done + 1)
-            if self.done >= self._last or (known is None and self._trusted):
+            if self.done >= self._last or (known is None and (self._trusted or self.recorder.everything)):
                 self.recorder.free = False  # this one is new, or was lost
                 values[i : i + 1], violations[i : i + 1] = self._afresh(X[i : i + 1], [row])
                 self.recorder.free = self._free

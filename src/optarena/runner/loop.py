@@ -205,7 +205,7 @@ class _Loop:
             outcome = self._guarded(lambda: self._open(opened))
         finally:
             self.cell.enter(CLOSE)
-            closed = [self._guarded(functools.partial(_call, f"closing the {w}", t.close)) for w, t in reversed(opened)]
+            closed = [self._guarded(functools.partial(_close, what, thing)) for what, thing in reversed(opened)]
         for trouble in closed:
             if trouble is not None and outcome.status == "done":
                 outcome = trouble
@@ -217,7 +217,7 @@ class _Loop:
         except Exhausted as stop:
             return Outcome("stopped early", self.evaluate.done, str(stop) or "nothing more to suggest")
         except _Failed as failure:
-            return Outcome("failed", self.evaluate.done, str(failure), _traceback(failure.__cause__))
+            return Outcome("failed", self.evaluate.done, str(failure), traceback_of(failure.__cause__))
 
     def _open(self, opened: list[tuple[str, Optimizer | Problem]]) -> Outcome:
         self.cell.enter(SETUP)
@@ -295,7 +295,8 @@ class _Loop:
         return X, rows
 
 
-def _traceback(error: BaseException | None) -> str:
+def traceback_of(error: BaseException | None) -> str:
+    """The end of an exception's traceback, as far as it lets itself be printed."""
     try:
         return printable("".join(traceback.format_exception(error)))[-DETAIL_LENGTH:] if error is not None else ""
     except Exception:
@@ -308,6 +309,11 @@ def _call(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) ->
         return function(*args, **kwargs)
     except BaseException as error:
         _fail(what, error)
+
+
+def _close(what: str, thing: Optimizer | Problem) -> None:
+    """Close what others wrote; what it returns says nothing."""
+    _call(f"closing the {what}", thing.close)
 
 
 def _fail(what: str, error: BaseException) -> NoReturn:

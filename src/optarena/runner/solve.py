@@ -11,7 +11,6 @@ import os
 import resource
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +21,7 @@ from optarena.experiment import Study, optimizer_rng
 from optarena.instance import TOLERANCE, Instance, WrongSolution
 from optarena.runner.cell import CLOSE, SETUP, Cell, NoCell
 from optarena.runner.interrupts import is_interrupt
-from optarena.runner.loop import DETAIL_LENGTH, Outcome, begin
+from optarena.runner.loop import Outcome, begin, traceback_of
 from optarena.runner.past import Past
 from optarena.solver import Crashed, Ended, Solver, Time, as_ended
 from optarena.store.journal import Journal
@@ -284,11 +283,7 @@ class _Emitter:
         if isinstance(error, MemoryError):
             return Outcome("failed", self.count, "out of memory")
         text = describe(error, named=not isinstance(error, OptarenaError))
-        try:
-            detail = printable("".join(traceback.format_exception(error)))[-DETAIL_LENGTH:]
-        except Exception:
-            detail = ""
-        return Outcome("failed", self.count, f"error: {text}", detail)
+        return Outcome("failed", self.count, f"error: {text}", traceback_of(error))
 
 
 class _Syncing:
