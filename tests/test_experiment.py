@@ -301,3 +301,31 @@ def test_limits_are_checked():
 def test_a_wrong_setting_is_refused_in_words(declared, wrong, says):
     with pytest.raises(OptarenaError, match=f"Mine: width must be {says}"):
         choose("Mine", {"width": declared}, {"width": wrong})
+
+
+@pytest.mark.parametrize("item", [{"use": "QuasiRandom", "name": "RandomSearch"}, "mine.py:RandomSearch_2"])
+def test_only_random_search_may_be_called_so_for_scores_are_measured_against_it(item):
+    with pytest.raises(OptarenaError, match="scores are measured against: give it another name"):
+        oa.Experiment([item], "functions/sphere/d2", 10)
+
+
+def test_an_optimizer_keeps_its_name_in_a_store():
+    def run(name):
+        oa.Experiment([oa.use("QuasiRandom", name=name)], "functions/sphere/d2", 4).run("names", workers=0)
+
+    run("Sobol")
+    run("Sobol")
+    with pytest.raises(OptarenaError, match="store names calls this optimizer, with these settings, 'Sobol'; keep"):
+        run("Quasi")
+
+
+def test_a_run_that_begins_while_another_is_planned_shares_its_root():
+    class Slow(oa.Experiment):
+        def plan(self, root=None):
+            plan = super().plan(root)
+            if not Path("shared").exists():
+                oa.Experiment("RandomSearch", "functions/sphere/d2", 4).run("shared", workers=0)
+            return plan
+
+    results = Slow("RandomSearch", "functions/sphere/d2", 4).run("shared", workers=0)
+    assert results.studies.height == 1

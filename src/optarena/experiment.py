@@ -27,7 +27,7 @@ from optarena._files import parse_toml, read_text
 from optarena._json import printable, strict
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
-from optarena.optimizer import Optimizer, check_settings, get_optimizer, is_file, source_of
+from optarena.optimizer import Optimizer, check_settings, get_optimizer, is_file, is_random_search, source_of
 from optarena.problem import Problem
 from optarena.solver import Solver
 
@@ -177,6 +177,12 @@ class Experiment:
         for label in labels:
             if labels.count(label) > 1:
                 raise OptarenaError(f"optimizers: {label!r} is there twice; give one of them a name of its own")
+        for item in self.optimizers:
+            if is_random_search(item.label) and item.use != "RandomSearch":
+                raise OptarenaError(
+                    f"optimizers: {item.use!r} would be called {item.label!r} in tables, and what is called so is what"
+                    " scores are measured against: give it another name"
+                )
         self.problems = _as_list(problems, (str, Problem), "problems")
         for i, item in enumerate(self.problems):
             if not isinstance(item, (str, Problem)):
@@ -598,8 +604,10 @@ def _as_limits(given: Mapping[str, Any] | Limits | None) -> Limits:
 
 
 def _count(value: Any, field: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**9:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise OptarenaError(f"{field}: expected a whole number of at least 1, got {value!r}")
+    if value > 10**9:
+        raise OptarenaError(f"{field}: expected at most a thousand million, got {_short(value)}")
     return value
 
 

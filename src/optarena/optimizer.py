@@ -342,6 +342,11 @@ def get_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
     return found
 
 
+def is_random_search(label: str) -> bool:
+    """Whether tables call random search so, in any version: scores are measured against it (SCORES 1)."""
+    return label.partition("_")[0] == "RandomSearch"
+
+
 def registered_name(cls: type[Optimizer]) -> str:
     """The name by which a class is known: the first that it is registered under, else its own."""
     target = f"{cls.__module__}:{cls.__qualname__}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from optarena.optimizer import is_random_search
+
 # seven colours that people with any kind of colour blindness tell apart, and that stand out on white and on black
 PALETTE = ("#0077bb", "#ee7733", "#009988", "#cc3311", "#33a7d8", "#e0408a", "#8a63c9")
 BASELINE = "#8a8a8a"
@@ -31,8 +33,8 @@ class Colours:
 def assign(names: Iterable[str]) -> Colours:
     """By sorted name, so that the same store always has the same colours; beyond the palette, dashes change."""
     ordered = sorted(set(names))
-    baselines = [name for name in ordered if is_random(name)]
-    others = [name for name in ordered if not is_random(name)]
+    baselines = [name for name in ordered if is_random_search(name)]
+    others = [name for name in ordered if not is_random_search(name)]
     place = {name: i for i, name in enumerate(others)}
     colours, rounds = [], []
     for name in ordered:
@@ -48,8 +50,3 @@ def assign(names: Iterable[str]) -> Colours:
         tuple(DASHES[i % len(DASHES)] for i in rounds),
         tuple(SHAPES[i % len(SHAPES)] for i in rounds),
     )
-
-
-def is_random(name: str) -> bool:
-    """Whether it is random search, in any version (SCORES 1)."""
-    return name.partition("_")[0] == "RandomSearch"

@@ -67,7 +67,6 @@ def run(
     root = experiment.seed or (None if new else place.root(experiment)) or uuid.uuid4()
     plan = experiment.plan(root)
     workers = _workers(plan, workers)
-    plan.notices += _crowded(plan, workers)
     progress = progress or Silent()
     if not plan.studies:
         progress.begin(plan, [], 0, workers)
@@ -75,12 +74,16 @@ def run(
         raise OptarenaError(f"no pairing of these optimizers and problems can work ({reasons})")
     place.create()
     with place.lock("run"):
+        if experiment.seed is None and not new:  # another run may have begun while this one was planned
+            root = place.root(experiment) or root
+            plan = plan if root == plan.root else experiment.plan(root)
         before = open_store(place.path)
         experiment.settle(plan, before)
         _refuse_drift(plan, before, retry)
         _refuse_other_values(plan, before)
         todo = list(_todo(plan, before, retry))
         this = place.begin_run(plan, [study.id for study in todo])
+    plan.notices += _crowded(plan, workers)
     try:
         progress.begin(plan, todo, len(plan.studies) - len(todo), workers)
         heart = _Heart(place, this)
@@ -204,12 +207,19 @@ def _refuse_drift(plan: Plan, results: Results, retry: bool) -> None:
     A file that was mended since its studies failed is what a retry is for, if nothing else is left of the old one.
     """
     afresh = plan.experiment.afresh
+    labels = {study.id: study.optimizer.label for study in plan.studies}
     sources = {item.identity: plan.sources.get(item.label) for item in plan.experiment.optimizers}
     status = dict(results.studies.select("study", "status").iter_rows())
     cards = {}
     for i in results._attempts:
         attempt = results._columns.attempts[i]
         start = attempt.start
+        label = labels.get(start.study, start.optimizer)
+        if label != start.optimizer:  # tables would have one optimizer under two names
+            raise OptarenaError(
+                f"{label}: store {results.path} calls this optimizer, with these settings, {start.optimizer!r};"
+                f" keep that name, or {afresh}"
+            )
         if start.root == str(plan.root):
             cards[attempt.card.id, attempt.card.version] = attempt.card
             source = sources.get(start.use)

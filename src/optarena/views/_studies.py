@@ -66,8 +66,3 @@ def spans(starts: Ints, lengths: Ints) -> Ints:
     """The rows of several spans, one after the other."""
     before = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.zeros(0, dtype=np.int64)
     return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
-
-
-def is_random(optimizer: str) -> bool:
-    """Whether it is random search, in any version (SCORES 1)."""
-    return optimizer.partition("_")[0] == "RandomSearch"

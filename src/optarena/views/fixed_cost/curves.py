@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
+from optarena.optimizer import is_random_search
 from optarena.store.reading import ROW_STATUSES
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
@@ -21,7 +22,6 @@ from optarena.views._studies import (
     ends_of,
     in_order,
     indices,
-    is_random,
     named,
     spans,
     tell_unfinished,
@@ -261,7 +261,7 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
     budget = part["budget"].fill_null(0).to_numpy()
     reach = np.where(ended, np.maximum(made, budget), made)
     tell_unfinished(part, made, notes)
-    name = np.array([is_random(text) for text in part["optimizer"]], dtype=bool)
+    name = np.array([is_random_search(text) for text in part["optimizer"]], dtype=bool)
     if mode == "bayesmark" and name.any():
         _versioned(part["optimizer"].to_list())
     whole = (part["record"] == "all").to_numpy()

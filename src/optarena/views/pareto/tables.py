@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from optarena.optimizer import is_random_search
 from optarena.traces import Bools, Floats, Ints
-from optarena.views._studies import is_random
 from optarena.views.fixed_cost import statistics
 from optarena.views.fixed_cost.scores import empty_estimate, over_problems, put, standing
 from optarena.views.fixed_cost.statistics import Estimate
@@ -63,7 +63,7 @@ def score(every: Studies, values: Floats, best: Floats, grid: Floats, over: str)
 
 def _normed(every: Studies, values: Floats, best: Floats, mean: Estimate) -> Estimate:
     """0 is the reference set, 1 is what random search has at the same effort; NaN where nobody can tell."""
-    random = np.array([is_random(name) for name in every.optimizers], dtype=bool)[every.optimizer]
+    random = np.array([is_random_search(name) for name in every.optimizers], dtype=bool)[every.optimizer]
     level = np.full((len(every.problems), *values.shape[1:]), np.nan)
     for p in np.unique(every.problem[random]).tolist():
         level[p] = statistics.mean(np.moveaxis(values[random & (every.problem == p)], 0, -1)).value
