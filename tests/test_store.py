@@ -15,6 +15,12 @@ import pytest
 
 import optarena as oa
 from optarena.errors import OptarenaError, WorkError
+from optarena.runner.local import Silent
+from optarena.runner.past import from_columns
+from optarena.runner.supervisor import Supervisor
+from optarena.runner.worker import Task
+from optarena.store import Store
+from optarena.store.shards import compact
 
 ROOT = uuid.UUID(int=7)
 
@@ -223,3 +229,28 @@ def test_seconds_add_up(store):
     assert (ends > 0).all()
     inner = np.diff(traces.seconds)[np.setdiff1d(np.arange(len(traces.seconds) - 1), traces.offsets[1:-1] - 1)]
     assert (inner >= 0).all()
+
+
+def test_what_fails_under_a_lock_is_not_taken_for_the_lock(tmp_path):
+    place = Store(tmp_path / "s")
+    place.create()
+    with pytest.raises(FileNotFoundError, match="elsewhere"), place.lock("run"):
+        (tmp_path / "elsewhere").read_text()
+
+
+def test_a_dead_workers_costs_are_not_counted_again_where_its_study_is_in_a_shard(store):
+    experiment = oa.Experiment("QuasiRandom", "functions/sphere/d2", 60, batch=4, seed=ROOT)
+    plan, place = experiment.plan(ROOT), Store(store)
+    compact(place)
+    past = from_columns(oa.open(store)._columns, plan.studies[0].id)
+    experiment.run(store, workers=0)  # as a worker that wrote 20 more rows before it died
+    journal = next((store / "journal").glob("*.jsonl"))
+    supervisor = Supervisor(place, plan, experiment, Silent(), lambda: None)
+    told = supervisor._recorded(Task(1, plan.studies[0], "functions/sphere/d2", past=past), journal.name)
+    assert told.last == 60
+    new = sum(line["w"][0] + line["w"][2] + line["w"][4] for line in rows_of(journal))
+    assert abs(told.spent - past.spent - new) <= 60
+
+
+def rows_of(journal):
+    return [line for line in map(json.loads, journal.read_text().splitlines()) if line["t"] == "e"]

@@ -116,7 +116,7 @@ def begun_again(last: Attempt) -> Past:
 
 def from_columns(columns: Columns, study: str) -> Past | None:
     """What a store has of a study: its newest attempt."""
-    owner = columns.newest().get(study)
+    owner = columns.newest.get(study)
     if owner is None:
         return None
     attempt = columns.attempts[owner]

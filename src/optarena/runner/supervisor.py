@@ -76,7 +76,7 @@ class Supervisor:
 
     def _solver_task(self, serial: int, study: Study) -> Task:
         """A solver begins anew: what an earlier attempt found stays, unscored."""
-        owner = None if self._pasts is not None else self._columns.newest().get(study.id)
+        owner = None if self._pasts is not None else self._columns.newest.get(study.id)
         past = Past() if owner is None else begun_again(self._columns.attempts[owner])
         assert study.budget.seconds is not None
         return Task(
@@ -182,7 +182,10 @@ class Supervisor:
         if not journal:
             return past
         path = self.store.journals / journal
-        columns = read_columns([path] if path.exists() else [], lambda: self.store.shards.glob("*.parquet"))
+        # a journal that is gone was compacted meanwhile; what shards had before is in the past already, with its costs
+        columns = (
+            read_columns([path]) if path.exists() else read_columns((), lambda: self.store.shards.glob("*.parquet"))
+        )
         return past.extended(from_columns(columns, task.study.id))
 
     def _start(self, task: Task) -> Start:

@@ -87,11 +87,12 @@ class Store:
     def lock(self, name: str) -> Iterator[None]:
         """Only one process at a time does what goes by this name in this store; the lock ends with its holder."""
         try:
-            with (self.path / f".{name}.lock").open("w") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                yield
+            file = (self.path / f".{name}.lock").open("w")
         except OSError as error:
             raise OptarenaError(f"cannot write to {self.path}: {error.strerror}") from error
+        with file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def must_exist(self) -> None:
         if not self.exists:

@@ -12,7 +12,7 @@ import numpy as np
 from optarena._files import write_whole
 from optarena.errors import OptarenaError
 from optarena.problem import Known
-from optarena.store import PARTS, Store
+from optarena.store import Store
 from optarena.store.records import IMPORTED, ProblemCard
 from optarena.store.results import Results, open_store
 
@@ -34,8 +34,8 @@ def merge(sources: Sequence[Store], target: Store) -> Results:
     _refuse_mismatch([open_store(store.path) for store in [*sources, target] if store.exists])
     target.create()
     for store in sources:
-        for part in PARTS:
-            for path in sorted((store.path / part).glob("*.json*" if part != "shards" else "*.parquet")):
+        for part, names in (("journal", "*.jsonl"), ("shards", "*.parquet"), ("runs", "*.json")):
+            for path in sorted((store.path / part).glob(names)):
                 _copy(path, target.path / part / path.name)
     return open_store(target.path)
 

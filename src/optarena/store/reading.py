@@ -149,7 +149,6 @@ class Columns(Block):
         self.sources: list[Source] = []
         self._blocks: list[Block] = []
         self._origin: Ints | None = None
-        self._newest: tuple[dict[str, int], list[Attempt]] | None = None
 
     @cached_property
     def costs(self) -> Floats:
@@ -158,16 +157,15 @@ class Columns(Block):
         whole = np.concatenate(parts) if parts else np.zeros((0, 6))
         return whole if self._origin is None else whole[self._origin]
 
+    @cached_property
     def newest(self) -> dict[str, int]:
-        """Study -> its newest attempt."""
-        if self._newest is None or len(self._newest[1]) != len(self.attempts):
-            out: dict[str, int] = {}
-            for i, attempt in enumerate(self.attempts):
-                old = out.get(attempt.start.study)
-                if old is None or attempt.start.attempt > self.attempts[old].start.attempt:
-                    out[attempt.start.study] = i
-            self._newest = (out, self.attempts)
-        return self._newest[0]
+        """Study -> its newest attempt; to be asked for when all is read."""
+        out: dict[str, int] = {}
+        for i, attempt in enumerate(self.attempts):
+            old = out.get(attempt.start.study)
+            if old is None or attempt.start.attempt > self.attempts[old].start.attempt:
+                out[attempt.start.study] = i
+        return out
 
     def points(self, rows: Ints) -> list[list[Any]]:
         """The parameters of rows that belong to one attempt."""

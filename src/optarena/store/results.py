@@ -83,7 +83,7 @@ class Results:
         """Those of the whole store, also where `filter` chose a part of it."""
         self._columns = columns
         self._live_hosts = live_hosts
-        newest = columns.newest()
+        newest = columns.newest
         planned: dict[str, int] = {}
         for run in self.runs:
             for study in run.studies:
