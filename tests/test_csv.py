@@ -481,7 +481,7 @@ def test_export_filters_and_names_its_file(capsys):
     assert main(["export", "csv", "s", "-o", "all.txt"]) == 2
     assert "a csv file ends in .csv or .csv.gz; else name a directory" in capsys.readouterr().err
     assert main(["export", "csv", "s", "-o", "x.csv", "--problem", "none"]) == 2
-    assert "no studies to export (or none that match)" in capsys.readouterr().err
+    assert "no study of store s matches --problem none" in capsys.readouterr().err
 
 
 def test_formats_are_listed_and_a_wrong_one_is_told(capsys):

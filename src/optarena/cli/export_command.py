@@ -7,23 +7,21 @@ from typing import Annotated
 
 import typer
 
+from optarena.cli._choose import Dimensions, OptimizersLong, Problems, chosen
 from optarena.cli._text import clean, counted
 from optarena.formats import export
-from optarena.store.results import open_store
 
 
 def command(
     format: Annotated[str, typer.Argument(help="The format: csv, parquet, bayesmark, … (optarena list formats).")],
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="A file, or a directory to put it in.")],
-    optimizer: Annotated[
-        list[str] | None, typer.Option("--optimizer", help="Only these; globs, repeat for more.")
-    ] = None,
-    problem: Annotated[list[str] | None, typer.Option("--problem", help="Only these; globs, repeat for more.")] = None,
-    dimension: Annotated[list[int] | None, typer.Option("--dimension", help="Only these; repeat for more.")] = None,
+    optimizer: OptimizersLong = None,
+    problem: Problems = None,
+    dimension: Dimensions = None,
 ) -> None:
     """Every evaluation, with parameters, metrics and statuses."""
-    results = open_store(store).filter(optimizer or None, problem or None, dimension=dimension or None)
+    results = chosen(store, optimizer, problem, dimension)
     notices: list[str] = []
     path = export(format, results, output, notices)
     traces = results.traces()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 import typer
 
-from optarena.cli._text import clean, counted, table
+from optarena.cli._conflicts import name_conflicts
+from optarena.cli._text import clean, counted
 from optarena.formats import import_files
 from optarena.formats.tidy import SHOWN
 from optarena.store.results import open_store
@@ -34,11 +34,4 @@ def command(
             print(f"  … and {len(done.notices) - SHOWN:,} more")
     frame = open_store(store).studies
     print(f"{store} has {counted(frame.height, 'study')}   ·   look: optarena status {store}")
-    bad = frame.filter(pl.col("conflicts") > 0)
-    if bad.height:
-        print(
-            f"{counted(bad.height, 'study')} with rows that contradict each other (the first that was written counts)"
-        )
-        names = ["study", "problem", "optimizer", "trial", "conflicts"]
-        print(table(names, bad.select(names).rows(), right=("trial", "conflicts")))
-        raise typer.Exit(1)
+    name_conflicts(frame)

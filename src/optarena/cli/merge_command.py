@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 import typer
 
-from optarena.cli._text import counted, table
+from optarena.cli._conflicts import name_conflicts
+from optarena.cli._text import counted
 from optarena.store import Store
 from optarena.store.merging import merge
 
@@ -21,11 +21,4 @@ def command(
     results = merge([Store(path) for path in stores], Store(output))
     frame = results.studies
     print(f"{output} has {counted(frame.height, 'study')}, {frame['evaluations'].sum():,} evaluations")
-    bad = frame.filter(pl.col("conflicts") > 0)
-    if bad.height:
-        print(
-            f"{counted(bad.height, 'study')} with rows that contradict each other (the first that was written counts)"
-        )
-        rows = bad.select("study", "problem", "optimizer", "trial", "conflicts").rows()
-        print(table(["study", "problem", "optimizer", "trial", "conflicts"], rows, right=("trial", "conflicts")))
-        raise typer.Exit(1)
+    name_conflicts(frame)
