@@ -20,6 +20,7 @@ from optarena.runner.past import from_columns
 from optarena.runner.supervisor import Supervisor
 from optarena.runner.worker import Task
 from optarena.store import Store
+from optarena.store.results import open_part
 from optarena.store.shards import compact
 
 ROOT = uuid.UUID(int=7)
@@ -254,3 +255,13 @@ def test_a_dead_workers_costs_are_not_counted_again_where_its_study_is_in_a_shar
 
 def rows_of(journal):
     return [line for line in map(json.loads, journal.read_text().splitlines()) if line["t"] == "e"]
+
+
+def test_of_a_part_only_the_journals_that_mention_it_are_read(store):
+    oa.Experiment("RandomSearch", "functions/sphere/d20", 5, seed=ROOT).run(store, workers=0)
+    whole = oa.open(store).studies
+    part = open_part(store, "functions/sphere/d20").studies  # no prefix of it, either way
+    assert part.filter(part["status"] == "done")["problem"].to_list() == ["functions/sphere/d20"]
+    study = whole["study"][0]
+    one = open_part(store, study).studies
+    assert one.filter(one["study"] == study).equals(whole.filter(whole["study"] == study))

@@ -345,6 +345,12 @@ class Experiment:
             version=problem.version,
         )
 
+    def before(self, plan: Plan, store: Path) -> Results:  # noqa: ARG002
+        """What must be known of a store before a plan runs in it: all."""
+        from optarena.store.results import open_store
+
+        return open_store(store)
+
     def settle(self, plan: Plan, before: Results) -> None:
         """What a plan takes from the store: called once, while no other run can register studies there."""
 

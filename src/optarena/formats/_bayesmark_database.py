@@ -11,10 +11,12 @@ from optarena.errors import OptarenaError
 from optarena.formats._bayesmark_files import FOLDERS, VISIBLE, bayesmark_name, read_study, write_study
 from optarena.formats._bayesmark_studies import studies_of
 from optarena.store import Store
-from optarena.store.results import open_store
+from optarena.store.results import Results, open_part
 
 STORE = "optarena"
 """The store of a database, in its folder."""
+FEW = 10
+"""Studies that are looked for one by one in its journals; of more, all are read."""
 
 
 class Unfinished(NamedTuple):
@@ -57,8 +59,13 @@ def made_elsewhere(path: Path, studies: Collection[str]) -> frozenset[str]:
     """Those of these studies that the database has and its store has not: another tool made them."""
     there = {study for study in studies if has_file(path, study)}
     if there and Store(path / STORE).exists:
-        there -= set(open_store(path / STORE).studies["study"])
+        there -= set(_results_of(path, there).studies["study"])
     return frozenset(there)
+
+
+def _results_of(path: Path, studies: Collection[str] | None) -> Results:
+    """The results of a database's store: of a few studies, or of all."""
+    return open_part(path / STORE, *(studies if studies is not None and len(studies) <= FEW else ()))
 
 
 def put_into_database(path: Path, only: Collection[str] | None = None) -> list[Unfinished]:
@@ -68,7 +75,7 @@ def put_into_database(path: Path, only: Collection[str] | None = None) -> list[U
     """
     if not Store(path / STORE).exists:
         return []
-    results = open_store(path / STORE)
+    results = _results_of(path, only)
     frame = results.studies
     rows = {row["study"]: row for row in frame.iter_rows(named=True) if only is None or row["study"] in only}
 

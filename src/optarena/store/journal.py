@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -168,10 +168,11 @@ def problem_card(problem: Problem, *, signed: bool = True) -> ProblemCard:
 T = TypeVar("T")
 
 
-def read_lines(path: Path, decode: Callable[[bytes], T]) -> list[tuple[int, T]]:
+def read_lines(path: Path, decode: Callable[[bytes], T], mentioning: Sequence[str] = ()) -> list[tuple[int, T]]:
     """The whole lines of a journal, each with its place in the file; a torn last line is dropped.
 
-    A journal of a newer format is refused; a line that cannot be read is named.
+    A journal of a newer format is refused; a line that cannot be read is named. mentioning: one that has none of these
+    texts (ids of problems or studies) has no lines.
     """
     try:
         data = path.read_bytes()
@@ -179,6 +180,8 @@ def read_lines(path: Path, decode: Callable[[bytes], T]) -> list[tuple[int, T]]:
         raise
     except OSError as error:
         raise OptarenaError(f"{path}: {error.strerror}") from error
+    if mentioning and not any(_encode(text) in data for text in mentioning):
+        return []
     end = data.rfind(b"\n")
     out: list[tuple[int, T]] = []
     position = 0

@@ -235,14 +235,19 @@ class Events:
 
 
 @no_collection()
-def read_columns(journals: Iterable[Path], shards: Callable[[], Iterable[Path]] = tuple) -> Columns:
-    """Read journals and shards as one. Journals are read first: what is compacted meanwhile is then in a shard."""
+def read_columns(
+    journals: Iterable[Path], shards: Callable[[], Iterable[Path]] = tuple, mentioning: Sequence[str] = ()
+) -> Columns:
+    """Read journals and shards as one. Journals are read first: what is compacted meanwhile is then in a shard.
+
+    mentioning: journals that have none of these texts (ids of problems or studies) are passed over.
+    """
     read = []
     paths = list(journals)
     for path in paths:
         try:
             source = JournalSource(path, keep_open=len(paths) <= MAX_OPEN)
-            records = read_lines(path, decode_line)
+            records = read_lines(path, decode_line, mentioning)
         except FileNotFoundError:
             continue
         if not records:

@@ -66,9 +66,17 @@ SCHEMA = {
 
 def open_store(path: str | Path) -> Results:
     """Read a store as it is now; a run may go on meanwhile."""
+    return open_part(path)
+
+
+def open_part(path: str | Path, *mentioning: str) -> Results:
+    """Read of a store what its journals have of some problems or studies, by their ids, and perhaps more.
+
+    Studies of other problems may be there or pass for missing: ask only for those that were named.
+    """
     store = Store(path)
     store.must_exist()
-    columns = read_columns(store.journals.glob("*.jsonl"), lambda: store.shards.glob("*.parquet"))
+    columns = read_columns(store.journals.glob("*.jsonl"), lambda: store.shards.glob("*.parquet"), mentioning)
     runs = store.runs()
     return Results(store.path, columns, runs, {run.host for run in runs if store.is_live(run)})
 
