@@ -336,3 +336,39 @@ def test_check_speaks_of_optimizers_problems_and_files(capsys, tmp_path):
         code, _, err = call(capsys, "check", wrong)
         assert code == 2
         assert said in err
+
+
+def test_check_looks_at_classes_of_problems_and_survives_what_they_raise(capsys, tmp_path):
+    (tmp_path / "classes.py").write_text(
+        "import optarena as oa\n"
+        "class Base(oa.Problem):\n"
+        "    space = oa.Space({'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}})\n"
+        "    def evaluate(self, x): return x['x']\n"
+        "class Good(Base): pass\n"
+        "class Given(Base):\n"
+        "    def __init__(self, power): self.id = 'given'\n"
+        "given = Given(2)\n"
+        "class Breaks(Base):\n"
+        "    def reset(self, rng): raise RuntimeError('no reset')\n"
+        "class Unmade(Base):\n"
+        "    def __init__(self): raise ValueError('no way')\n"
+        "class Nowhere(oa.Problem):\n"
+        "    def evaluate(self, x): return 1.0\n"
+        "class Matrix(Base):\n"
+        "    array_native = True\n"
+        "    def evaluate_matrix(self, X): raise RuntimeError('no matrix')\n"
+    )
+    code, out, err = call(capsys, "check", "classes.py")
+    assert (code, err) == (1, "")
+    assert [line for line in out.splitlines() if not line.startswith(" ")] == [
+        "given: a well-behaved problem",
+        "Good: a well-behaved problem",
+        "Breaks: 1 thing to mend",
+        "Unmade: 1 thing to mend",
+        "Nowhere: 1 thing to mend",
+        "Matrix: 1 thing to mend",
+    ]
+    for said in ("reset raised RuntimeError: no reset", "ValueError: no way", "has no space", "no matrix"):
+        assert said in out
+    code, _, err = call(capsys, "run", "-o", "RandomSearch", "-p", "classes.py:Nowhere", "-n", "3")
+    assert (code, err.endswith("Nowhere has no space; set space = optarena.Space({…})\n")) == (2, True)

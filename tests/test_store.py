@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import shutil
 import subprocess
@@ -265,3 +266,10 @@ def test_of_a_part_only_the_journals_that_mention_it_are_read(store):
     study = whole["study"][0]
     one = open_part(store, study).studies
     assert one.filter(one["study"] == study).equals(whole.filter(whole["study"] == study))
+
+
+def test_a_journal_whose_numbers_were_changed_by_hand_is_named(store):
+    path = journal(store)
+    path.write_text(re.sub(r'"w":\[\d+,', '"w":[', path.read_text(), count=1))
+    with pytest.raises(OptarenaError, match=rf"{path.name}: a line has no such numbers as it should have"):
+        oa.open(store)

@@ -30,6 +30,7 @@ from optarena.instance import Instance
 from optarena.optimizer import Optimizer, check_settings, get_optimizer, is_file, is_random_search, source_of
 from optarena.problem import Problem
 from optarena.solver import Solver
+from optarena.space import Space
 
 if TYPE_CHECKING:
     from optarena.store.results import Results
@@ -288,6 +289,8 @@ class Experiment:
             if isinstance(given, Problem):
                 if not given.id or given.id != printable(given.id):
                     raise OptarenaError(f"problems: {given!r} needs an id")
+                if not isinstance(getattr(given, "space", None), Space):
+                    raise OptarenaError(f"problems: {given!r} has no space; set space = optarena.Space({{…}})")
                 if plan.problems.get(given.id, given) is not given:
                     raise OptarenaError(
                         f"problems: two different problems are called {given.id!r}; give one another id"

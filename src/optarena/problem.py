@@ -413,11 +413,16 @@ def _from_file(id: str, base: Path | None) -> Problem:
         return build_file(id, base)
     found, path = load_object(id, base)
     if isinstance(found, type) and issubclass(found, Problem):
-        found = found()
+        try:
+            found = found()
+        except Exception as error:
+            raise OptarenaError(f"{id}: cannot be made without arguments: {describe(error)}") from error
     if not isinstance(found, Problem):
         raise OptarenaError(
             f"{id}: {type(found).__name__} is not a problem; decorate the function with @optarena.as_problem(space)"
         )
+    if not isinstance(getattr(found, "space", None), Space):
+        raise OptarenaError(f"{id}: {type(found).__name__} has no space; set space = optarena.Space({{…}})")
     # the name without directories, so that a store can move from one machine to another
     found.id = f"{path.name}:{id.rpartition(':')[2]}"
     found.source = path

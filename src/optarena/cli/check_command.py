@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from optarena import solver
 from optarena._files import read_toml
 from optarena._plugins import file_of, load_module, load_object
 from optarena.cli._text import clean, counted
-from optarena.errors import OptarenaError, describe, nearest
+from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
 from optarena.optimizer import Optimizer, entries, get_optimizer, is_file
 from optarena.optimizers.bayesmark_wrappers import load, wrapper_classes, wrappers_in
@@ -32,6 +33,9 @@ def command(
     for name, thing in _things(what):
         if isinstance(thing, str):
             found += _report(name, "solver", check_solver(thing))
+        elif isinstance(thing, OptarenaError):
+            mend = "A problem's class is run by its name: it takes no arguments, and it has a space."
+            found += _report(name, "problem", [Finding("it can be made", name, str(thing), mend)])
         elif isinstance(thing, Instance):
             found += _report(name, "instance", check_instance(thing))
         elif isinstance(thing, type):
@@ -70,6 +74,7 @@ def _things(what: str) -> list[tuple[str, Any]]:
         module = load_module(Path(what))
         mine = {name: thing for name, thing in vars(module).items() if _is_own(thing, module.__name__)}
         own = [(name, thing) for name, thing in mine.items() if not _is_base(thing, mine.values())]
+        own += [(name, _made(f"{what}:{name}")) for name in _problem_classes(module)]
         closed = [
             (name, f"{what}:{name}") for name, thing in vars(module).items() if _is_solver(thing, module.__name__)
         ]
@@ -84,10 +89,7 @@ def _things(what: str) -> list[tuple[str, Any]]:
         if what.rpartition(":")[2] in wrappers:
             thing = get_optimizer(what)
         if inspect.isclass(thing) and issubclass(thing, Problem):
-            try:
-                thing = thing()
-            except Exception as error:
-                raise OptarenaError(f"{what}: cannot be made without arguments: {describe(error)}") from error
+            thing = build(what)
         if _is_solver(thing, thing.__module__ if inspect.isclass(thing) else ""):
             return [(f"{path.name}:{what.rpartition(':')[2]}", what)]
         if isinstance(thing, Problem) or (inspect.isclass(thing) and issubclass(thing, Optimizer)):
@@ -118,6 +120,28 @@ def _is_own(thing: Any, module: str) -> bool:
     if inspect.isclass(thing):
         return issubclass(thing, Optimizer) and thing.__module__ == module
     return isinstance(thing, Problem)
+
+
+def _made(reference: str) -> Problem | OptarenaError:
+    """A problem, or why it cannot be made: the rest of the file is checked all the same."""
+    try:
+        return build(reference)
+    except OptarenaError as error:
+        return error
+
+
+def _problem_classes(module: ModuleType) -> list[str]:
+    """Classes of problems that can be run by their names; those of which the file has others, or objects, are not."""
+    things = vars(module).values()
+    out = []
+    for name, thing in vars(module).items():
+        if not (inspect.isclass(thing) and issubclass(thing, Problem) and thing.__module__ == module.__name__):
+            continue
+        used = any(isinstance(other, thing) or (thing in getattr(other, "__mro__", ())[1:]) for other in things)
+        needed = [p for p in inspect.signature(thing).parameters.values() if p.default is p.empty and p.kind < 2]
+        if not used and not needed:
+            out.append(name)
+    return out
 
 
 def _is_solver(thing: Any, module: str) -> bool:

@@ -270,7 +270,10 @@ def read_columns(
             here = events.journal(record for _, record in records)
         except KeyError as error:
             raise OptarenaError(f"{source.path}: a line speaks of {error}, which no line before it began") from error
-        blocks.append(_journal_block(columns, here, records))
+        try:
+            blocks.append(_journal_block(columns, here, records))
+        except ValueError as error:
+            raise OptarenaError(f"{source.path}: a line has no such numbers as it should have ({error})") from error
     _join(columns, blocks)
     return columns
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from optarena.errors import describe
 from optarena.experiment import noise_rng
 from optarena.problem import Evaluation, Problem, as_evaluation
 from optarena.testing._finding import Finding
@@ -13,11 +15,19 @@ from optarena.testing._finding import Finding
 
 def check_problem(problem: Problem, points: int = 20) -> list[Finding]:
     """Evaluate random points twice; failures of single evaluations are allowed, but not of all."""
-    problem.reset(np.random.default_rng(5))
+    rng = np.random.default_rng(5)
+    out = _guarded(problem, "reset", lambda: problem.reset(rng))
+    if out:
+        return out
+    return _check_problem(problem, points) + _guarded(problem, "close", problem.close)
+
+
+def _guarded(problem: Problem, method: str, step: Callable[[], None]) -> list[Finding]:
     try:
-        return _check_problem(problem, points)
-    finally:
-        problem.close()
+        step()
+    except (Exception, SystemExit) as error:
+        return [Finding(method, problem.id, f"{method} raised {describe(error)}", "It must not raise.")]
+    return []
 
 
 def _check_problem(problem: Problem, points: int) -> list[Finding]:
@@ -43,8 +53,12 @@ def _check_problem(problem: Problem, points: int) -> list[Finding]:
             )
     if problem.takes_matrix:
         good = [i for i, item in enumerate(first) if isinstance(item, Evaluation)]
-        matrix = np.asarray(problem.evaluate_matrix(X[good]), dtype=float).reshape(len(good), -1)
         singly = np.array([first[i].values for i in good])  # type: ignore[union-attr]
+        try:
+            matrix = np.asarray(problem.evaluate_matrix(X[good]), dtype=float).reshape(len(good), -1)
+        except (Exception, SystemExit) as error:
+            say("matrix", f"evaluate_matrix raised {describe(error)}", "It must give what evaluate gives, row by row.")
+            return out
         if not np.array_equal(matrix, singly, equal_nan=True):
             say("matrix", "evaluate_matrix and evaluate differ", "They must agree bit for bit, whatever the batch.")
     optimum = problem.known.optimum
