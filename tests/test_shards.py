@@ -10,6 +10,7 @@ import sys
 import uuid
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -288,6 +289,16 @@ def test_replay_of_what_is_not_there_is_one_sentence(capsys):
     for study, said in (("zzz", "no study begins with 'zzz'"), ("", "no study begins with")):
         assert main(["replay", "s", study]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_replay_of_a_pairing_that_no_longer_works_says_why(monkeypatch):
+    from optarena.optimizers.quasi_random import QuasiRandom
+
+    results = oa.Experiment("QuasiRandom", "functions/sphere/d2", 4, batch=2).run("s", workers=0)
+    can = msgspec.structs.replace(QuasiRandom.capabilities, batch=False)
+    monkeypatch.setattr(QuasiRandom, "capabilities", can)
+    with pytest.raises(OptarenaError, match="again: QuasiRandom gives one point at a time, the batch is 2"):
+        replay("s", results.studies["study"][0])
 
 
 def test_replay_does_not_try_again_what_had_to_be_killed(tmp_path):

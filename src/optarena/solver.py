@@ -32,8 +32,6 @@ PROVEN = ("optimal", "infeasible", "unbounded")
 """Ends after which more time changes nothing."""
 ENDS = (*PROVEN, "feasible", "no solution")
 """How a run may end that did not fail: the words stand as the reason of a study that is done."""
-EFFORTS = ("decisions", "conflicts", "nodes", "iterations", "restarts")
-"""What solvers count, by the names that all of them use here."""
 
 
 class Time:
@@ -52,7 +50,10 @@ class Time:
 
 
 class Emit(Protocol):
-    """Reports a solution; False means that there is no use in going on."""
+    """Reports a solution; False means that there is no use in going on.
+
+    Efforts go by the names that all solvers use here: decisions, conflicts, nodes, iterations, restarts.
+    """
 
     def __call__(
         self,

@@ -121,7 +121,8 @@ def command(
             raise typer.Exit(130) from None
     print(progress.summary())
     further = "score {} --view anytime" if progress.solvers_only else "best {}"
-    print(f"look: optarena status {store}   ·   optarena {further.format(store)}")
+    place = shlex.quote(str(store))
+    print(f"look: optarena status {place}   ·   optarena {further.format(place)}")
     if progress.failed:
         raise typer.Exit(1)
 

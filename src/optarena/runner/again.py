@@ -130,6 +130,8 @@ def _plan(attempt: Attempt) -> Plan:
     )
     try:
         plan = experiment.plan()
+        if not plan.studies:
+            raise OptarenaError(f"{start.optimizer} {plan.refused[0].reason}")
         if start.seed:  # its id was not made by the plan, either
             plan.studies[-1] = msgspec.structs.replace(plan.studies[-1], id=start.study, seed=start.seed)
         return plan
