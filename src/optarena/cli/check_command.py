@@ -138,7 +138,8 @@ def _problem_classes(module: ModuleType) -> list[str]:
         if not (inspect.isclass(thing) and issubclass(thing, Problem) and thing.__module__ == module.__name__):
             continue
         used = any(isinstance(other, thing) or (thing in getattr(other, "__mro__", ())[1:]) for other in things)
-        needed = [p for p in inspect.signature(thing).parameters.values() if p.default is p.empty and p.kind < 2]
+        parameters = inspect.signature(thing).parameters.values()
+        needed = any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
         if not used and not needed:
             out.append(name)
     return out
