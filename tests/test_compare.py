@@ -65,6 +65,52 @@ def test_the_figures_of_a_pair_are_those_of_the_pure_functions():
     assert good["rank"] == pytest.approx(stats.average_ranks(means)[0])
 
 
+def test_trials_that_are_not_there_count_neither_way_in_profiles():
+    scores = made_up(problems=24, trials=4)
+    scores.values[:12, 0, 1:] = np.nan
+    found = compare_scores(scores, **FEW).table("profiles").filter(optimizer="o0")
+    expected = stats.score_distribution(1 - scores.values[:, 0].T, found["tau"])
+    assert found["fraction"].to_list() == pytest.approx(expected.tolist())
+    assert found["fraction"][0] == 1  # every score that is there is below 1
+
+
+@pytest.mark.parametrize("problems", [8, 30])
+def test_the_interval_of_the_iqm_is_t_over_few_problems_and_widened_over_more(problems):
+    scores = made_up(problems=problems, trials=3)
+    row = compare_scores(scores, over="problems", resamples=2000).table("optimizers").filter(optimizer="o0")
+    good = 1 - scores.values[:, 0].T
+    without = np.array([stats.iqm(np.delete(good, p, axis=1)) for p in range(problems)])
+    error = np.sqrt((problems - 1) / problems * np.sum((without - without.mean()) ** 2))
+    half = {8: 2.3646242510102993, 30: 2.045229642132703}[problems] * error
+    ends = row["iqm"].item() - half, row["iqm"].item() + half
+    assert (row["iqm_lb"].item(), row["iqm_ub"].item()) == pytest.approx(
+        ends, abs=1e-9 if problems < 20 else 0.3 * half
+    )
+    low, high = {8: (0, 7), 30: (9, 20)}[problems]
+    means = np.sort(1 - scores.means[:, 0])
+    assert (row["median_lb"].item(), row["median_ub"].item()) == pytest.approx((means[low], means[high]))
+
+
+def test_one_problem_has_no_interval_over_problems():
+    row = compare_scores(made_up(problems=1), over="problems", **FEW).table("optimizers").row(0, named=True)
+    for name in ("score", "iqm", "median", "optimality_gap", "rank", "strength"):
+        assert (row[f"{name}_lb"], row[f"{name}_ub"]) == (-np.inf, np.inf), name
+
+
+def test_infinite_scores_are_refused_in_a_sentence():
+    scores = made_up()
+    scores.values[3, 1, 0] = np.inf
+    with pytest.raises(OptarenaError, match="value of o1 on p3 is infinite"):
+        compare_scores(scores, **FEW)
+    assert compare_scores(made_up(), others=[("another", scores)], **FEW).table("rankings").height == 6
+
+
+def test_equal_scores_share_their_place():
+    scores = made_up((0.0, 0.0, 0.3), noise=0.0)
+    found = compare_scores(scores, **FEW).table("rankings")
+    assert found["place"].to_list() == [1, 1, 3]
+
+
 def test_relabelling_and_reordering_change_nothing():
     scores = made_up()
     turned = scores.of(["o2", "o0", "o1"])

@@ -286,6 +286,15 @@ def test_few_problems_give_a_flagged_t_interval():
     assert "fewer than 20" in how
 
 
+def test_errors_over_trials_add_up_over_problems_and_over_both_are_those_of_problems():
+    x = np.array([[1.0, 2.0, 4.0, 3.0], [10.0, 12.0, 11.0, 15.0], [5.0, 6.0, np.nan, np.nan]])
+    error = np.sqrt(sum(row[~np.isnan(row)].var(ddof=1) / np.sum(~np.isnan(row)) for row in x)) / 3
+    found = stats.bootstrap(x, over="trials", method="t")
+    assert (found.upper - found.lower) / 2 == pytest.approx(3.182446305284263 * error)  # of 4 trials at most
+    both, problems = (stats.bootstrap(x, over=over, method="t") for over in ("both", "problems"))
+    assert both[:3] == problems[:3]
+
+
 def test_the_same_seed_gives_the_same_interval():
     x = np.random.default_rng(0).normal(size=(30, 3))
     assert stats.bootstrap(x, resamples=300, seed=7) == stats.bootstrap(x, resamples=300, seed=7)

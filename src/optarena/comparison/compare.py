@@ -176,6 +176,7 @@ def compare_scores(
     notes: list[str] = []
     whole = scores.complete()
     _complete(scores, whole, notes)
+    _finite(whole)
     k, n = len(whole.optimizers), len(whole.problems)
     if k < 2:
         raise OptarenaError(f"a comparison needs two optimizers or more; got {', '.join(whole.optimizers) or 'none'}")
@@ -269,6 +270,17 @@ def _comparable(others: Sequence[tuple[str, Scores]], scores: Scores, notes: lis
         else:
             notes.append(f"{label}: no problem has all optimizers")
     return out
+
+
+def _finite(scores: Scores) -> None:
+    """Refuse infinite scores (an empty front is infinitely far): they have no mean that could be compared."""
+    found = np.argwhere(np.isinf(scores.values))
+    if len(found):
+        p, o, _ = found[0].tolist()
+        raise OptarenaError(
+            f"{scores.metric} of {scores.optimizers[o]} on {scores.problems[p]} is infinite, and so is its mean: "
+            "compare by a metric that is always finite, as the view's own"
+        )
 
 
 def _complete(scores: Scores, whole: Scores, notes: list[str]) -> None:

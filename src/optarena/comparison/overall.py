@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from optarena.comparison.pairs import EQUAL, Pairs
 from optarena.stats._result import Interval
-from optarena.stats.aggregates import iqm, iqm_of_counts, mean, median, optimality_gap, stratified_bootstrap
-from optarena.stats.bootstrap import mean_intervals
+from optarena.stats.aggregates import (
+    iqm,
+    iqm_of_counts,
+    mean,
+    median,
+    optimality_gap,
+    score_distribution,
+    stratified_bootstrap,
+)
+from optarena.stats.bootstrap import interval_of_counts, mean_intervals
 from optarena.stats.ranks import Friedman, Nemenyi, friedman, groups, nemenyi, ranks_of
 from optarena.stats.scott_knott import ScottKnott, scott_knott
 from optarena.stats.strengths import bradley_terry_interval
 from optarena.traces import Floats, Ints
 from optarena.views._scores import Scores
+from optarena.views.fixed_cost.order_statistics import quantile_interval
 
 Ends = tuple[Floats, Floats, Floats]
 """Values (optimizers,) and the ends of their intervals."""
@@ -50,7 +60,7 @@ class Overall:
     """Runs, by average rank, in which no pairwise test tells two apart."""
     scott_knott: ScottKnott
     profile: Floats
-    """(optimizers, tau): the part of all trials with 1 - score above tau."""
+    """(optimizers, tau): the part of the trials with 1 - score above tau, each problem counting the same."""
     intervals: str
 
 
@@ -64,12 +74,8 @@ def rate(
     good = 1.0 - scores.values  # problems, optimizers, trials
     if over == "problems":
         score = mean_intervals(means, counts)
-        iqms = _percentiles(
-            [iqm(good[:, o].T) for o in range(k)], [iqm_of_counts(good[:, o].T, counts) for o in range(k)]
-        )
-        medians = _percentiles(
-            [median(good[:, o].T) for o in range(k)], [_medians(1 - means[:, o], counts) for o in range(k)]
-        )
+        iqms = _ends([interval_of_counts(partial(iqm_of_counts, good[:, o].T), counts) for o in range(k)])
+        medians = _medians(1 - means)
         gap = mean_intervals(_gaps(good), counts)[:3]
         ends, how = score[:3], score[3]
     else:
@@ -110,7 +116,7 @@ def rate(
         nemenyi_groups=[] if post is None else groups(post.ranks, post.p < alpha),
         test_groups=groups(rank[0], apart),
         scott_knott=knots,
-        profile=np.array([[np.nanmean(good[:, o] > t) for t in TAU] for o in range(k)]),
+        profile=np.array([score_distribution(good[:, o].T, TAU) for o in range(k)]),
         intervals=how,
     )
 
@@ -132,20 +138,10 @@ def _gaps(good: Floats) -> Floats:
         return 1.0 - np.nanmean(np.where(np.isnan(good), np.nan, np.minimum(good, 1.0)), axis=2)
 
 
-def _medians(values: Floats, counts: Floats) -> Floats:
-    """(resamples,): the median of values where each is drawn counts[:, i] times."""
-    order = np.argsort(values, kind="stable")
-    upto = np.cumsum(counts[:, order], axis=1)
-    n = upto[:, -1]
-    low, high = (np.sum(upto < at[:, None] - 0.25, axis=1) for at in (np.floor((n + 1) / 2), np.ceil((n + 1) / 2)))
-    return (values[order][low] + values[order][high]) / 2
-
-
-def _percentiles(values: list[float], drawn: list[Floats]) -> Ends:
-    lower, upper = np.quantile(np.array(drawn), [0.025, 0.975], axis=1)
-    if len(drawn[0]) and np.ptp(np.array(drawn), axis=1).max() == 0 and len(drawn[0]) == 1:
-        lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
-    return np.array(values), lower, upper
+def _medians(values: Floats) -> Ends:
+    """Of each column, with the interval that holds for any distribution (SCORES 1): few problems give infinite ends."""
+    ends = np.array([quantile_interval(column, 0.5)[1:] for column in values.T])
+    return np.median(values, axis=0), ends[:, 0], ends[:, 1]
 
 
 def _ends(intervals: list[Interval]) -> Ends:

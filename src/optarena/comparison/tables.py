@@ -113,8 +113,8 @@ def _known(figures: Any) -> pl.Series:
 def rankings(made: Comparison) -> pl.DataFrame:
     """A row an optimizer and way of scoring: its place."""
     main = [made.optimizers[i] for i in made.overall.order]
-    places = list(range(1, len(main) + 1))
-    ways = [("this comparison", main, places, 1.0)]
+    means = np.round(made.overall.score[0][made.overall.order], 12)
+    ways = [("this comparison", main, (1 + np.searchsorted(means, means, "left")).tolist(), 1.0)]
     ways += [(c.label, c.order, c.places, c.tau) for c in made.changes if c.kind == "ranking"]
     rows = [
         {"ranking": label, "optimizer": name, "place": place, "tau": tau}
@@ -177,7 +177,7 @@ def scott_knott(made: Comparison) -> pl.DataFrame:
 
 
 def profiles(made: Comparison) -> pl.DataFrame:
-    """A row an optimizer and tau: the part of all trials with a score of at most 1 - tau."""
+    """A row an optimizer and tau: the part of the trials with a score below 1 - tau, each problem counting the same."""
     k = len(made.optimizers)
     return pl.DataFrame(
         {

@@ -71,7 +71,7 @@ def bootstrap(
     if units < 2:
         return Interval(value, -np.inf, np.inf, units, method, f"one {over.rstrip('s')}: no interval")
     left_out = jackknife(data, statistic, over)
-    error = _jackknife_error(left_out)
+    error = _jackknife_error(left_out, _strata(data, over))
     tail = (1 - level_of(level)) / 2
     if method == "t":
         half = float(special.stdtrit(units - 1, 1 - tail)) * error
@@ -111,13 +111,14 @@ def resampled(
         drawn = data[p, t]
         out[0].append(np.asarray(statistic(drawn)))
         if errors:
-            out[1].append(np.array([_jackknife_error(jackknife(one, statistic, over)) for one in drawn]))
+            strata = _strata(data, over)
+            out[1].append(np.array([_jackknife_error(jackknife(one, statistic, over), strata) for one in drawn]))
     return [np.concatenate(part) for part in out if part]
 
 
 def jackknife(data: Floats, statistic: Statistic, over: str) -> Floats:
-    """The statistic with one problem (or one trial) left out, each in turn."""
-    if over == "problems":
+    """The statistic with one trial left out, each in turn; with one problem where problems are drawn."""
+    if over != "trials":
         n = len(data)
         keep = np.arange(n - 1)[None, :] + (np.arange(n - 1)[None, :] >= np.arange(n)[:, None])
         return np.asarray(statistic(data[keep]), dtype=float)
@@ -183,6 +184,24 @@ def mean_intervals(x: npt.ArrayLike, counts: Floats, *, level: float = LEVEL) ->
     return value, lower, upper, f"BCa over problems, {len(counts):,} resamplings"
 
 
+def interval_of_counts(statistic: Callable[[Floats], Floats], counts: Floats, *, level: float = LEVEL) -> Interval:
+    """The interval over problems of any statistic of how often each is drawn: BCa, under 20 problems t.
+
+    statistic: from counts (resamples, problems) to (resamples,).
+    """
+    n = counts.shape[1]
+    value = float(statistic(np.ones((1, n)))[0])
+    tail = (1 - level_of(level)) / 2
+    if n < 2:
+        return Interval(value, -np.inf, np.inf, n, "t", "one problem: no interval")
+    left_out = np.asarray(statistic(1.0 - np.eye(n)))
+    if n < FEW:
+        half = float(special.stdtrit(n - 1, 1 - tail)) * _jackknife_error(left_out, np.array([n]))
+        return Interval(value, value - half, value + half, n, "t", f"fewer than {FEW} problems: a t interval")
+    lower, upper = bca(statistic(counts), value, left_out, widened(n, tail))
+    return Interval(value, lower, upper, n, f"widened bca, {len(counts):,} resamplings")
+
+
 def widened(n: int, tail: float) -> Floats:
     """The normal quantiles of both ends, widened as t intervals are: resampling n values knows too little spread."""
     end = np.sqrt(n / (n - 1)) * special.stdtrit(n - 1, 1 - tail)
@@ -224,9 +243,17 @@ def _mean(x: Floats, axis: int) -> Floats:
     return np.where(there, x, 0.0).sum(axis=axis) / there.sum(axis=axis)
 
 
-def _jackknife_error(left_out: Floats) -> float:
-    n = len(left_out)
-    return float(np.sqrt((n - 1) / n * np.sum((left_out - left_out.mean()) ** 2)))
+def _strata(data: Floats, over: str) -> Ints:
+    """How many units `jackknife` leaves out in each stratum: problems are one, the trials of each problem are one."""
+    counts = np.sum(~np.isnan(data), axis=1)
+    return counts[counts > 1] if over == "trials" else np.array([len(data)])
+
+
+def _jackknife_error(left_out: Floats, strata: Ints) -> float:
+    """The standard error: strata are independent, so their variances add up."""
+    starts = np.concatenate(([0], np.cumsum(strata)[:-1]))
+    away = left_out - np.repeat(np.add.reduceat(left_out, starts) / strata, strata)
+    return float(np.sqrt(np.sum(np.repeat((strata - 1) / strata, strata) * away**2)))
 
 
 def _flat(error: float) -> str:

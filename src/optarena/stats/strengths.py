@@ -45,6 +45,8 @@ def bradley_terry_interval(
     n, k, _ = each.shape
     flat = each.reshape(n, k * k)
     value = _fit(each.sum(axis=0)[None], alpha)[0]
+    if n < 2:  # one problem tells nothing of others
+        return value, np.full(k, -np.inf), np.full(k, np.inf)
     drawn = np.concatenate(
         [
             _fit((counts[start : start + CHUNK] @ flat).reshape(-1, k, k), alpha, start=value)
