@@ -302,6 +302,26 @@ def test_what_is_imported_exported_and_imported_is_the_same(sample):
         np.testing.assert_array_equal(first.efforts(axis), second.efforts(axis))
 
 
+def test_a_failed_run_is_charged_all_its_evaluations_of_constraints():
+    shutil.copytree(SAMPLES / "bbob-constrained", "in")
+    for ending in ("dat", "tdat"):  # the constraints are evaluated 30 times more after the last improvement
+        path = Path(f"in/data_f2/bbobexp_f2_DIM2.{ending}")
+        kept = [line for line in path.read_text().splitlines(keepends=True) if not line.startswith("60 60 ")]
+        path.write_text("".join([*kept, "60 90 +6.873611940e+01 -1.974776561e+03 000 +1.6498e+00 -4.4071e-01\n"]))
+    first, _ = import_coco("in", store="a")
+    export("coco", first, "out")
+    for results in (first, import_coco("out", store="b")[0]):
+        view = results.fixed_target(targets=[100.0, 1.0], axis="constraint_evaluations", bootstrap=0)
+        assert view.ert["ert"].to_list() == [51.0, np.inf]
+        assert view.ert["rt_failure"].to_list() == [None, 90.0]
+        assert view.notes == []
+    for ending in ("dat", "tdat"):
+        path = Path(f"in/data_f2/bbobexp_f2_DIM2.{ending}")
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    view = import_coco("in", store="c")[0].fixed_target(axis="constraint_evaluations", bootstrap=0)
+    assert "of 1 runs the constraint_evaluations at their end are not recorded" in view.notes[0]
+
+
 def test_imported_differences_and_our_own_values_meet_by_their_optima():
     results = Experiment(["RandomSearch"], "bbob/f1/d2/i2", 3).run("store", workers=0)  # f_opt is 394.48
     theirs = import_coco(SAMPLES / "bbob")[0]

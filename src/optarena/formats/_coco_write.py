@@ -86,6 +86,9 @@ def _lines(run: Log, at: Ints, rows: Ints) -> Iterable[str]:
     # between two rows constraints are taken to be evaluated once an evaluation
     gs = run.constraint_evaluations[rows]
     gs = gs + np.where(gs > 0, at - run.evaluation[rows], 0)
+    if run.constraint_evaluations_at_end is not None:
+        gs = np.where(at == run.evaluations, run.constraint_evaluations_at_end, gs)
+        gs = np.minimum(gs, run.constraint_evaluations_at_end)
     values = run.best[rows] + run.f_opt
     tail = [""] * len(at)
     if run.points is not None and run.dimension < MOST_X and not np.isnan(run.points).any():

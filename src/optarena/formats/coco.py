@@ -144,21 +144,26 @@ def _one_objective(
         points = np.full((len(evaluation), dimension), np.nan)
         points[: len(block.numbers)] = block.numbers[:, 5:]
         points = points[kept]
-    efforts = {}
-    second = _stacked(rows, 1)[kept]
-    if suite == "bbob-constrained" and (second >= 0).all():
-        efforts[CONSTRAINT_EVALUATIONS] = second
+    made = max(entry.evaluations or 0, int(evaluation.max(initial=0)))
+    efforts, at_end = {}, {}
+    second = _stacked(rows, 1)
+    if suite == "bbob-constrained" and (second[kept] >= 0).all():
+        efforts[CONSTRAINT_EVALUATIONS] = second[kept]
+        last = second[evaluation == made]
+        if len(last):  # the last evaluation has a row of its own
+            at_end[CONSTRAINT_EVALUATIONS] = float(last.max())
     return Run(
         optimizer="",
         suite=suite,
         function=f"f{function}",
         dimension=dimension,
         instance=entry.instance,
-        evaluations=max(entry.evaluations or 0, int(evaluation.max(initial=0))),
+        evaluations=made,
         evaluation=evaluation[kept],
         values=best[kept][:, None],
         points=points,
         efforts=efforts,
+        efforts_at_end=at_end,
         known=Known(optimum=(0.0,)),
         attributes={"values": DIFFERENCE, "coco_f_opt": block.f_opt},
     )

@@ -43,6 +43,8 @@ class Log:
     """(rows, objectives) of the same rows."""
     constraint_evaluations: Ints
     """Of the same rows: how often the constraints had been evaluated."""
+    constraint_evaluations_at_end: int | None
+    """The same when the run ended, where that is known."""
 
 
 def logs(results: Results, format: str) -> list[Log]:
@@ -59,6 +61,7 @@ def logs(results: Results, format: str) -> list[Log]:
     differences = _differences(results, attempts, rows, counts)
     best = cumulative_minimum(differences, offsets)
     given = columns.extras.get(f"effort.{CONSTRAINT_EVALUATIONS}", np.full(len(columns.owner), np.nan))
+    at_end = results.extra_at_end(f"effort.{CONSTRAINT_EVALUATIONS}")
     out = []
     for i, (attempt, (status, made)) in enumerate(zip(attempts, facts, strict=True)):
         low, high = offsets[i], offsets[i + 1]
@@ -87,6 +90,7 @@ def logs(results: Results, format: str) -> list[Log]:
                 constraint_evaluations=np.where(
                     np.isnan(given[chosen]), columns.evaluation[chosen] * bool(card.constraints), given[chosen]
                 ).astype(np.int64),
+                constraint_evaluations_at_end=None if np.isnan(at_end[i]) else int(at_end[i]),
             )
         )
     return out

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from optarena._json import numbers, printable
+from optarena._json import Number, numbers, printable
 from optarena.experiment import Budget
 from optarena.formats.tidy import NAMESPACE
 from optarena.problem import Known, Objective
@@ -45,6 +45,8 @@ class Run:
     """(rows, dimension); NaN where a point was not logged."""
     metrics: dict[str, Floats] = field(default_factory=dict)
     efforts: dict[str, Floats] = field(default_factory=dict)
+    efforts_at_end: dict[str, float] = field(default_factory=dict)
+    """Where its effort axes stood when it ended, if that was logged."""
     objectives: tuple[Objective, ...] = (Objective(),)
     known: Known = field(default_factory=Known)
     status: str = "done"
@@ -132,7 +134,8 @@ def records(some: Runs) -> Iterator[Record]:
         )
         if len(run.evaluation):
             yield _rows(s, run)
-        yield End(s, run.status, run.evaluations, 0.0, NOTHING, printable(run.reason))
+        stood: dict[str, Number] = {f"effort.{name}": value for name, value in run.efforts_at_end.items()}
+        yield End(s, run.status, run.evaluations, 0.0, NOTHING, printable(run.reason), a=stood)
 
 
 def _rows(s: int, run: Run) -> Rows:

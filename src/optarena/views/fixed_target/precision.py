@@ -168,6 +168,12 @@ def runs_of(
         if name not in levels or np.isnan(levels[name][0]):
             levels[name] = (value, width)
     cells, cell = _cells(table)
+    spent, unsure = _spent(results, axis, frame, effort, traces.offsets)
+    if unsure[chosen].any():
+        notes.append(
+            f"of {int(unsure[chosen].sum()):,} runs the {axis} at their end are not recorded: "
+            "where they fail they are charged up to their last improvement"
+        )
     return Runs(
         results=results,
         axis=axis,
@@ -177,7 +183,7 @@ def runs_of(
         offsets=np.searchsorted(owner, np.arange(len(chosen) + 1)).astype(np.int64),
         precision=(best[kept] - level[owner]) / span[owner],
         effort=effort[kept],
-        spent=_spent(results, axis, frame, effort, traces.offsets)[chosen],
+        spent=spent[chosen],
         unknown=unknown,
         parts=in_parts,
         indicator=measure.indicator[chosen],
@@ -257,21 +263,28 @@ def _unknown_note(count: int, in_parts: bool) -> str:
     return f"{whose}: the best value of the store stands for it"
 
 
-def _spent(results: Results, axis: str, frame: pl.DataFrame, effort: Floats, offsets: Ints) -> Floats:
-    """(begun studies,): the whole effort; where only improvements are kept it is more than that of the last row."""
+def _spent(results: Results, axis: str, frame: pl.DataFrame, effort: Floats, offsets: Ints) -> tuple[Floats, Bools]:
+    """(begun studies,): the whole effort, and whether it may have been more than is recorded.
+
+    Where only improvements are kept it is more than that of the last row.
+    """
+    made = frame["evaluations"].to_numpy()
     if axis == "evaluations":
-        return frame["evaluations"].to_numpy().astype(float)
-    last = np.zeros(frame.height)
+        return made.astype(float), np.zeros(frame.height, dtype=bool)
+    last, reached = np.zeros(frame.height), np.zeros(frame.height)
     some = np.diff(offsets) > 0
-    last[some] = effort[offsets[1:][some] - 1]
+    rows = offsets[1:][some] - 1
+    last[some], reached[some] = effort[rows], results.traces().evaluation[rows]
     if axis == "batches":
-        made = np.ceil(frame["evaluations"].to_numpy() / np.maximum(frame["batch"].to_numpy(), 1))
+        usual = np.ceil(made / np.maximum(frame["batch"].to_numpy(), 1))
         given = ~np.isnan(results.extra("batch"))
         imported = np.zeros(frame.height, dtype=bool)
         imported[np.repeat(np.arange(frame.height), np.diff(offsets))[given]] = True
-        return np.where(imported, last, np.maximum(last, made))
+        return np.where(imported, last, np.maximum(last, usual)), imported & (reached < made)
+    unsure = reached < made
     if axis == "seconds":  # what its own clock charged, with the last observing; 0 for what was imported
-        charged = pl.sum_horizontal("suggest_seconds", "evaluate_seconds", "observe_seconds")
-        last = np.maximum(last, frame.select(charged).to_series().to_numpy())
-    name = axis if axis in ("seconds", "decisions") else f"effort.{axis}"
-    return np.fmax(last, results.extra_at_end(name))
+        charged = frame.select(pl.sum_horizontal("suggest_seconds", "evaluate_seconds", "observe_seconds"))
+        last = np.maximum(last, charged.to_series().to_numpy())
+        unsure &= charged.to_series().to_numpy() == 0
+    at_end = results.extra_at_end(axis if axis in ("seconds", "decisions") else f"effort.{axis}")
+    return np.fmax(last, at_end), unsure & np.isnan(at_end)
