@@ -571,3 +571,25 @@ def test_a_frame_of_differences_does_not_shift_what_has_values(tmp_path):
     frame = {**results.fixed_target(bootstrap=0).pinned, **pinned, "levels": {"p": [None, 1.0]}}
     view = results.fixed_target(targets=[0.5], frame=frame, bootstrap=0)
     assert view.ert["ert"].to_list() == [2.0]
+
+
+def test_pure_functions_take_lists_and_single_numbers():
+    inf = float("inf")
+    assert runtimes((5.0, 0.5, 2.0), [1.0, 0.1]).tolist() == [2.0, inf]
+    assert runtimes([5.0, 0.5], 1.0) == 2.0
+    assert runtimes(([3, 8], [5.0, 0.5]), 1.0) == 8.0
+    assert restart_ecdf([2, inf], 10, 12) == 0.75
+    assert ecdf([2, inf], 2) == 0.5
+    assert performance_profile([[1, 2], [inf, 3]], 2).tolist() == [0.5, 1.0]
+    assert data_profile([[3, 6], [inf, 3]], 2, 2).tolist() == [0.5, 1.0]
+
+
+def test_scores_of_areas_on_seconds_are_those_of_the_table(tmp_path):
+    rows = {"value": [1e2, 1e-8], "seconds": [0.1, 0.3], "f_opt": 0.0, "budget": 2}
+    view = single(rows, tmp_path / "s").fixed_target(axis="seconds", bootstrap=0)
+    assert 1 - view.scores("aocc").means[0, 0] == pytest.approx(view.table("aocc")["aocc"].item())
+
+
+def test_one_run_has_no_interval(tmp_path):
+    view = single({"value": [3.0, 0.5], "f_opt": 0.0}, tmp_path / "s").fixed_target(targets=[1.0])
+    assert view.ert.select("ert", "ert_lb", "ert_ub").row(0) == (2.0, None, None)

@@ -9,6 +9,7 @@ import polars as pl
 
 from optarena.traces import Floats, Ints
 from optarena.views.fixed_target.distributions import grid
+from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.profiles import area_over_convergence_curve, data_profile, performance_profile
 from optarena.views.fixed_target.runtimes import reachable
 
@@ -95,10 +96,15 @@ def aocc(scored: Scored) -> pl.DataFrame:
     problem = runs.problem
     budget = np.zeros(int(problem.max()) + 1)
     np.maximum.at(budget, problem, scored.spent)
-    # evaluation t counts for [t - 1, t) of the budget; on other axes a value is in force from its own effort on
-    shift = 1.0 if runs.axis in ("evaluations", "batches") else 0.0
-    area = area_over_convergence_curve(runs.precision, runs.effort, runs.offsets, budget[problem], shift=shift)
+    area = areas(runs, budget[problem])
     return runs.cells.with_columns(
         aocc=pl.Series([float(np.mean(area[part])) for part in scored.of_cell]).fill_nan(None),
         n_runs=pl.Series([len(part) for part in scored.of_cell], dtype=pl.Int64),
     )
+
+
+def areas(runs: Runs, budget: Floats) -> Floats:
+    """(runs,): the area over the convergence curve of each, over so much effort."""
+    # evaluation t counts for [t - 1, t) of the budget; on other axes a value is in force from its own effort on
+    shift = 1.0 if runs.axis in ("evaluations", "batches") else 0.0
+    return area_over_convergence_curve(runs.precision, runs.effort, runs.offsets, budget, shift=shift)

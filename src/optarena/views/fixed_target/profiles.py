@@ -16,14 +16,11 @@ def performance_profile(times: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
 
     times: (problems, solvers), inf where a solver failed; a failure never counts, on problems that nobody solved too.
     """
-    t = np.asarray(times, dtype=float)
-    if t.ndim != 2:
-        raise OptarenaError(f"times are (problems, solvers); got the shape {t.shape}")
+    t = _times(times)
     with np.errstate(invalid="ignore", divide="ignore"):
         best = t.min(axis=1, keepdims=True, initial=np.inf)
         ratio = np.where(np.isfinite(t), np.where(t == best, 1.0, t / best), np.inf)
-    at = np.asarray(tau, dtype=float)
-    return np.mean(ratio.T[:, :, None] <= at[None, None, :], axis=1) if len(t) else np.zeros((t.shape[1], len(at)))
+    return _fractions(ratio, tau)
 
 
 def data_profile(times: npt.ArrayLike, dimensions: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
@@ -31,12 +28,22 @@ def data_profile(times: npt.ArrayLike, dimensions: npt.ArrayLike, k: npt.ArrayLi
 
     times: (problems, solvers), the evaluations to f <= f_best + tau (f_0 - f_best), inf where that was not reached.
     """
+    t = _times(times)
+    return _fractions(t / (np.broadcast_to(np.asarray(dimensions, dtype=float), len(t))[:, None] + 1.0), k)
+
+
+def _times(times: npt.ArrayLike) -> Floats:
     t = np.asarray(times, dtype=float)
     if t.ndim != 2:
         raise OptarenaError(f"times are (problems, solvers); got the shape {t.shape}")
-    groups = t / (np.asarray(dimensions, dtype=float)[:, None] + 1.0)
-    at = np.asarray(k, dtype=float)
-    return np.mean(groups.T[:, :, None] <= at[None, None, :], axis=1) if len(t) else np.zeros((t.shape[1], len(at)))
+    return t
+
+
+def _fractions(x: Floats, at: npt.ArrayLike) -> Floats:
+    """(solvers, at): the fraction of problems with x (problems, solvers) of at most so much; 0 of no problems."""
+    bounds = np.asarray(at, dtype=float)
+    within = np.sum(x.T.reshape(x.shape[1], len(x), *[1] * bounds.ndim) <= bounds, axis=1)
+    return within / max(1, len(x))
 
 
 def area_over_convergence_curve(

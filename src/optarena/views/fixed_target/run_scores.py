@@ -9,7 +9,7 @@ import polars as pl
 
 from optarena.traces import Floats, Ints
 from optarena.views.fixed_target.precision import Runs
-from optarena.views.fixed_target.profiles import area_over_convergence_curve
+from optarena.views.fixed_target.profile_tables import areas
 
 if TYPE_CHECKING:
     from optarena.views.fixed_target.view import Scored
@@ -42,7 +42,7 @@ def scores_of_runs(scored: Scored, problem: Ints, metric: str, part: str = "all"
     np.maximum.at(budget, problem, scored.spent)
     budget = budget[problem]
     if metric == "aocc":
-        return 1.0 - area_over_convergence_curve(runs.precision, runs.effort, runs.offsets, budget)
+        return 1.0 - areas(runs, budget)
     half = scored.hits.shape[1] // 2
     hits = scored.hits[:, {"all": slice(None), "easy": slice(0, max(half, 1)), "hard": slice(half, None)}[part]]
     if metric == "unreached":

@@ -31,13 +31,13 @@ def reachable(targets: npt.ArrayLike, tolerance: float = TOLERANCE) -> Floats:
     return targets + tolerance * np.abs(targets)
 
 
-def runtimes(trace: Any, targets: npt.ArrayLike) -> Floats:
+def runtimes(trace: Any, targets: npt.ArrayLike) -> Any:
     """What a run had spent when it first reached each target; inf where it never did.
 
     `trace`: the value of every evaluation in turn, or a pair (efforts, values) with non-decreasing efforts. Values are
     precisions, f - f_opt, if targets are.
     """
-    if isinstance(trace, tuple):
+    if isinstance(trace, tuple) and len(trace) == 2 and np.ndim(trace[1]) > 0:
         effort, values = (np.asarray(part, dtype=float) for part in trace)
     else:
         values = np.asarray(trace, dtype=float)
@@ -48,7 +48,8 @@ def runtimes(trace: Any, targets: npt.ArrayLike) -> Floats:
             f"{effort.shape} and {values.shape}"
         )
     values = np.where(np.isnan(values), np.inf, values)
-    return first_hits(values, effort, np.array([0, len(values)], dtype=np.int64), targets)[0]
+    out = first_hits(values, effort, np.array([0, len(values)], dtype=np.int64), targets)[0]
+    return out if np.ndim(targets) else float(out[0])
 
 
 def first_hits(
@@ -98,13 +99,14 @@ def ert(runtimes: npt.ArrayLike, budgets: npt.ArrayLike) -> Any:
     return out if np.ndim(out) else float(out)
 
 
-def ecdf(runtimes: npt.ArrayLike, x: npt.ArrayLike) -> Floats:
+def ecdf(runtimes: npt.ArrayLike, x: npt.ArrayLike) -> Any:
     """The fraction of all runtimes that are at most x; those that are inf never are. No restarts."""
     times = np.sort(np.ravel(np.asarray(runtimes, dtype=float)))
-    return np.searchsorted(times, np.asarray(x, dtype=float), side="right") / max(1, len(times))
+    out = np.searchsorted(times, np.asarray(x, dtype=float), side="right") / max(1, len(times))
+    return out if np.ndim(out) else float(out)
 
 
-def restart_ecdf(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: npt.ArrayLike) -> Floats:
+def restart_ecdf(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: npt.ArrayLike) -> Any:
     """The distribution at x of the runtime with simulated restarts, for one target, computed and not sampled.
 
     A run is drawn; while it is a failure, another is drawn; the sum of all their efforts is the runtime. So
@@ -118,7 +120,7 @@ def restart_ecdf(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: npt.ArrayLi
             f"the exact distribution up to {points.max():g} has more than {MOST_JUMPS:,} jumps: "
             "use simulated_restarts, or a smaller x"
         )
-    return out
+    return out if out.ndim else float(out)
 
 
 def restart_ecdf_or_none(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: Floats) -> Floats | None:

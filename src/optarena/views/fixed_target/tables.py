@@ -74,7 +74,7 @@ def _ert(scored: Scored) -> tuple[Floats, pl.DataFrame]:
         low, high = ordered[:, (size - 1) // 2], ordered[:, size // 2]
         figures["median"][members] = np.where(low == high, low, (low + high) / 2)
         counts[members], wins[members] = size, n
-        if scored.bootstrap:
+        if scored.bootstrap and size > 1:  # one run shows no spread
             lower, upper = _ert_interval(cost, hit, scored.bootstrap, scored.seed)
             figures["ert_lb"][members], figures["ert_ub"][members] = lower, upper
     keep = scored.given.ravel()
