@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -590,3 +591,54 @@ def test_the_frames_hash_does_not_depend_on_the_order_of_optimizers(frame, tmp_p
     one = scored(frame, tmp_path, "a")
     other = scored(frame.sort("optimizer", descending=True, maintain_order=True), tmp_path, "b")
     assert one.frame["hash"] == other.frame["hash"]
+
+
+ROOT = "0123456789abcdef0123456789abcdef"
+STUCK = """
+import optarena as oa
+class Stuck(oa.Optimizer):
+    "Suggests points that are not feasible."
+    capabilities = oa.Capabilities(constraints=True)
+    def suggest(self, n):
+        return [{"x": 1.0}] * n
+    def observe(self, X, y, violations=None):
+        pass
+"""
+
+
+def test_a_study_that_found_nothing_scores_the_same_with_only_its_improvements(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("stuck.py").write_text(STUCK)
+
+    @oa.as_problem({"x": {"type": "real", "space": "linear", "range": [0, 1]}}, constraints=1)
+    def problem(x):
+        return oa.Evaluation([x["x"]], violations=[x["x"] - 0.9])
+
+    views = {}
+    for record in ("all", "improvements"):
+        plan = oa.Experiment(["RandomSearch", "stuck.py:Stuck"], [problem], 12, trials=2, record=record, seed=ROOT)
+        results = plan.run(record, workers=0)
+        views[record] = results.fixed_cost(axis="evaluations")
+        assert set(results.studies["record"]) == {"all", record}
+    assert views["improvements"].excluded == views["all"].excluded == []
+    for table in ("problem", "summary", "baseline"):
+        assert views["improvements"].table(table).equals(views["all"].table(table))
+    last = views["improvements"].summary.filter(pl.col("optimizer") == "Stuck")
+    assert last["mean"].to_list() == [1.0] * 12
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_minus_infinity_hides_nothing_that_comes_later(batch, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    @oa.as_problem({"x": {"type": "real", "space": "linear", "range": [0, 1]}})
+    def problem(x):
+        return -np.inf if 0.4 < x["x"] < 0.6 else x["x"]
+
+    tables = []
+    for record in ("all", "improvements"):
+        plan = oa.Experiment(
+            ["RandomSearch", "QuasiRandom"], [problem], 40, trials=2, batch=batch, record=record, seed=ROOT
+        )
+        tables.append(plan.run(record, workers=0).fixed_cost().problem)
+    assert tables[0].equals(tables[1])

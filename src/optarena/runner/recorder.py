@@ -61,11 +61,12 @@ class Recorder:
             if values.shape[1] == 1:
                 if len(values) == 1:
                     least = values.item() * self.sign
-                elif failures:
-                    least = float(np.nanmin(np.append(values[:, 0] * self.sign, np.inf)))
-                else:
-                    least = float(values.min()) if self.sign > 0 else -float(values.max())
-                if least < self.best:
+                elif math.isfinite(least := float(values.min() if self.sign > 0 else -values.max())):
+                    pass
+                else:  # of those that count: NaN and -inf are failures (SCORES 1)
+                    found = values[:, 0] * self.sign
+                    least = float(found[found > -np.inf].min(initial=np.inf))
+                if -math.inf < least < self.best:
                     self.best = least
             return
         for i in self._kept(values):
@@ -80,12 +81,12 @@ class Recorder:
         return [numbers(row) for row in y], dict.fromkeys(bad, ("nan", "evaluate returned nan"))
 
     def _kept(self, values: Array) -> list[int]:
-        """Which rows of a matrix improve on what was seen before them, or failed."""
+        """Which rows of a matrix improve on what was seen before them, or failed; -inf is a failure to all scores."""
         if values.shape[1] > 1 or len(values) == 1:
             rows = values.tolist()
             return [i for i, row in enumerate(rows) if any(map(math.isnan, row)) or self._improves(row, True, False)]
         y = values[:, 0] * self.sign
-        failed = np.isnan(y)
+        failed = np.isnan(y) | (y == -np.inf)
         y = np.where(failed, np.inf, y)
         before = np.minimum.accumulate(np.concatenate(([self.best], y)))
         self.best = float(before[-1])
@@ -120,11 +121,16 @@ class Recorder:
         self.journal.write(record)
 
     def _improves(self, values: list[float], feasible: bool, ties: bool) -> bool:
-        """Strictly better than all before, entering the archive, or (with hidden metrics) a tie; keeps `best`."""
+        """Strictly better than all before, entering the archive, or (with hidden metrics) a tie; keeps `best`.
+
+        What is -inf is kept but is no best: scores take it for a failure, and what is found later must not be lost.
+        """
         if not feasible or any(map(math.isnan, values)):
             return False
         if len(values) == 1:
             value = values[0] * self.sign
+            if value == -math.inf:
+                return True
             if value < self.best:
                 self.best = value
                 return True
@@ -132,6 +138,8 @@ class Recorder:
         if self.everything:
             return True
         y = np.array(values) * self.signs
+        if (y == -np.inf).any():
+            return True
         if ((self._archive <= y).all(axis=1)).any():
             return ties and bool((self._archive == y).all(axis=1).any())
         keep = ~(y <= self._archive).all(axis=1)

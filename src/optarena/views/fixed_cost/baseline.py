@@ -53,10 +53,16 @@ class Baseline:
     draws: Ints
     """(problems,): how many evaluations of random search it was made of; 0 where it was given."""
 
+    @property
+    def width(self) -> Floats:
+        """(problems,): from the best to random search's median, the unit of normalised means; inf where that is."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.clip - self.best
+
     def constant(self) -> Bools:
         """(problems,): where random search's median is the best that anyone saw: nothing can be told apart."""
         hair = 1.01 * NUDGE * np.spacing(np.maximum(np.abs(self.best), 5e-324))
-        return (self.seen >= self.clip) | (self.clip - self.best <= hair)
+        return (self.seen >= self.clip) | (self.width <= hair)
 
     def select(self, problems: list[str], iterations: int, *, short: bool) -> Baseline:
         """The rows of these problems, NaN for those it lacks, and so many columns.

@@ -222,7 +222,8 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
         size = np.where(largest > 0, largest, size)
         last_of = np.append(key[1:, 0] != key[:-1, 0], True)
         irregular = bool((counts[~last_of] != size[key[~last_of, 0].astype(np.int64)]).any())
-    usable = frame["sense"].is_not_null().to_numpy() & (traces.lengths > 0)
+    # where only improvements are kept and nothing feasible was found there is no row: it found nothing, at its cost
+    usable = frame["sense"].is_not_null().to_numpy() & ((traces.lengths > 0) | (frame["evaluations"].to_numpy() > 0))
     for i in np.flatnonzero(~usable).tolist():
         row = frame.row(i, named=True)
         why = f"no evaluation is recorded ({row['reason'] or row['status']})"
@@ -268,7 +269,7 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
     for row in part.filter(name & ~whole).iter_rows(named=True):
         excluded.append(named(row, "only its improvements are recorded: not in random search's baseline"))
     sign = np.where(pl.Series(problems).is_in(part.filter(part["sense"] == "max")["problem"].to_list()), -1.0, 1.0)
-    last = effort[traces.offsets[1:][kept] - 1]
+    last = np.append(effort, 0.0)[np.where(traces.lengths[kept] > 0, traces.offsets[1:][kept] - 1, len(effort))]
     if chosen == "seconds":
         last = np.fmax(last, np.where(ended, part["budget_seconds"].fill_null(np.nan).to_numpy(), np.nan))
     return Curves(

@@ -45,7 +45,7 @@ def score(
     exact = every.mode == "exact"
     shape = (len(every.problems), len(every.optimizers), len(grid))
     median, mean, normed = empty_estimate(shape), empty_estimate(shape), empty_estimate(shape)
-    low, width = base.best, base.clip - base.best
+    low, width = base.best, base.width
     pair = every.problem * shape[1] + every.optimizer
     order = np.argsort(pair, kind="stable")
     pairs, first, counts = np.unique(pair[order], return_index=True, return_counts=True)

@@ -381,6 +381,7 @@ def _left_out(every: Curves, base: Baseline, name: str, of_others: Floats | None
     `of_others`: the least value of everyone but random search; None where the baseline was given.
     """
     constant = base.constant() if every.mode == "exact" else np.zeros(len(every.problems), dtype=bool)
+    width = base.width
     reasons: dict[int, str] = {}
     for p, problem in enumerate(every.problems):
         if of_others is None and np.isnan(base.clip[p]):
@@ -391,7 +392,7 @@ def _left_out(every: Curves, base: Baseline, name: str, of_others: Floats | None
             reasons[p] = "the median of random search's evaluations is not finite"
         elif not np.isfinite(base.best[p]):
             reasons[p] = "the best value found is not finite"
-        elif not np.isfinite(base.clip[p] - base.best[p]):
+        elif not np.isfinite(width[p]):
             reasons[p] = "its values lie further apart than floating-point numbers reach"
         elif constant[p]:
             reasons[p] = "nothing better than random search's median was seen: left out of summaries"
