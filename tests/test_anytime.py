@@ -497,3 +497,15 @@ def test_curves_begin_at_the_worst_value_and_go_on_to_the_end(golden: Path) -> N
 def test_a_report_of_runs_with_a_budget_of_time_has_the_section(golden: Path, tmp_path: Path) -> None:
     page = oa.open(golden).report(tmp_path / "report.html").read_text()
     assert "Area score by instance" in page
+
+
+def test_a_tiny_gap_has_all_its_digits():
+    assert primal_gap(1e6 + 2**-30, 1e6) == pytest.approx(2**-30 / 1e6, rel=1e-12)
+    assert primal_gap(1e308, -1e-300) == 1.0
+    assert primal_gap(1.5e308, 1e308) == pytest.approx(1 / 3)
+
+
+def test_points_of_a_single_row_of_times_are_refused():
+    with pytest.raises(OptarenaError, match="instances, configurations"):
+        borda([1.0, 2.0])
+    assert borda([[1.0, None]]).tolist() == [1.0, 0.0]

@@ -100,8 +100,9 @@ def primal_gap(value: float | None, best: float) -> float:
 def primal_gaps(values: Floats, best: Floats) -> Floats:
     """The primal gap of each value to its best known; 1 where the value is not finite."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        larger = np.maximum(np.abs(values), np.abs(best))
-        gap = np.abs(values / larger - best / larger)  # as the difference itself may overflow
+        larger, away = np.maximum(np.abs(values), np.abs(best)), np.abs(values - best)
+        # the difference is exact where the two are near; it may overflow where they are not
+        gap = np.where(np.isfinite(away), away / larger, np.abs(values / larger - best / larger))
         apart = ~np.isfinite(values) | (np.sign(values) * np.sign(best) < 0)
     return np.where(apart, 1.0, np.where(values == best, 0.0, gap))
 
@@ -126,7 +127,7 @@ def borda(times: npt.ArrayLike, values: npt.ArrayLike | None = None, proved: npt
     Per pair and instance the better value gets 1 and the other 0, of equal values the one with a proof; else each gets
     the other's share of their times, 1/2 where both are 0. Who found nothing gets 0.
     """
-    t = np.asarray([[np.nan if x is None else x for x in row] for row in np.asarray(times, dtype=object)], dtype=float)
+    t = np.asarray(times, dtype=float)  # None is NaN
     if t.ndim != 2:
         raise OptarenaError(f"times are (instances, configurations); got the shape {t.shape}")
     t = np.where(np.isnan(t), np.inf, t)
