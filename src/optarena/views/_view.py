@@ -73,6 +73,12 @@ class View:
 
         return latex(self)
 
+    def to_xarray(self) -> dict[str, Any]:
+        """Every table as an xarray dataset (extra `xarray`): what names a row is a dimension, the rest variables."""
+        from optarena.views._datasets import dataset
+
+        return {name: dataset(table) for name, table in self.tables.items()}
+
     def to_data(self) -> dict[str, Any]:
         """The envelope that `optarena score --format json` prints: an undefined number is null."""
         return {

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from optarena.errors import OptarenaError
 from optarena.formats._bayesmark_files import bayesmark_name
 from optarena.traces import Floats
+from optarena.views._datasets import xarray
 
 if TYPE_CHECKING:
     from optarena.views.fixed_cost.view import FixedCost
@@ -75,11 +75,8 @@ def arrays(view: FixedCost, metric: str | None = None, *, objective: bool = Fals
 
 def datasets(view: FixedCost, metric: str | None) -> dict[str, Any]:
     """The same as xarray datasets."""
-    try:
-        import xarray as xr
-    except ImportError:
-        raise OptarenaError("datasets need the extra 'xarray': pip install 'optarena[xarray]'") from None
-    return {name: xr.Dataset(variables, coords) for name, (coords, variables) in arrays(view, metric).items()}
+    made = arrays(view, metric)
+    return {name: xarray().Dataset(variables, coords) for name, (coords, variables) in made.items()}
 
 
 def _title(name: str) -> str:
