@@ -285,6 +285,20 @@ def test_studies_that_bayesmark_cannot_hold_are_left_out_by_name(tmp_path, capsy
     assert (tmp_path / "out" / "s" / "derived" / "eval.json").is_file()
 
 
+def test_cubes_that_bayesmark_would_refuse_are_not_written_and_one_sentence_says_so(tmp_path, capsys):
+    store, out = tmp_path / "s", tmp_path / "out"
+    oa.Experiment(["RandomSearch"], "functions/sphere/d2", 4, trials=3).run(store, workers=0)
+    oa.Experiment(["QuasiRandom"], "functions/sphere/d2", 4, trials=2).run(store, workers=0)
+    assert main(["export", "bayesmark", str(store), "-o", str(out)]) == 0
+    told = capsys.readouterr().out
+    assert "has 2 of 3 studies, so its own agg and anal refuse this database" in told
+    assert told.count("left out:") == 1
+    assert not list((out / "s" / "derived").iterdir())
+    assert len(read_database(out / "s")) == 5
+    for command in ("agg", "anal"):
+        assert main(["bayesmark", command, "-dir", str(out), "-b", "s"]) == 0
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -25,6 +25,7 @@ def command(
     notices: list[str] = []
     path = export(format, results, output, notices)
     traces = results.traces()
-    print(f"{path}: {counted(len(traces), 'study')}, {counted(int(traces.offsets[-1]), 'evaluation')}")
+    size = f"{counted(len(traces), 'study')}, {counted(int(traces.offsets[-1]), 'evaluation')}"
+    print(f"{path}: {'what it can hold of ' if notices else ''}{size}")
     for notice in notices:
         print(f"left out: {clean(notice)}")

@@ -49,11 +49,23 @@ def share(studies: Sequence[FileStudy]) -> Share:
         else:
             left_out += [f"{problem}: {method} has no study on it" for problem in gone]
             cells = {key: found for key, found in cells.items() if key[0] not in gone}
-    most = max(map(len, cells.values()))
-    for (problem, method), found in cells.items():
-        if len(found) < most:
-            left_out.append(f"{method} on {problem} has {len(found)} of {most} studies: scored by these")
+    left_out += [f"{text}: scored by these" for text in _short(cells)]
     return Share([study for found in cells.values() for study in found], left_out)
+
+
+def uneven(studies: Sequence[FileStudy]) -> str:
+    """Which pairings have fewer studies than others, in words; nothing where all have as many."""
+    found = _short(_by_cell(studies))
+    return ", ".join(found[:NAMED]) + (f" and {len(found) - NAMED} more such" if len(found) > NAMED else "")
+
+
+def _short(cells: Cells) -> list[str]:
+    most = max(map(len, cells.values()))
+    return [
+        f"{method} on {problem} has {len(found)} of {most} studies"
+        for (problem, method), found in cells.items()
+        if len(found) < most
+    ]
 
 
 def _by_cell(studies: Sequence[FileStudy]) -> Cells:
