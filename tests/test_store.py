@@ -204,6 +204,9 @@ def test_filters(store):
     assert results.filter(problem="functions/*/d3", optimizer=["RandomSearch"]).studies.height == 2
     assert results.filter(dimension=2).studies.height == 4
     assert results.filter(suite="bbob").studies.height == 0
+    assert results.filter(problem="functions/*/d{2..3}").studies.height == results.studies.height
+    assert results.filter(optimizer="{Random,Grid}Search").studies.height == 4
+    assert results.filter(optimizer="no{thing").studies.height == 0
     part = results.filter(dimension=3)
     assert len(part.traces()) == part.studies.height
     assert part.traces().lengths.tolist() == [40] * 4

@@ -11,13 +11,14 @@ from optarena.errors import OptarenaError
 from optarena.store.results import Results, open_store
 
 Optimizers = Annotated[
-    list[str] | None, typer.Option("--optimizer", "-o", help="Only these optimizers (globs; repeat the option).")
+    list[str] | None,
+    typer.Option("--optimizer", "-o", help="Only these optimizers (globs and braces; repeat the option)."),
 ]
 OptimizersLong = Annotated[  # of commands whose -o is the file to write
-    list[str] | None, typer.Option("--optimizer", help="Only these optimizers (globs; repeat the option).")
+    list[str] | None, typer.Option("--optimizer", help="Only these optimizers (globs and braces; repeat the option).")
 ]
 Problems = Annotated[
-    list[str] | None, typer.Option("--problem", "-p", help="Only these problems (globs; repeat the option).")
+    list[str] | None, typer.Option("--problem", "-p", help="Only these problems (globs and braces; repeat the option).")
 ]
 Dimensions = Annotated[
     list[int] | None, typer.Option("--dimension", "-d", help="Only these dimensions (repeat the option).")

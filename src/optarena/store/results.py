@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from optarena._patterns import expand_braces
 from optarena._process import alive, host
 from optarena.errors import OptarenaError, nearest
 from optarena.store import RunFile, Store
@@ -513,7 +514,9 @@ class Results:
         suite: str | Sequence[str] | None = None,
         dimension: int | Sequence[int] | None = None,
     ) -> Results:
-        """The studies whose optimizer, problem and suite match one of the globs, and whose dimension is given."""
+        """The studies whose optimizer, problem and suite match one of the globs, and whose dimension is given.
+
+        Braces stand for several, as where experiments choose problems: `bbob/f{1..5}/*`."""
         tests = [_matcher(optimizer), _matcher(problem), _matcher(suite)]
         wanted = None if dimension is None else set(np.atleast_1d(dimension).tolist())
         out = Results(self.path, self._columns, [], self._live_hosts)  # what was not begun has no card to filter by
@@ -545,8 +548,17 @@ _REDUCED = {
 def _matcher(globs: str | Sequence[str] | None) -> Callable[[str], bool]:
     if globs is None:
         return lambda _: True
-    wanted = [globs] if isinstance(globs, str) else list(globs)
-    return lambda text: any(text == glob or fnmatch.fnmatchcase(text, glob) for glob in wanted)
+    given = [globs] if isinstance(globs, str) else list(globs)
+    names, wanted = set(given), [one for glob in given for one in _alternatives(glob)]
+    return lambda text: text in names or any(fnmatch.fnmatchcase(text, glob) for glob in wanted)
+
+
+def _alternatives(glob: str) -> list[str]:
+    """What its braces stand for; a name may have a brace of its own, which is none of these."""
+    try:
+        return expand_braces(glob)
+    except OptarenaError:
+        return [glob]
 
 
 def _rank(attempt: Attempt, planned: dict[str, int]) -> tuple[int, str, str, int, str]:
