@@ -105,9 +105,17 @@ def read_study(path: Path, uuid: str) -> FileStudy:
                 raise OptarenaError(f"{times}: expected {name} by iter, as many as in {file}")
     if points.is_file():
         study.points = {name: value.tolist() for name, value in _load(points)[1].items()}
-        if any(np.shape(value) != study.shape for value in study.points.values()):
+        if any(not _is_grid(value, study.shape) for value in study.points.values()):
             raise OptarenaError(f"{points}: its points are not those of {file}")
     return study
+
+
+def _is_grid(values: Any, shape: tuple[int, int]) -> bool:
+    """Whether lists are so many rows of so many cells, none of them a list."""
+    rows = values if isinstance(values, list) else []
+    if len(rows) != shape[0] or not all(isinstance(row, list) and len(row) == shape[1] for row in rows):
+        return False
+    return not any(isinstance(cell, (list, dict)) for row in rows for cell in row)
 
 
 def write_study(path: Path, study: FileStudy) -> None:
@@ -146,14 +154,22 @@ def read_cubes(path: Path) -> list[FileStudy]:
     _must_be_there(file)
     meta, _, coords, variables = _load_whole(file)
     signatures = meta.get("signature") or {}
-    missing = {tuple(place) for place in meta.get("missing") or ()}
+    if not isinstance(signatures, dict):
+        raise OptarenaError(f"{file}: its signatures are not a table")
+    missing = [list(place) for place in meta.get("missing") or () if isinstance(place, list)]
     if VISIBLE not in variables or any(name not in coords for name in CUBE):
         raise OptarenaError(f"{file}: expected {VISIBLE} by {', '.join(CUBE)}")
+    shape = tuple(len(coords[name]) for name in CUBE)
+    for name, (dims, data) in variables.items():
+        if sorted(dims) != sorted(CUBE) or data.transpose([dims.index(dim) for dim in CUBE]).shape != shape:
+            raise OptarenaError(f"{file}: {name} is not as large as its coordinates: {', '.join(CUBE)}")
+    if not all(isinstance(text, str) for name in ("function", "optimizer") for text in coords[name]):
+        raise OptarenaError(f"{file}: functions and optimizers are called by texts")
     out = []
     for f, problem in enumerate(coords["function"]):
         for o, method in enumerate(coords["optimizer"]):
             for n in range(len(coords["study_id"])):
-                if (problem, method, n) in missing:
+                if [problem, method, n] in missing:
                     continue
                 place = {"function": f, "optimizer": o, "study_id": n}
                 signature: tuple[list[Any], list[float]] = ([], list(signatures.get(problem, [])))
@@ -241,7 +257,7 @@ def _load_whole(file: Path) -> tuple[dict[str, Any], Any, dict[str, list[Any]], 
         return dict(whole["meta"]), data, coords, variables
     except OSError as error:
         raise OptarenaError(f"{file}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         what = f"{type(error).__name__}: {error}"
         raise OptarenaError(f"{file} is not a file of Bayesmark's, meta and data ({what})") from None
 

@@ -32,7 +32,7 @@ def blocks_of_numbers(
 
     The first column counts evaluations: rows where it cannot are left out.
     """
-    bounds = list(zip(starts, [*starts[1:], len(lines)], strict=True))
+    bounds = list(zip(starts, [*starts, len(lines)][1:], strict=True))
     bodies = [list(filter(None, lines[low + 1 : high])) for low, high in bounds]
     together = _together(bodies, least, only)
     found: Sequence[Floats | None] = [None] * len(bounds) if together is None else together

@@ -67,19 +67,21 @@ class Files:
         if text is None:
             return {}
         out: dict[str, dict[str, Any]] = {}
-        reader = csv.DictReader(io.StringIO(text))
-        for name in reader.fieldnames or ():
+        columns, rows = cells(text, f"{self.path}: {MANIFEST}")
+        for name in columns:
             if name not in TOLD:
                 raise OptarenaError(
                     f"{self.path}: {MANIFEST}: no column {name!r}.{nearest(name, TOLD)} ({', '.join(TOLD)})"
                 )
-        if "file" not in (reader.fieldnames or ()):
+        if "file" not in columns:
             raise OptarenaError(f"{self.path}: {MANIFEST} needs a column 'file'")
-        for number, row in enumerate(reader, start=2):
+        for number, row in rows:
             told: dict[str, Any] = {key: value.strip() for key, value in row.items() if value and value.strip()}
             for key in NUMBERS:
                 if key in told:
                     told[key] = _number(told[key], f"{self.path}: {MANIFEST} line {number}, column {key!r}")
+            if not float(told.get("trial", 0)).is_integer():
+                raise OptarenaError(f"{self.path}: {MANIFEST} line {number}: trial {told['trial']} is no whole number")
             if "configuration" in told:
                 told["optimizer"] = told.pop("configuration")
             out[told.pop("file", "")] = told
@@ -105,6 +107,20 @@ class Files:
                 f" folder that is called as its configuration, or write a {MANIFEST} (docs/solvers.md)"
             )
         return out
+
+
+def cells(text: str, where: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """The columns of a CSV file, and its rows by column, each with its line; a row must be as wide as the header."""
+    reader = csv.DictReader(io.StringIO(text, newline=""), restval="")
+    try:
+        columns = reader.fieldnames = [column.strip() for column in reader.fieldnames or ()]
+        rows = [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise OptarenaError(f"{where} line {reader.line_num}: cannot be read as CSV ({error})") from None
+    for number, row in rows:
+        if None in row:
+            raise OptarenaError(f"{where} line {number}: more cells than the {len(columns)} of the header")
+    return list(columns), rows
 
 
 def _by_name(name: str) -> tuple[str, str, int]:

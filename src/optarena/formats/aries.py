@@ -8,13 +8,11 @@ A run's own file is `<configuration>/<problem>/<instance>/<instance>.csv`; what 
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
 from optarena.errors import OptarenaError
-from optarena.formats._solver_logs import Files, Log, table
+from optarena.formats._solver_logs import Files, Log, cells, table
 from optarena.formats.tidy import Table
 
 SUFFIXES = (".csv",)
@@ -44,13 +42,11 @@ def read(path: Path) -> Table:
 
 
 def _parsed(files: Files, name: str) -> list[tuple[int, dict[str, str]]]:
-    reader = csv.DictReader(io.StringIO(files.read(name) or ""))
-    columns = [column.strip() for column in reader.fieldnames or ()]
+    columns, rows = cells(files.read(name) or "", f"{files.path}: {name}")
     lacking = [column for column in NEEDED if column not in columns]
     if lacking or not any(column in columns for column in TIMES):
         raise OptarenaError(f"{files.path}: {name} is not of aries-bench: no column {(lacking or [TIMES[0]])[0]!r}")
-    reader.fieldnames = columns
-    return list(enumerate(reader, start=2))
+    return rows
 
 
 def _gathered(files: Files, name: str) -> list[Log]:

@@ -40,7 +40,8 @@ def _run(files: Files, name: str) -> Log:
         if kind == "solution":
             log.rows.append(_solution(told, where))
         elif kind == "statistics":
-            numbers = told.get("statistics", {})
+            numbers = told.get("statistics")
+            numbers = numbers if isinstance(numbers, dict) else {}
             log.sense = log.sense or SENSES.get(str(numbers.get("method")), "")
             counters |= {ours: float(numbers[key]) for key, ours in COUNTERS.items() if _is_number(numbers.get(key))}
         elif kind == "status":
@@ -66,4 +67,5 @@ def _solution(told: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    """Whether it is one, and not a whole number beyond all floats."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
