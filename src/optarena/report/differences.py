@@ -12,6 +12,10 @@ MOST_PAIRS = 15
 """Beyond, the effect sizes of the first against all others are shown, not those of every pair."""
 
 
+ARM = 0.06
+"""How far beyond the first and the last rank the lines to the names reach, as a part of all ranks."""
+
+
 def critical_difference(made: Comparison) -> pl.DataFrame:
     """The lines and texts of the diagram by `kind`: stem and arm (an optimizer), bar (not told apart), scale, tick.
 
@@ -20,7 +24,7 @@ def critical_difference(made: Comparison) -> pl.DataFrame:
     ranks = made.overall.rank[0]
     order = np.argsort(ranks, kind="stable").tolist()
     k = len(order)
-    low, high = 1.0 - 0.06 * (k - 1), k + 0.06 * (k - 1)
+    low, high = 1.0 - ARM * (k - 1), k + ARM * (k - 1)
     bars = [("pairwise", members) for members in made.overall.test_groups]
     bars += [("Nemenyi", members) for members in made.overall.nemenyi_groups]
     first = 1.0 + 0.7 * len(bars) + 0.6

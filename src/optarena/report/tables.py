@@ -22,7 +22,7 @@ MOST_LATEX = 2000
 
 @dataclass(frozen=True)
 class Column:
-    """A column. `kind`: text, optimizer, problem, function, number, interval, seconds, seconds interval or time.
+    """A column. `kind`: text, optimizer, problem, function, number, p, interval, seconds or seconds interval.
     `digits`: after the point; None for as many as there are. `help`: a sentence that the head shows."""
 
     label: str
@@ -95,6 +95,10 @@ class Drawing:
     widest: int | None = None
     problem: str | None = None
     """The one problem whose rows are drawn, if not all."""
+    least: int = 0
+    """How wide it is at least: it scrolls where the screen is narrower."""
+    margin: int = 0
+    """Room on the right for the texts at the ends of bars."""
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -108,6 +112,8 @@ class Drawing:
             "by": list(self.by),
             "widest": self.widest,
             "problem": None if self.problem is None else visible(self.problem),
+            "least": self.least,
+            "margin": self.margin,
         }
 
 

@@ -57,18 +57,19 @@ def source(table: pl.DataFrame | str) -> Any:
     return alt.InlineData(values=plain.to_dicts())
 
 
-def colour(look: Look, *, legend: bool = True) -> alt.Color:
-    """The scale of optimizers: fixed by the store, whatever part of it is drawn."""
+def colour(look: Look, *, legend: bool = True, symbol: str = "stroke") -> alt.Color:
+    """The scale of optimizers: fixed by the store, whatever part of it is drawn. `symbol`: what the legend shows; a
+    stroke has no colour where marks are filled."""
     scale = alt.Scale(domain=look.names, range=list(look.colours.colours))
-    return alt.Color("optimizer:N", scale=scale, legend=_keys(look) if legend else None)
+    return alt.Color("optimizer:N", scale=scale, legend=_keys(look, symbol) if legend else None)
 
 
-def _keys(look: Look) -> alt.Legend:
+def _keys(look: Look, symbol: str = "stroke") -> alt.Legend:
     """The legend: of those that are drawn, not of all that have a colour."""
     return alt.Legend(
         title=None,
         orient="bottom",
-        symbolType="stroke",
+        symbolType=symbol,
         symbolStrokeWidth=3,
         symbolOpacity=1,
         labelLimit=280,

@@ -25,7 +25,7 @@ def fronts(table: pl.DataFrame | str, look: Look) -> Any:
         .encode(
             x=x,
             y=y,
-            color=alt.condition(reference, alt.value(REFERENCE), colour(look)),
+            color=alt.condition(reference, alt.value(REFERENCE), colour(look, symbol="circle")),
             size=alt.condition(reference, alt.value(70), alt.value(16)),
             opacity=alt.condition(reference, alt.value(0.35), alt.value(0.8)),
             tooltip=[
@@ -113,7 +113,7 @@ def attainment_difference(table: pl.DataFrame | str, look: Look) -> Any:
     scale = alt.Scale(domain=[-1, 0, 1], range=["#b2182b", "#f7f7f7", "#2166ac"])
     keys = alt.Legend(
         title="part of the runs that attain it: first − second", orient="bottom", gradientLength=220, titleLimit=400,
-        format="+.0%",
+        values=[-1, 0, 1], labelExpr="datum.value ? format(datum.value, '+.0%') : '0'",
     )  # fmt: skip
     boxes = (
         alt.Chart()

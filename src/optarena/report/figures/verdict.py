@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from optarena.report.differences import ARM
 from optarena.report.figures._style import INK, NUMBER, SOFT, Look, colour, rows, source
 
 BARS = {"pairwise": INK, "Nemenyi": "#b9b9b9"}
@@ -17,8 +18,8 @@ def critical_difference(table: pl.DataFrame | str, look: Look, *, optimizers: in
     """Average ranks, the best at the top left; a bar joins those that no test tells apart."""
     tall = int(26 * (2.5 + 0.7 * bars + (optimizers + 1) // 2))
     y: dict[str, Any] = {"scale": alt.Scale(reverse=True, zero=False, nice=False), "axis": None}
-    wide = 0.42 * max(1, optimizers - 1)  # room for names
-    x: dict[str, Any] = {"scale": alt.Scale(domain=[1 - wide, optimizers + wide], nice=False), "axis": None}
+    over = ARM * max(1, optimizers - 1)
+    x: dict[str, Any] = {"scale": alt.Scale(domain=[1 - over, optimizers + over], nice=False), "axis": None}
     base = alt.Chart(source(table)).encode(x=alt.X("x:Q", **x), y=alt.Y("y:Q", **y))
     names = alt.Color("who:N", scale=alt.Scale(domain=look.names, range=list(look.colours.colours)), legend=None)
 
@@ -33,11 +34,11 @@ def critical_difference(table: pl.DataFrame | str, look: Look, *, optimizers: in
     word = part("scale").mark_text(dy=-8, align="left", fontSize=11, color=INK, aria=False).encode(text="text:N")
     tests = alt.Color("test:N", scale=alt.Scale(domain=list(BARS), range=list(BARS.values())), legend=None)
     joined = part("bar").mark_rule(strokeWidth=5, strokeCap="round", aria=False).encode(x2=alt.X2("x2:Q"), color=tests)
-    text: dict[str, Any] = {"fontSize": 12, "color": INK, "aria": False}
+    text: dict[str, Any] = {"fontSize": 12, "color": INK, "aria": False, "limit": 260}
     left = part("left").mark_text(align="right", dx=-5, **text).encode(text="text:N")
     right = part("right").mark_text(align="left", dx=5, **text).encode(text="text:N")
     layers = alt.layer(axis, numbers, scale, word, lines, joined, left, right).resolve_scale(color="independent")
-    return look.sized(layers, 560, tall)
+    return look.sized(layers, 380, tall)
 
 
 def pairwise(table: pl.DataFrame | str, look: Look, *, optimizers: int) -> Any:

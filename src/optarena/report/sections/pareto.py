@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from optarena.comparison.words import counted, interval
 from optarena.report import fronts
 from optarena.report.figures import is_log
 from optarena.report.material import Material
@@ -48,11 +49,10 @@ def _words(view: Pareto) -> list[str]:
     if not board.height or not board["mean"][0]:
         return ["No front has a hypervolume."]
     first = board.row(0, named=True)
-    problems = f"{first['n']} {'problem' if first['n'] == 1 else 'problems'}"
     text = (
-        f"On {problems} {first['optimizer']} has the largest hypervolume at the end, {first['mean']:.4f} of the "
-        f"reference set's (95 % interval {first['mean_lb']:.4f} to {first['mean_ub']:.4f}), and is the best on "
-        f"{first['best_on']}."
+        f"On {counted(first['n'], 'problem')} {first['optimizer']} has the largest hypervolume at the end, "
+        f"{first['mean']:.4f} {interval(first['mean_lb'], first['mean_ub'])} of the reference set's, and is the best "
+        f"on {first['best_on']}."
     )
     return [text, "A ranking by spread alone means nothing: look at hypervolume and IGD+."]
 

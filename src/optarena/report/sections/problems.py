@@ -67,6 +67,7 @@ def problems_section(material: Material) -> Content:
             "shown": [plain(name) for name in shown],
             "parallel": "best points" if best.height else None,
             "table": _ends(material).to_data(),
+            "absent": _without(material),
         }
     )
     return out
@@ -92,6 +93,18 @@ def shared(material: Material, table: pl.DataFrame) -> pl.DataFrame:
 def _axes(material: Material) -> list[str]:
     one_by_one = (material.results.studies["batch"].drop_nulls() <= 1).all()
     return [axis for axis in material.results.axes if axis != "batches" or not one_by_one]
+
+
+def _without(material: Material) -> dict[str, str]:
+    """Why a problem has no best value, where it has none."""
+    table = material.results.studies.group_by("problem").agg(
+        one=pl.col("sense").is_not_null().any(), begun=(pl.col("evaluations") > 0).any()
+    )
+    return {
+        plain(name): "no study of it has made an evaluation" if not begun else "it has several objectives: see Pareto"
+        for name, one, begun in table.sort("problem").iter_rows()
+        if not (one and begun)
+    }
 
 
 def _ends(material: Material) -> Table:

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from optarena.comparison.words import counted, interval
 from optarena.report import curves
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
@@ -40,11 +41,11 @@ def _words(view: Anytime) -> list[str]:
     if not table.height:
         return ["No configuration found a solution."]
     early = table.row(0, named=True)
-    late = table.sort("objective_score").row(0, named=True)
+    late = table.sort("objective_score", nulls_last=True).row(0, named=True)
     unit = view.frame["axis"]
     text = (
-        f"Over {early['n']} instances the least area under the curve is that of {early['configuration']} "
-        f"({early['area_score']:.3f}, 95 % interval {early['area_score_lb']:.3f} to {early['area_score_ub']:.3f})"
+        f"Over {counted(early['n'], 'instance')} the least area under the curve is that of {early['configuration']} "
+        f"({early['area_score']:.3f} {interval(early['area_score_lb'], early['area_score_ub'])})"
     )
     if late["configuration"] == early["configuration"]:
         return [f"{text}, which also ends best (objective score {late['objective_score']:.3f}). Effort: {unit}."]

@@ -220,5 +220,6 @@ def _comparisons(material: Material, view: FixedTarget, out: Content) -> None:
                 spec_of(loss("loss", look, reference=reference)),
                 "loss",
                 by=("optimizer",),
+                margin=30,
             )
         )

@@ -44,17 +44,20 @@ def _figures(material: Material, made: Comparison, out: Content) -> None:
     how = f"{made.pairs.test}, Holm over {counted(len(made.pairs.first), 'test')}"
     out.datasets["verdict ranks"] = differences.critical_difference(made)
     bars = len(made.overall.test_groups) + len(made.overall.nemenyi_groups)
+    grey = "" if made.overall.nemenyi is None else ", a grey one those within Nemenyi's critical difference, CD"
     still = "Filters do not change it."
+    name = min(40, max(len(visible(one)) for one in made.optimizers) + len("  1.00"))
     rank = "; ".join(f"{made.optimizers[o]} {made.overall.rank[0][o]:.2f}" for o in made.overall.order[:12])
     out.blocks.append(
         Drawing(
             "critical-difference",
             "Critical-difference diagram",
-            f"Average ranks over {len(made.scores.problems)} problems, 1 the best. A black bar joins optimizers that "
-            f"no pairwise test tells apart ({how}), a grey one those within Nemenyi's critical difference, CD. {still}",
+            f"Average ranks over {counted(len(made.scores.problems), 'problem')}, 1 the best. A black bar joins "
+            f"optimizers that no pairwise test tells apart ({how}){grey}. {still}",
             f"Average ranks: {rank}.",
             spec_of(critical_difference("verdict ranks", look, optimizers=len(made.optimizers), bars=bars)),
             "verdict ranks",
+            least=2 * 7 * name + 110,
         )
     )
     out.datasets["verdict pairs"] = differences.matrix(made)
@@ -91,6 +94,7 @@ def _figures(material: Material, made: Comparison, out: Content) -> None:
             spec_of(groups("verdict groups", look, score=f"score: {made.scores.what}")),
             "verdict groups",
             by=("optimizer",),
+            margin=36,
         )
     )
 
@@ -158,7 +162,7 @@ def _pairs(made: Comparison) -> Table:
         Column("interval of it", "interval", 3, made.pairs.intervals),
         Column("effort ratio", "number", 2, "expected running time of the first / of the other, to targets both reach"),
         Column("interval of that", "interval", 2, "95 % over problems"),
-        Column("p (Holm)", "number", None, made.pairs.test),
+        Column("p (Holm)", "p", None, made.pairs.test),
         Column("verdict"),
         Column("more trials", "number", 0, settle),
         Column("more problems", "number", 0, settle),

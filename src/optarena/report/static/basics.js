@@ -61,6 +61,9 @@ function seconds(value) {
   return `${Number((value / 1e-9).toPrecision(3))} ns`;
 }
 
+// a p-value as the sentences write it
+const probability = (value) => (typeof value !== "number" ? short(value) : value < 1e-4 ? "< 0.0001" : value >= 0.095 ? value.toFixed(2) : value.toPrecision(2));
+
 async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);

@@ -34,7 +34,7 @@ class Chart {
     this.dirty = false;
     const turn = ++this.turn;
     this.drawn = this.holder.clientWidth;
-    const {spec, name, rows, alt, cut, by} = this.describe();
+    const {spec, name, rows, alt, cut, by = [], least = 0, margin = 0} = this.describe();
     const note = this.holder.nextElementSibling;
     if (note && note.classList.contains("cut")) note.textContent = cut ?? "";
     if (!rows.length) {
@@ -51,11 +51,12 @@ class Chart {
     whole.description = alt;
     if (whole.facet) spread(whole, this.drawn, new Set(rows.map((row) => row[whole.facet.field])).size);
     else {
-      whole.width = this.widest ? matrixWidth(rows, present.length, this.drawn, this.widest) : Math.min(this.drawn, 900);
+      whole.width = this.widest ? matrixWidth(rows, present.length, this.drawn, this.widest) : Math.max(Math.min(this.drawn, 900), least);
       whole.autosize = {type: "fit-x", contains: "padding"};
+      if (margin) whole.padding = {left: 5, right: margin, top: 5, bottom: 5};
     }
     if (whole.height && whole.height.step) whole.height = new Set(rows.map((row) => JSON.stringify(by.map((key) => row[key])))).size * whole.height.step;
-    fold(whole, this.widest ? whole.width - labelsOf(rows) : Math.min(this.drawn, 900) - 110);
+    fold(whole, this.widest ? whole.width - labelsOf(rows) : Math.min(this.drawn, 900) - (by.length ? signsOf(rows, by) * 6.2 + 30 : 110));
     const place = make("div", {class: "drawing"});
     try {
       const made = await embed(place, whole, {tooltip: showTip});
@@ -122,6 +123,8 @@ function matrixWidth(rows, columns, room, widest) {
 
 const labelsOf = (rows) => Math.min(260, 7 * Math.max(...rows.map((row) => row.problem.length))) + 20;
 
+const signsOf = (rows, by) => Math.min(40, Math.max(...rows.flatMap((row) => by.map((key) => String(row[key]).length))));
+
 // small multiples: as many panels side by side as there is room for
 function spread(spec, width, panels) {
   const [axis, gap] = [66, 18 + 8];
@@ -187,7 +190,7 @@ function figureOf(block) {
     let shown = {rows};
     if (matrix) shown = capped(rows, "problem", MOST_PROBLEMS, "problems");
     else if (block.spec.facet) shown = capped(rows, block.spec.facet.field, MOST_PANELS, "panels");
-    return {spec: block.spec, name: block.dataset, alt: block.alt, by: block.by, ...shown};
+    return {spec: block.spec, name: block.dataset, alt: block.alt, by: block.by, least: block.least, margin: block.margin, ...shown};
   };
   const figure = figureBlock(block, ask);
   if (datasets.get(block.dataset).columns.scope) figure.append(make("p", {class: "whole"}, "Over all problems of the chosen dimension: the filter by problem does not change it."));

@@ -19,12 +19,13 @@ function problemsOf(block) {
   const [axisOf, scaleOf] = [new Map(Object.entries(block.axes)), new Map(Object.entries(block.scales))];
   const state = {axis: axes[0], statistic: "median"};
   const opened = new Map();
+  const absentOf = new Map(Object.entries(block.absent));
   const redraw = () => { for (const [, figures] of opened) figures.forEach((figure) => figure.chart.mark()); };
   const choice = (label, names, key) => {
     const select = make("select", {id: `${key}-choice`, on: {change: () => { state[key] = select.value; redraw(); }}}, ...names.map((name) => make("option", {value: name}, name)));
     return names.length > 1 ? make("label", {}, label, select) : null;
   };
-  const controls = make("div", {class: "controls"}, choice("By", axes, "axis"), choice("Statistic", Object.keys(block.statistics), "statistic"));
+  const controls = make("div", {class: "controls"}, choice("By", axes, "axis"), axes.length ? choice("Statistic", Object.keys(block.statistics), "statistic") : "");
   const shown = new Set(block.shown);
 
   function open(name, inner) {
@@ -51,6 +52,11 @@ function problemsOf(block) {
       const ask = () => ({spec: block.specs.parallel, name: "rows", rows: rowsOf(block.parallel, name),
         alt: `Parallel coordinates of the best point of every trial on ${name}: a line a trial, an axis a parameter.`});
       figures.push(figureBlock({id: `parallel-${problemNames.indexOf(name)}`, title: "Best points", caption: "A line a trial, an axis a parameter: where in its range the best point lies."}, ask));
+    }
+    if (absentOf.has(name)) {
+      inner.replaceChildren(make("p", {class: "absent"}, `No best value: ${absentOf.get(name)}.`));
+      opened.set(name, []);
+      return;
     }
     const table = tableBlock(block.table, {problem: name});
     inner.replaceChildren(make("div", {class: "pair"}, ...figures), table.node);

@@ -5,6 +5,7 @@ function cellText(value, column) {
   const one = (x) => (column.kind.startsWith("seconds") ? seconds(x) : short(x, column.digits));
   if (Array.isArray(value)) return value.every((end) => end === null) ? "–" : `[${value.map(one).join(", ")}]`;
   if (column.kind === "seconds") return seconds(value);
+  if (column.kind === "p") return probability(value);
   if (typeof value === "number" || column.kind === "number") return short(value, column.digits);
   return String(value);
 }
@@ -29,7 +30,7 @@ const NAMED = ["optimizer", "problem", "function"];
 
 // options: problem, only its rows; plain, rows are already chosen
 function tableBlock(table, options = {}) {
-  const right = table.columns.map((column) => ["number", "interval", "seconds", "seconds interval"].includes(column.kind));
+  const right = table.columns.map((column) => ["number", "p", "interval", "seconds", "seconds interval"].includes(column.kind));
   const place = (kind) => table.columns.findIndex((column) => column.kind === kind);
   const [o, p, f] = [place("optimizer"), place("problem"), place("function")];
   const bold = new Set(table.bold.map(([i, j]) => `${i} ${j}`));
