@@ -322,3 +322,29 @@ def test_a_study_without_points_is_imported_without_them(database, tmp_path):
     next((tmp_path / "db" / "suggest_log").iterdir()).unlink()
     import_files("bayesmark", [tmp_path / "db"], tmp_path / "s")
     assert oa.open(tmp_path / "s").studies.height == 48
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda whole: whole["meta"].__setitem__("signature", 5), "its signatures are not a table"),
+        (lambda whole: whole["data"]["coords"]["study_id"].__setitem__("data", [0, 1, 2]), "not as large as"),
+        (lambda whole: whole["data"]["coords"]["function"].__setitem__("data", [{"a": 1}]), "called by texts"),
+        (lambda whole: whole["data"]["data_vars"][VISIBLE].__setitem__("dims", ["iter"]), "not as large as"),
+    ],
+)
+def test_damaged_cubes_are_named(tmp_path, change, says):
+    (tmp_path / "derived").mkdir()
+    coords = {"iter": [0], "suggestion": [0], "function": ["a_b_c"], "optimizer": ["m_1_2"], "study_id": [0]}
+    data = {
+        "coords": {name: {"dims": [name], "attrs": {}, "data": values} for name, values in coords.items()},
+        "data_vars": {VISIBLE: {"dims": list(coords), "attrs": {}, "data": [[[[[1.0]]]]]}},
+    }
+    whole = {"meta": {"args": {}, "signature": {}}, "data": data}
+    file = tmp_path / "derived" / "eval.json"
+    file.write_text(json.dumps(whole))
+    assert len(read_cubes(tmp_path)) == 1
+    change(whole)
+    file.write_text(json.dumps(whole))
+    with pytest.raises(OptarenaError, match=says):
+        read_cubes(tmp_path)

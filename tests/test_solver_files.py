@@ -301,3 +301,24 @@ def test_minizinc_streams_are_imported_by_name_or_by_manifest(tmp_path):
     (logs / "manifest.csv").unlink()
     with pytest.raises(OptarenaError, match=r"not a line of MiniZinc's stream|whose run is"):
         import_files("minizinc", ["logs"], "other")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "says"),
+    [
+        ("manifest.csv", "file,trial\nc/p.json,1.5\n", "trial 1.5 is no whole number"),
+        ("manifest.csv", "file,trial\nc/p.json,1,2,3\n", "more cells than the 2 of the header"),
+        ("manifest.csv", f"file,problem\nc/p.json,{'x' * 200_000}\n", "cannot be read as CSV"),
+        (
+            "c/p.json",
+            '{"type": "solution", "output": {"json": {"_objective": 1%s}}, "time": 1}' % ("0" * 400),
+            "objective",
+        ),
+    ],
+)
+def test_a_damaged_manifest_or_stream_is_named(tmp_path, file, text, says):
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "p.json").write_text('{"type": "solution", "output": {"json": {"_objective": 1}}, "time": 1}\n')
+    (tmp_path / file).write_text(text)
+    with pytest.raises(OptarenaError, match=says):
+        import_files("minizinc", [tmp_path], tmp_path / "s")
