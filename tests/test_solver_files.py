@@ -189,6 +189,9 @@ def test_known_optima_beside_files_are_used(tmp_path):
     instance = build("small.mps")
     assert instance.known.best_known == (1.5,)
     assert instance.check(LinearPoint(np.array([3.0, 1.0, 8.0]))) == 0.0
+    (tmp_path / "known.toml").write_text('[optimums]\n"small.mps" = 1.5\n')
+    with pytest.raises(OptarenaError, match="got 'optimums'"):
+        build("small.mps")
 
 
 MODEL = """

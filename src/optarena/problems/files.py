@@ -27,6 +27,7 @@ from optarena.problems import _mps
 
 MPS = (".mps", ".mps.gz")
 DATA = (".dzn", ".json")
+KNOWN = ("optimum", "best_known")
 
 
 def select_files(pattern: str, base: Path | None) -> list[str]:
@@ -77,9 +78,12 @@ def _known(path: Path, id: str) -> Known:
     if not path.is_file():
         return Known()
     data = read_toml(path)
+    for kind, table in data.items():
+        if kind not in KNOWN or not isinstance(table, dict):
+            raise OptarenaError(f"{path}: expected the tables {' and '.join(KNOWN)}, got {kind!r}")
     found: dict[str, tuple[float]] = {}
-    for kind in ("optimum", "best_known"):
-        value = data.get(kind, {}).get(id) if isinstance(data.get(kind, {}), dict) else None
+    for kind in KNOWN:
+        value = data.get(kind, {}).get(id)
         if value is not None:
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise OptarenaError(f"{path}: {kind}.{id}: expected a number, got {value!r}")
