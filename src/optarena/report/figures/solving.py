@@ -9,6 +9,8 @@ import polars as pl
 
 from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, cells, colour, dash, matrix, shaded, source
 
+WHOLE_ONLY = "datum.value % 1 ? '' : datum.label"  # layers lose tickMinStep where counts are few
+
 
 def curve(table: pl.DataFrame | str, look: Look, *, effort: str, title: Any = None) -> Any:
     """One instance: the best value so far of each configuration, the area that is scored, and the box around it."""
@@ -95,7 +97,7 @@ def cactus(table: pl.DataFrame | str, look: Look, *, effort: str) -> Any:
             scale=alt.Scale(type="symlog", constant=0.1, nice=False),
             axis=alt.Axis(format=NUMBER, tickCount=5),
         ),
-        y=alt.Y("count:Q", title="instances solved", axis=alt.Axis(tickMinStep=1, format=NUMBER)),
+        y=alt.Y("count:Q", title="instances solved", axis=alt.Axis(tickMinStep=1, format=NUMBER, labelExpr=WHOLE_ONLY)),
         color=colour(look),
     )
     line = base.mark_line(strokeWidth=2, interpolate="step-after", aria=False).encode(**dash(look))
