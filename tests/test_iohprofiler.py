@@ -145,3 +145,15 @@ def test_unfinished_runs_without_a_place_in_the_json_are_named(folder):
     results, notices = import_ioh(folder)
     assert results.studies.height == 16
     assert any("has 5 runs, its .json names 4" in text for text in notices)
+
+
+def test_a_run_begins_where_evaluations_is_1_though_columns_are_named_once(folder):
+    expected, _ = import_ioh(folder)
+    for path in folder.rglob("*.dat"):
+        head, *lines = path.read_text().splitlines(keepends=True)
+        path.write_text(head + "".join(line for line in lines if line != head))
+    found, notices = import_ioh(folder, "again")
+    assert all("taken as bbob" in text for text in notices)
+    columns = ["problem", "trial", "evaluations", "best", "best_evaluation"]
+    assert found.studies.select(columns).equals(expected.studies.select(columns))
+    assert np.array_equal(found.traces().values, expected.traces().values)

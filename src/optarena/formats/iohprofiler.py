@@ -112,6 +112,8 @@ def _read_scenario(
         say(f"expected columns 'evaluations raw_y …', found {' '.join(columns)[:80]!r}; its runs are left out")
         return
     blocks = blocks_of_numbers(lines, heads, say, len(columns))
+    if len(blocks) < len(runs):  # some loggers name the columns once: a run begins where evaluations is 1
+        blocks = [run for block in blocks for run in np.split(block, np.flatnonzero(block[1:, 0] == 1) + 1)]
     if len(blocks) != len(runs):
         say(f"has {len(blocks)} runs, its .json names {len(runs)}: those without a counterpart are left out")
     for i, (told, rows) in enumerate(zip(runs, blocks, strict=False)):
