@@ -75,11 +75,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _call(chosen: str | None, arguments: list[str]) -> int:
     """Do what the arguments say; the exit code."""
-    if chosen == "bayesmark":  # its flags take several values each, which Typer's cannot
-        from optarena.cli.bayesmark_command import command
-
-        return command(arguments[arguments.index(chosen) + 1 :])
     try:
+        if chosen == "bayesmark":  # its flags take several values each, which Typer's cannot
+            from optarena.cli.bayesmark_command import command
+
+            return command(arguments[arguments.index(chosen) + 1 :])
         _app(chosen)(arguments, prog_name="optarena", standalone_mode=True)
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # which Typer takes for a failure
