@@ -31,7 +31,7 @@ from optarena.problems import _tuning_data as data_
 from optarena.problems._tuning_models import CLASSIFIERS
 from optarena.problems.sklearn import METRICS
 from optarena.store import Store
-from optarena.store.results import Results, open_part, open_store
+from optarena.store.results import Results, open_store
 
 MODELS = tuple(sorted(CLASSIFIERS))
 DATA = (*data_.CLASSES, *data_.VALUES)
@@ -195,12 +195,10 @@ class Launch(Experiment):
 class One(Launch):
     """A single study under an id that is told, which gives its seeds. Its trial is only its number in the tables."""
 
+    reads_all = False  # beside thousands of studies, others are not worth the time
+
     def __init__(self, id: uuid.UUID, **flags: object) -> None:
         super().__init__(id, repeat=1, **flags)  # type: ignore[arg-type]
-
-    def before(self, plan: Plan, store: Path) -> Results:
-        """What is known of its problem: beside thousands of studies, others are not worth the time."""
-        return open_part(store, *plan.problems)
 
     def settle(self, plan: Plan, before: Results) -> None:
         """Give the study the number that it has, or the next that no study of its pairing has; nobody else is at it."""

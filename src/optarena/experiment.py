@@ -157,6 +157,8 @@ class Experiment:
 
     afresh = "use --new to begin afresh beside the old studies, or another --store"
     """How to go on where a store's studies cannot be gone on with."""
+    reads_all = True
+    """Whether all of a store is read before a run, or only what it has of the plan's problems."""
 
     def __init__(
         self,
@@ -347,12 +349,6 @@ class Experiment:
             record="all" if item.use == "RandomSearch" else self.record,
             version=problem.version,
         )
-
-    def before(self, plan: Plan, store: Path) -> Results:  # noqa: ARG002
-        """What must be known of a store before a plan runs in it: all."""
-        from optarena.store.results import open_store
-
-        return open_store(store)
 
     def settle(self, plan: Plan, before: Results) -> None:
         """What a plan takes from the store: called once, while no other run can register studies there."""

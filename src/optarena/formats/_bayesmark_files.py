@@ -156,7 +156,7 @@ def read_cubes(path: Path) -> list[FileStudy]:
     signatures = meta.get("signature") or {}
     if not isinstance(signatures, dict):
         raise OptarenaError(f"{file}: its signatures are not a table")
-    missing = [list(place) for place in meta.get("missing") or () if isinstance(place, list)]
+    missing = {tuple(map(str, place)) for place in meta.get("missing") or () if isinstance(place, list)}
     if VISIBLE not in variables or any(name not in coords for name in CUBE):
         raise OptarenaError(f"{file}: expected {VISIBLE} by {', '.join(CUBE)}")
     shape = tuple(len(coords[name]) for name in CUBE)
@@ -169,7 +169,7 @@ def read_cubes(path: Path) -> list[FileStudy]:
     for f, problem in enumerate(coords["function"]):
         for o, method in enumerate(coords["optimizer"]):
             for n in range(len(coords["study_id"])):
-                if [problem, method, n] in missing:
+                if (problem, method, str(n)) in missing:
                     continue
                 place = {"function": f, "optimizer": o, "study_id": n}
                 signature: tuple[list[Any], list[float]] = ([], list(signatures.get(problem, [])))

@@ -23,7 +23,7 @@ from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
 from optarena.store.merging import differing, made_with, same_signature
 from optarena.store.records import Header, ProblemCard
-from optarena.store.results import Results
+from optarena.store.results import Results, open_part
 
 FINISHED = ("done", "stopped early", "failed", "timed out")
 RETRIED = ("failed", "timed out")
@@ -77,7 +77,7 @@ def run(
         if experiment.seed is None and not new:  # another run may have begun while this one was planned
             root = place.root(experiment) or root
             plan = plan if root == plan.root else experiment.plan(root)
-        before = experiment.before(plan, place.path)
+        before = open_part(place.path, *(() if experiment.reads_all else plan.problems))
         experiment.settle(plan, before)
         _refuse_drift(plan, before, retry)
         _refuse_other_values(plan, before)

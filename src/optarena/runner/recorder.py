@@ -61,12 +61,12 @@ class Recorder:
             if values.shape[1] == 1:
                 if len(values) == 1:
                     least = values.item() * self.sign
-                elif math.isfinite(least := float(values.min() if self.sign > 0 else -values.max())):
-                    pass
-                else:  # of those that count: NaN and -inf are failures (SCORES 1)
+                else:
+                    least = float(values.min() if self.sign > 0 else -values.max())
+                if not math.isfinite(least):  # of those that count: NaN and -inf are failures (SCORES 1)
                     found = values[:, 0] * self.sign
                     least = float(found[found > -np.inf].min(initial=np.inf))
-                if -math.inf < least < self.best:
+                if least < self.best:
                     self.best = least
             return
         for i in self._kept(values):
