@@ -250,7 +250,7 @@ def test_a_dead_workers_costs_are_not_counted_again_where_its_study_is_in_a_shar
     past = from_columns(oa.open(store)._columns, plan.studies[0].id)
     experiment.run(store, workers=0)  # as a worker that wrote 20 more rows before it died
     journal = next((store / "journal").glob("*.jsonl"))
-    supervisor = Supervisor(place, plan, experiment, Silent(), lambda: None)
+    supervisor = Supervisor(place, plan, experiment, Silent(), lambda: None, NATIVE)
     told = supervisor._recorded(Task(1, plan.studies[0], "functions/sphere/d2", past=past), journal.name)
     assert told.last == 60
     new = sum(line["w"][0] + line["w"][2] + line["w"][4] for line in rows_of(journal))

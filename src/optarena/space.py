@@ -413,12 +413,15 @@ class Space:
         return np.array([[p.encode(value) for p, value in zip(self.parameters, row, strict=True)] for row in rows])
 
     def check(self, matrix: Any) -> tuple[Array, list[list[Any]]]:
-        """A copy of the matrix, and its rows in plain values; SuggestionError names the first point outside."""
+        """A copy of the matrix in C order, and its rows in plain values.
+
+        SuggestionError names the first point outside. C order, because compiled problems refuse or misread any other.
+        """
         try:
             given = np.asarray(matrix)
             if given.dtype.kind not in "fiu":
                 raise TypeError
-            checked = np.array(given, dtype=float)
+            checked = np.array(given, dtype=float, order="C")
         except (TypeError, ValueError, OverflowError):
             raise SuggestionError(f"expected an (n, {self.dimension}) array of numbers, got {_short(matrix)}") from None
         if checked.ndim != 2 or checked.shape[1] != self.dimension:

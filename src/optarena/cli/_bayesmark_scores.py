@@ -17,12 +17,12 @@ from optarena.errors import OptarenaError
 from optarena.formats._bayesmark_database import Unfinished, put_into_database
 from optarena.formats._bayesmark_derived import aggregate, score, write_baseline, write_performance
 from optarena.formats._bayesmark_files import (
-    SIGNATURE_TOLERANCE,
     FileStudy,
     left_out_of_cubes,
     read_database,
     signatures_of,
 )
+from optarena.store.signatures import TOLERANCE
 from optarena.views.fixed_cost import FixedCost
 
 
@@ -49,7 +49,7 @@ def agg(flags: argparse.Namespace) -> None:
     far = {
         name: max(error)
         for name, error in errors.items()
-        if (np.array(error) > SIGNATURE_TOLERANCE * np.abs(medians[name])).any()
+        if (np.array(error) > TOLERANCE * np.abs(medians[name])).any()
     }
     if far:
         worst = max(far, key=lambda name: far[name])

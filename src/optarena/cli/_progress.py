@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 import time
 from collections import Counter
 from typing import Any, TextIO
 
-from optarena.cli._text import clean, counted, duration
+from optarena.cli._text import clean, counted, duration, shorten
 from optarena.experiment import Plan, Study
 from optarena.runner.loop import Outcome
 from optarena.solver import Solver
 from optarena.store.records import STATUSES
 
 PLAIN_SECONDS = 5.0
+REASONS = 3
+NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?")
 
 
 class RunProgress:
@@ -30,6 +34,10 @@ class RunProgress:
         self.outcomes: Counter[str] = Counter()
         self.failed: list[tuple[Study, Outcome]] = []
         self.evaluations = 0
+        self.failures = 0
+        self.failing = 0
+        """Studies with failed evaluations."""
+        self.reasons: Counter[str] = Counter()
         self._live: dict[str, int] = {}
         self._bars: Any = None
         self._tasks: dict[str, Any] = {}
@@ -93,6 +101,9 @@ class RunProgress:
         self._live.pop(study.id, None)
         self.evaluations += outcome.evaluations
         self.outcomes[outcome.status] += 1
+        self.failures += outcome.failures
+        self.failing += outcome.failures > 0
+        self.reasons.update(outcome.reasons)
         if outcome.status == "failed":
             self.failed.append((study, outcome))
             self._failed_by[clean(study.optimizer.label)] += 1
@@ -119,14 +130,36 @@ class RunProgress:
             self.out.flush()
 
     def summary(self) -> str:
-        """One line: how long it took and how the studies ended, with the first failure in words."""
+        """How long it took, how the studies ended, and what failed most often."""
         parts = [f"{self.outcomes[status]:,} {status}" for status in STATUSES if self.outcomes[status]]
-        text = (
+        lines = [
             f"finished in {duration(time.monotonic() - self.began)} · {' · '.join(parts) or 'nothing was left to do'}"
-        )
+        ]
         if self.failed:
-            study, outcome = self.failed[0]
-            more = f"; and {len(self.failed) - 1:,} more" if len(self.failed) > 1 else ""
-            where = f"{clean(study.problem)}, {clean(study.optimizer.label)}, trial {study.trial}"
-            text += f" ({where}: {clean(outcome.reason)}{more})"
-        return text
+            why = Counter(f"{study.optimizer.label}: {outcome.reason}" for study, outcome in self.failed)
+            lines.append(f"{len(self.failed):,} of {counted(sum(self.outcomes.values()), 'study')} failed:")
+            lines += _most_frequent(why)
+        if self.failures:
+            lines.append(
+                f"{self.failures:,} of {counted(self.evaluations, 'evaluation')} failed, in"
+                f" {counted(self.failing, 'study')}:"
+            )
+            lines += _most_frequent(self.reasons)
+        if self.failed or self.failures:
+            lines.append(f"see all: optarena status {shlex.quote(self.store)} --failed")
+        return "\n".join(lines)
+
+
+def _most_frequent(reasons: Counter[str]) -> list[str]:
+    """The most frequent reasons, one per line; those that differ in numbers only are one."""
+    groups: Counter[str] = Counter()
+    example: dict[str, str] = {}
+    for reason, count in reasons.items():
+        kind = NUMBER.sub("#", reason)
+        groups[kind] += count
+        example.setdefault(kind, reason)
+    width = len(f"{max(groups.values(), default=0):,}")
+    shown = [f"  {count:>{width},} × {shorten(clean(example[kind]))}" for kind, count in groups.most_common(REASONS)]
+    if len(groups) > REASONS:
+        shown.append(f"  … and {counted(len(groups) - REASONS, 'other reason')}")
+    return shown

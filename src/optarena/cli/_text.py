@@ -32,6 +32,11 @@ def clean(value: Any) -> str:
     return "".join(sign if sign.isprintable() else " " if sign in "\n\t\r" else "?" for sign in text)
 
 
+def shorten(text: str, width: int = 100) -> str:
+    """A text of at most so many signs, with an ellipsis where it was cut."""
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
 def duration(seconds: float) -> str:
     if seconds < 10:
         return f"{seconds:.1f} s"

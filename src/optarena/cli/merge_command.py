@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from optarena.cli._conflicts import name_conflicts
-from optarena.cli._text import counted
+from optarena.cli._text import clean, counted
 from optarena.store import Store
 from optarena.store.merging import merge
 
@@ -17,8 +16,9 @@ def command(
     stores: Annotated[list[Path], typer.Argument(help="The stores to put together.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The store that receives them; it may exist.")],
 ) -> None:
-    """Equal rows collapse; rows that contradict each other are named."""
+    """Equal rows collapse; where rows contradict each other, nothing is merged."""
     results = merge([Store(path) for path in stores], Store(output))
     frame = results.studies
     print(f"{output} has {counted(frame.height, 'study')}, {frame['evaluations'].sum():,} evaluations")
-    name_conflicts(frame)
+    for note in results.notes():
+        print(f"note: {clean(note)}")

@@ -73,6 +73,13 @@ def command(
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes; 0 runs in this one, without hard limits [all cores].")
     ] = None,
+    kernels: Annotated[
+        str,
+        typer.Option(
+            "--kernels",
+            help="'pinned': the same bits on every x86-64 CPU with AVX2; 'native': what this CPU offers.",
+        ),
+    ] = "pinned",
     evaluation_limit: Annotated[
         float | None, typer.Option("--evaluation-limit", metavar="SECONDS", help="Hard limit on one evaluation.")
     ] = None,
@@ -113,7 +120,7 @@ def command(
     signal.signal(signal.SIGTERM, _interrupt)
     with RunProgress(str(store)) as progress:
         try:
-            run(experiment, store, workers=workers, retry=retry, new=new, progress=progress)
+            run(experiment, store, workers=workers, retry=retry, new=new, kernels=kernels, progress=progress)
         except KeyboardInterrupt:
             progress.__exit__()
             again = shlex.join(["optarena", *[word for word in sys.argv[1:] if word != "--new"]])

@@ -10,6 +10,7 @@ import polars as pl
 import typer
 
 from optarena.cli._text import clean, counted, print_json, table
+from optarena.runner.kernels import PINNED
 from optarena.solver import ENDS
 from optarena.store import Store
 from optarena.store.results import Results, open_store
@@ -80,6 +81,12 @@ def command(
                     right=("trial", "evaluation"),
                 )
             )
+    kernels = results.kernels()
+    if kernels and set(kernels) != {PINNED}:
+        shares = ", ".join(f"{name} in {counted(n, 'study')}" for name, n in kernels.items())
+        print(f"\nnumeric kernels: {shares} (native ones may give other last digits on other machines)")
+    for note in results.notes():
+        print(f"\nnote: {clean(note)}")
     for run in results.runs:
         if run.ended is None:
             alive = Store(results.path).is_live(run)
@@ -127,5 +134,7 @@ def as_data(results: Results) -> dict[str, Any]:
             }
             for run in results.runs
         ],
+        "kernels": results.kernels(),
+        "notes": results.notes(),
         "refused": [list(item) for run in results.runs for item in run.refused],
     }

@@ -22,7 +22,6 @@ from optarena.traces import Floats
 FOLDERS = ("eval", "time", "suggest_log", "derived", "log")
 VISIBLE = "_visible_to_opt"
 CUBE = ("iter", "suggestion", "function", "optimizer", "study_id")
-SIGNATURE_TOLERANCE = 1e-4  # relative: what machines may differ by; problems of other versions differ by more
 RESERVED = ("eval", "time", "baseline", "perf", "summary")
 """What Bayesmark calls files of its own beside those of problems."""
 _HEX = re.compile(r"[0-9a-f]{32}")

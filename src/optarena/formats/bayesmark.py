@@ -24,7 +24,6 @@ from optarena.errors import OptarenaError, SuggestionError
 from optarena.experiment import Budget
 from optarena.formats._bayesmark_files import (
     FOLDERS,
-    SIGNATURE_TOLERANCE,
     VISIBLE,
     FileStudy,
     read_database,
@@ -37,6 +36,7 @@ from optarena.store import Store
 from optarena.store.journal import problem_card
 from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
 from optarena.store.results import Results, open_store
+from optarena.store.signatures import FOREIGN, has_changed
 
 SUFFIXES: tuple[str, ...] = ()
 ROOTED = True
@@ -165,7 +165,7 @@ def _card(study: FileStudy, id: str) -> ProblemCard:
             function=study.problem,
             metrics=hidden,
         )
-    made_with = {"bayesmark": str(study.args["rev"])} if "rev" in study.args else {}
+    made_with = {FOREIGN: str(study.args["rev"])} if "rev" in study.args else {}
     card = msgspec.structs.replace(card, hash="", versions=made_with, signature=tuple(numbers(study.signature[1])))
     return msgspec.structs.replace(card, hash=hashlib.sha256(msgspec.json.encode(card)).hexdigest()[:16])
 
@@ -190,10 +190,7 @@ def _kind(values: list[list[Any]]) -> str:
 
 def _agree(card: ProblemCard, known: ProblemCard | None, here: str, there: str) -> None:
     """Refuse a problem whose values at fixed points are not those that are known of it."""
-    if known is None or not card.signature or not known.signature:
-        return
-    one, two = (np.array([float(v) for v in each.signature if v is not None]) for each in (card, known))
-    if one.shape != two.shape or not np.allclose(one, two, rtol=SIGNATURE_TOLERANCE, atol=0.0, equal_nan=True):
+    if known is not None and has_changed(card, known):
         raise OptarenaError(
             f"{here}: the signature of {card.id} is not that of {there}: the same points give other values, so these"
             " are two problems; keep them in two stores"

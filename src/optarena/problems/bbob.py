@@ -44,7 +44,7 @@ class BbobProblem(Problem):
         return float(self._bare(np.array([x[name] for name in self.space.names], dtype=float)))
 
     def evaluate_matrix(self, X: Array) -> Array:
-        values: Array = self._bare(X)
+        values: Array = self._bare(np.ascontiguousarray(X, dtype=float))
         return values
 
 

@@ -14,7 +14,7 @@ from optarena.report.text import visible
 from optarena.store import RunFile
 from optarena.store.results import Results
 
-FACTS = ("python", "platform", "cpu", "cores", "numpy", "scipy", "blas")
+FACTS = ("python", "platform", "cpu", "cores", "numpy", "scipy", "blas", "kernels")
 
 
 def runs_of(results: Results) -> list[RunFile]:

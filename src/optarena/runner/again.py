@@ -16,6 +16,7 @@ from optarena.experiment import Experiment, Plan, Use
 from optarena.problem import is_file
 from optarena.runner.environment import environment
 from optarena.runner.evaluator import KILLED
+from optarena.runner.kernels import NATIVE, PINNED, can_pin
 from optarena.runner.local import Silent
 from optarena.runner.past import Past, from_columns
 from optarena.runner.supervisor import Supervisor
@@ -26,6 +27,7 @@ from optarena.store.merging import differing
 from optarena.store.reading import Attempt
 from optarena.store.records import IMPORTED
 from optarena.store.results import Results, open_store
+from optarena.store.signatures import EQUAL, facts_of, gap
 
 
 class Verdict(msgspec.Struct):
@@ -51,9 +53,10 @@ def replay(store: str | Path, study: str) -> Verdict:
     planned = plan.studies[-1]
     cls = plan.classes[planned.optimizer.label]
     programs = cls.versions(planned.optimizer.settings) if issubclass(cls, Solver) else {}
-    facts = _facts(attempt, programs)
+    kernels = _kernels(attempt)
+    facts = _facts(attempt, programs, kernels)
     problem = plan.problems[planned.problem]
-    what = differing(attempt.card, problem_card(problem))
+    what = differing(attempt.card, problem_card(problem, signed=False))
     if what is not None:
         facts.append(f"the problem's {what}")
     if planned.id != attempt.start.study:
@@ -66,11 +69,14 @@ def replay(store: str | Path, study: str) -> Verdict:
     with tempfile.TemporaryDirectory(prefix="optarena-replay-") as directory:
         place = Store(Path(directory) / "store")
         place.create()
-        supervisor = Supervisor(place, plan, plan.experiment, Silent(), lambda: None)
+        supervisor = Supervisor(place, plan, plan.experiment, Silent(), lambda: None, kernels)
         supervisor.run([planned], results._columns, 1, pasts={planned.id: answered})
-        made = from_columns(open_store(place.path)._columns, planned.id)
+        again = open_store(place.path)._columns
+        made = from_columns(again, planned.id)
         if planned.solver:
-            facts += _ends(attempt, open_store(place.path)._columns.attempts[0])
+            facts += _ends(attempt, again.attempts[0])
+        if again.attempts and gap(attempt.card, again.attempts[0].card) > EQUAL:
+            facts.append("the problem's values at fixed points (its signature)")
     known, now = recorded.by_evaluation(), made.by_evaluation() if made is not None else {}
     names = list(attempt.card.space)
     compared = 0
@@ -169,13 +175,19 @@ def _difference(names: list[str], old: Any, new: Any) -> str:
     return ""
 
 
-def _facts(attempt: Attempt, programs: dict[str, str]) -> list[str]:
-    """What the store says of the machine and versions, where this process says otherwise; `programs`: of no package."""
+def _kernels(attempt: Attempt) -> str:
+    """The kernels to run it with: those that it had, where this machine has them."""
+    was = facts_of(attempt.headers[-1])[-1] if attempt.headers else NATIVE
+    return PINNED if was == PINNED and can_pin() else NATIVE
+
+
+def _facts(attempt: Attempt, programs: dict[str, str], kernels: str) -> list[str]:
+    """What the store says of the machine and versions, where the replay says otherwise; `programs`: of no package."""
     out = []
-    now = environment()
+    now = environment() | {"kernels": kernels}
     headers = attempt.headers
-    for key in ("optarena", "python", "machine", "cpu", "numpy", "scipy", "blas"):
-        was = sorted({str(header.environment.get(key)) for header in headers})
+    for key in ("optarena", "python", "machine", "cpu", "numpy", "scipy", "kernels"):
+        was = sorted({str(header.environment.get(key, NATIVE if key == "kernels" else None)) for header in headers})
         if was and was != [str(now[key])]:
             out.append(f"{key}: {', '.join(was)}, now {now[key]}")
     for versions in (attempt.start.versions, attempt.card.versions):

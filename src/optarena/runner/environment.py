@@ -1,8 +1,7 @@
-"""Facts of this machine and process, kept with every journal: versions, BLAS kernel, threads."""
+"""Facts of this machine and process, kept with every journal, and the variables that workers are started with."""
 
 from __future__ import annotations
 
-import ctypes
 import importlib.metadata
 import os
 import platform
@@ -12,8 +11,16 @@ from typing import Any
 
 from optarena._json import strict
 from optarena._version import __version__
+from optarena.runner import kernels
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONHASHSEED")
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+VARIABLES = (*THREADS, "PYTHONHASHSEED", *kernels.VARIABLES, kernels.NUMPY)
 
 
 def environment() -> dict[str, Any]:
@@ -28,10 +35,17 @@ def environment() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "numpy": importlib.metadata.version("numpy"),
         "scipy": importlib.metadata.version("scipy"),
-        "blas": _blas(),
-        "variables": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
+        "blas": kernels.blas(),
+        "kernels": kernels.in_use(),
+        "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
         "argv": strict([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else [],
     }
+
+
+def for_workers(kernel: str) -> dict[str, str]:
+    """The environment of a worker: one thread per numeric library, equal hashes in every process, these kernels."""
+    pins = kernels.variables() if kernel == kernels.PINNED else {}
+    return {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0", **pins}
 
 
 def _cpu() -> str:
@@ -42,21 +56,3 @@ def _cpu() -> str:
     except OSError:
         pass
     return platform.processor()
-
-
-def _blas() -> str:
-    """OpenBLAS picks a kernel by the CPU it finds, and kernels differ in the last digit: name it."""
-    import numpy as np
-
-    folder = Path(np.__file__).parent.parent / "numpy.libs"
-    for library in sorted(folder.glob("*openblas*")):
-        try:
-            handle = ctypes.CDLL(str(library))
-        except OSError:
-            continue
-        for symbol in ("scipy_openblas_get_corename64_", "openblas_get_corename64_", "openblas_get_corename"):
-            function = getattr(handle, symbol, None)
-            if function is not None:
-                function.restype = ctypes.c_char_p
-                return f"openblas {function().decode()}"
-    return "unknown"

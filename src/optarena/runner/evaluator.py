@@ -18,7 +18,7 @@ from optarena.problem import Evaluation, Problem, as_evaluation
 from optarena.runner.cell import Cell, NoCell
 from optarena.runner.interrupts import is_interrupt
 from optarena.runner.past import Diverged, Past, Row
-from optarena.runner.recorder import Recorder
+from optarena.runner.recorder import RETURNED_NAN, Recorder
 from optarena.space import Array
 
 _wall = time.perf_counter_ns
@@ -143,7 +143,7 @@ class Evaluator:
         except Exception as error:
             return None, "error", describe(error)
         if any(map(math.isnan, evaluation.values)):
-            return evaluation, "nan", "evaluate returned nan"
+            return evaluation, *RETURNED_NAN
         return evaluation, "ok", ""
 
     # ---- what is already recorded ----------------------------------------------------------------------------------
@@ -172,10 +172,14 @@ class Evaluator:
         if known is not None and (self._trusted or known.status in KILLED):
             evaluation = None if known.status != "ok" else Evaluation(known.y, known.violations)
             recorder.note(evaluation)
+            if evaluation is None:
+                recorder.failed(known.status, known.message)
             if not known.x:  # written for us when we were killed: now the point is known too
                 recorder.write_row(k, row, None, known.status, known.message)
             return (None, []) if evaluation is None else (known.y, known.violations)
-        evaluation, status, _ = self._one(x, row)
+        evaluation, status, message = self._one(x, row)
+        if status != "ok":
+            recorder.failed(status, message)
         kept = recorder.note(evaluation if status == "ok" else None) or status != "ok"
         if known is None:
             if kept:

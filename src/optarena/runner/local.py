@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 import uuid
@@ -10,25 +11,27 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
+from optarena._json import numbers
 from optarena._plugins import versions_of
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.optimizer import Optimizer
+from optarena.runner import kernels as kernels_
 from optarena.runner.environment import environment
 from optarena.runner.loop import Outcome, run_study
-from optarena.runner.past import from_columns
+from optarena.runner.past import continued
+from optarena.runner.signing import Sign, signatures
 from optarena.runner.supervisor import Supervisor
 from optarena.solver import PROVEN, Solver
 from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
-from optarena.store.merging import differing, made_with, same_signature
-from optarena.store.records import Header, ProblemCard
+from optarena.store.merging import differing
 from optarena.store.results import Results, open_part
+from optarena.store.signatures import has_changed, made_with
 
 FINISHED = ("done", "stopped early", "failed", "timed out")
 RETRIED = ("failed", "timed out")
 HEARTBEAT_SECONDS = 2.0
-FACTS = ("cpu", "blas")  # of a machine: what may change digits where packages are the same
 
 
 class Progress(Protocol):
@@ -54,13 +57,17 @@ def run(
     workers: int | None = None,
     retry: bool = False,
     new: bool = False,
+    kernels: str = "pinned",
     progress: Progress | None = None,
 ) -> None:
     """Run what the store lacks under its root (`new`: under a fresh one).
 
-    workers: processes, by default one a core. 0 runs in this process, without hard limits: needed for a problem that is
-    an object of this process (a closure in a notebook), and chosen for it by default. retry: failed studies too.
+    workers: processes, by default one per core. 0 runs in this process, without hard limits: needed for a problem that
+    is an object of this process (a closure in a notebook), and chosen for it by default. retry: failed studies too.
+    kernels: "pinned" computes the same bits on every x86-64 CPU with AVX2, "native" with what the CPU offers
+    (`optarena.runner.kernels`). This process keeps the kernels that it has.
     """
+    chosen = kernels_.chosen(kernels)
     place = Store(store)
     if new and experiment.seed is not None:
         raise OptarenaError("new and seed both choose the root: give one of them")
@@ -80,15 +87,15 @@ def run(
         before = open_part(place.path, *(() if experiment.reads_all else plan.problems))
         experiment.settle(plan, before)
         _refuse_drift(plan, before, retry)
-        _refuse_other_values(plan, before)
+        _refuse_other_values(plan, before, functools.partial(signatures, kernels=chosen if workers else None))
         todo = list(_todo(plan, before, retry))
         this = place.begin_run(plan, [study.id for study in todo])
-    plan.notices += _crowded(plan, workers)
+    plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
     try:
         progress.begin(plan, todo, len(plan.studies) - len(todo), workers)
         heart = _Heart(place, this)
         if workers:
-            Supervisor(place, plan, experiment, progress, heart).run(todo, before._columns, workers)
+            Supervisor(place, plan, experiment, progress, heart, chosen).run(todo, before._columns, workers)
         else:
             _here(place, plan, todo, before, progress, heart)
     finally:
@@ -104,6 +111,19 @@ def _crowded(plan: Plan, workers: int) -> list[str]:
         return []
     fair = f"--workers {cores // threads}" if threads <= cores else f"at most {cores} threads"
     return [f"{workers} workers, with up to {threads} threads each, share {cores} cores: for fair times, {fair}"]
+
+
+def _unpinned(wanted: str, workers: int) -> list[str]:
+    """What to say where kernels should be pinned and are not: another CPU may then give other last digits."""
+    if wanted == kernels_.NATIVE:
+        return []
+    if not kernels_.can_pin():
+        return [
+            "this CPU has no AVX2 and FMA: numeric kernels are native, so other machines may give other last digits"
+        ]
+    if not workers and kernels_.in_use() == kernels_.NATIVE:
+        return ["without workers numeric kernels are native, so other machines may give other last digits"]
+    return []
 
 
 class _Heart:
@@ -160,7 +180,7 @@ def _here(
                 cls,
                 journal,
                 source=plan.sources.get(study.optimizer.label),
-                past=from_columns(before._columns, study.id),
+                past=continued(before._columns, study.id),
                 tick=tick,
             )
             progress.ended(study, outcome)
@@ -239,34 +259,26 @@ def _refuse_drift(plan: Plan, results: Results, retry: bool) -> None:
             )
 
 
-def _refuse_other_values(plan: Plan, results: Results) -> None:
-    """A problem whose values at fixed points have changed is another problem, under any root.
+def _refuse_other_values(plan: Plan, results: Results, sign: Sign) -> None:
+    """A problem whose packages changed and whose values at fixed points moved is another problem, under any root.
 
-    With the same packages on the same kind of machine they cannot have changed, and are not computed here.
+    With the same packages its values can differ by machine only, which is noted where the store is read.
     """
-    for card, headers in _signed(plan, results):
-        problem = plan.problems[card.id]
-        now = environment()
-        here = all(header.environment.get(key) == now[key] for header in headers for key in FACTS)
-        if headers and here and card.versions == versions_of(problem.packages):
-            continue
-        current = problem_card(problem)
-        if not same_signature(card, current):
-            raise OptarenaError(
-                f"{problem.id}: its signature with {made_with(current)} is not that in store {results.path}, made with"
-                f" {made_with(card)}: the same points give other values; use another --store, or the packages of then"
-            )
-
-
-def _signed(plan: Plan, results: Results) -> Iterator[tuple[ProblemCard, list[Header]]]:
-    """The signatures that a store has of the plan's problems: each once for every set of packages and machines."""
-    seen = set()
-    for attempt in results._columns.attempts:
-        card = attempt.card
-        problem = plan.problems.get(card.id)
-        if not card.signature or problem is None or problem.version != card.version:
-            continue
-        key = (card.hash, *sorted(str(header.environment.get(key)) for header in attempt.headers for key in FACTS))
-        if key not in seen:
-            seen.add(key)
-            yield card, attempt.headers
+    old = {}
+    for (id, version), signed in results._columns.signed.items():
+        problem = plan.problems.get(id)
+        if problem is not None and problem.version == version:
+            cards = [item.card for item in signed if item.card.versions != versions_of(problem.packages)]
+            if cards:
+                old[id] = cards
+    current = sign(plan, list(old))
+    for id, cards in old.items():
+        now = problem_card(plan.problems[id], signed=False)
+        now.signature = tuple(numbers(current[id]))
+        for card in cards:
+            if has_changed(card, now):
+                raise OptarenaError(
+                    f"{id}: its signature with {made_with(now)} is not that in store {results.path}, made with"
+                    f" {made_with(card)}: the same points give other values; use another --store, or the original"
+                    " package versions"
+                )

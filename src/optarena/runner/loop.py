@@ -46,6 +46,10 @@ class Outcome(msgspec.Struct, omit_defaults=True):
     evaluations: int
     reason: str = ""
     detail: str = ""
+    failures: int = 0
+    """How many evaluations failed."""
+    reasons: dict[str, int] = {}
+    """Their most frequent reasons, with counts."""
 
 
 class _Failed(Exception):
@@ -209,6 +213,14 @@ class _Loop:
         for trouble in closed:
             if trouble is not None and outcome.status == "done":
                 outcome = trouble
+        return self._with_failures(outcome)
+
+    def _with_failures(self, outcome: Outcome) -> Outcome:
+        """The outcome with its failed evaluations; a study in which all of them failed has failed."""
+        outcome.failures, outcome.reasons = self.recorder.failures, self.recorder.reasons()
+        if outcome.status in ("done", "stopped early") and outcome.failures == self.evaluate.done > 0:
+            first = next(iter(outcome.reasons), "")
+            outcome.status, outcome.reason = "failed", f"every evaluation failed: {first}"
         return outcome
 
     def _guarded(self, step: Callable[[], Any]) -> Any:

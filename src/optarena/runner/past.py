@@ -140,8 +140,6 @@ def from_columns(columns: Columns, study: str) -> Past | None:
         if card.metrics:
             line.m = [numbers(columns.metrics[row, : len(card.metrics)].tolist())]
         lines.append(line)
-    if any(end.reason.startswith(NOT_REPEATABLE) for end in attempt.ends):
-        return Past(attempt=start.attempt + 1, cause="retried")
     ended = [end.evaluations for end in attempt.ends if end.status == "done"]
     within = [n for n in ended if n % start.batch]
     return Past(
@@ -152,3 +150,19 @@ def from_columns(columns: Columns, study: str) -> Past | None:
         spent=round(columns.costs[low:high, ::2].sum() * 1e9),
         remainder=max(within, default=None),
     )
+
+
+def continued(columns: Columns, study: str) -> Past | None:
+    """What a study goes on from: its newest attempt, or a new one where that cannot go on.
+
+    A study that does not repeat cannot, nor one that failed because all its evaluations did: they would be answered by
+    the same failures again.
+    """
+    past = from_columns(columns, study)
+    if past is None:
+        return None
+    ends = columns.attempts[columns.newest[study]].ends
+    all_failed = bool(past.rows) and all(line.f for line in past.rows) and any(end.status == "failed" for end in ends)
+    if all_failed or any(end.reason.startswith(NOT_REPEATABLE) for end in ends):
+        return Past(attempt=past.attempt + 1, cause="retried")
+    return past

@@ -28,7 +28,8 @@ from optarena.errors import WorkError
 from optarena.experiment import Limits
 from optarena.runner import cell as cells
 from optarena.runner.cell import Cell
-from optarena.runner.worker import Answer, Task, environment_for_workers
+from optarena.runner.environment import for_workers
+from optarena.runner.worker import Answer, Task
 
 POLL_SECONDS = 0.05
 WATCH_SECONDS = 0.2
@@ -63,7 +64,7 @@ class Death(msgspec.Struct):
 class _Worker:
     """One worker process as its supervisor sees it."""
 
-    def __init__(self, number: int, store: Path) -> None:
+    def __init__(self, number: int, store: Path, environment: dict[str, str]) -> None:
         self.number = number
         handle, name = tempfile.mkstemp(prefix="optarena-")  # the worker removes it when it has mapped it
         os.close(handle)
@@ -74,7 +75,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment_for_workers(),
+            env=environment,
             start_new_session=True,
         )
         assert self.process.stdin is not None
@@ -152,7 +153,7 @@ class Pool:
     handler.died(death) -> a task to run again, or None when the death was the study's end.
     """
 
-    def __init__(self, store: Path, workers: int, limits: Limits, handler: Any) -> None:
+    def __init__(self, store: Path, workers: int, limits: Limits, handler: Any, kernels: str) -> None:
         self.store = store.resolve()
         self.limits = limits
         self.handler = handler
@@ -168,6 +169,7 @@ class Pool:
         self._next_watch = 0.0
         self._stillborn = 0
         self._began: dict[int, float] = {}
+        self._environment = for_workers(kernels)
         self.alone: Callable[[Task], bool] = lambda task: False  # noqa: ARG005
 
     def run(self, tasks: Iterator[Task], beat: Callable[[], None]) -> None:
@@ -221,7 +223,7 @@ class Pool:
 
     def _start(self) -> _Worker:
         self._number += 1
-        worker = _Worker(self._number, self.store)
+        worker = _Worker(self._number, self.store, self._environment)
         self._workers[worker.number] = worker
         for fd in (worker.stdout, worker.stderr):
             self._selector.register(fd, selectors.EVENT_READ, worker)

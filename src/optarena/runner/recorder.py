@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from optarena.store.journal import Journal
 from optarena.store.records import Count, Rows
 
 COUNT_SECONDS = 1.0
+RETURNED_NAN = ("nan", "evaluate returned nan")
+REASONS_COUNTED = 100
+REASONS_KEPT = 5
 
 
 class Recorder:
@@ -34,6 +38,8 @@ class Recorder:
         self.best = math.inf
         self.spent = spent
         self.free = False
+        self.failures = 0
+        self._reasons: Counter[str] = Counter()
         self._costs = [0, 0, 0, 0, 0, 0]
         self._archive = np.empty((0, len(problem.objectives)))
         self._next_count = time.monotonic() + COUNT_SECONDS
@@ -50,6 +56,17 @@ class Recorder:
         """The costs since the last line, for the next one."""
         costs, self._costs = self._costs, [0, 0, 0, 0, 0, 0]
         return costs
+
+    def failed(self, status: str, message: str, count: int = 1) -> None:
+        """Count evaluations that failed, and why."""
+        self.failures += count
+        reason = message if status in ("error", "nan") else f"{status}: {message}"
+        if reason in self._reasons or len(self._reasons) < REASONS_COUNTED:
+            self._reasons[reason] += count
+
+    def reasons(self) -> dict[str, int]:
+        """The most frequent reasons of failed evaluations, with their counts."""
+        return dict(self._reasons.most_common(REASONS_KEPT))
 
     # ---- an array-native batch -------------------------------------------------------------------------------------
 
@@ -78,7 +95,9 @@ class Recorder:
         if math.isfinite(sum(map(sum, y))):
             return y, {}
         bad = np.flatnonzero(np.isnan(values).any(axis=1)).tolist()
-        return [numbers(row) for row in y], dict.fromkeys(bad, ("nan", "evaluate returned nan"))
+        if bad:
+            self.failed(*RETURNED_NAN, len(bad))
+        return [numbers(row) for row in y], dict.fromkeys(bad, RETURNED_NAN)
 
     def _kept(self, values: Array) -> list[int]:
         """Which rows of a matrix improve on what was seen before them, or failed; -inf is a failure to all scores."""
@@ -96,6 +115,8 @@ class Recorder:
 
     def single(self, k: int, row: list[Any], evaluation: Evaluation | None, status: str, message: str) -> None:
         """Record evaluation k, whatever it gave, if the policy keeps it."""
+        if status != "ok":
+            self.failed(status, message)
         improved = self.note(evaluation if status == "ok" else None)
         if improved or self.everything or status != "ok":
             self.write_row(k, row, evaluation, status, message)

@@ -18,7 +18,7 @@ from optarena.problem import Problem
 from optarena.runner.cell import EVALUATE, PHASES
 from optarena.runner.environment import environment
 from optarena.runner.loop import Outcome, begin
-from optarena.runner.past import Past, begun_again, from_columns
+from optarena.runner.past import Past, begun_again, continued, from_columns
 from optarena.runner.pool import Death, Pool
 from optarena.runner.solve import grace
 from optarena.runner.worker import Answer, Task
@@ -35,8 +35,15 @@ class Supervisor:
     """Runs the studies of a plan in a pool."""
 
     def __init__(
-        self, store: Store, plan: Plan, experiment: Experiment, progress: Any, heart: Callable[[], None]
+        self,
+        store: Store,
+        plan: Plan,
+        experiment: Experiment,
+        progress: Any,
+        heart: Callable[[], None],
+        kernels: str,
     ) -> None:
+        self.kernels = kernels
         self.store, self.plan, self.limits = store, plan, experiment.limits
         self.base = str((experiment.base or Path.cwd()).resolve())
         self.progress, self.heart = progress, heart
@@ -49,7 +56,7 @@ class Supervisor:
     def run(self, todo: list[Study], columns: Columns, workers: int, pasts: Mapping[str, Past] | None = None) -> None:
         """Run studies from what the columns have of them, or from the pasts that are given instead."""
         self._columns, self._pasts = columns, pasts
-        pool = Pool(self.store.path, workers, self.limits, self)
+        pool = Pool(self.store.path, workers, self.limits, self, self.kernels)
         pool.alone = self._alone
         try:
             pool.run(self._tasks(todo), self.heart)
@@ -62,7 +69,7 @@ class Supervisor:
             if study.solver:
                 yield self._solver_task(serial, study)
                 continue
-            past = self._pasts.get(study.id) if self._pasts is not None else from_columns(self._columns, study.id)
+            past = self._pasts.get(study.id) if self._pasts is not None else continued(self._columns, study.id)
             yield Task(
                 serial=serial,
                 study=study,
@@ -105,7 +112,10 @@ class Supervisor:
         self.progress.tick(task.study, evaluations)
 
     def ended(self, task: Task, answer: Answer) -> None:
-        self.progress.ended(task.study, Outcome(answer.status, answer.evaluations, answer.reason))
+        self.progress.ended(
+            task.study,
+            Outcome(answer.status, answer.evaluations, answer.reason, failures=answer.failures, reasons=answer.reasons),
+        )
 
     def died(self, death: Death) -> Task | None:
         """What to do about a dead worker's study: a task that goes on from what was recorded, or None at its end."""
@@ -191,7 +201,7 @@ class Supervisor:
     def _start(self, task: Task) -> Start:
         """The study's start in the supervisor's own journal."""
         if self._journal is None:
-            self._journal = Journal(self.store.journals, environment())
+            self._journal = Journal(self.store.journals, environment() | {"kernels": self.kernels})
         assert task.past is not None
         key = (task.study.id, task.past.attempt)
         if key not in self._starts:
@@ -229,7 +239,8 @@ class Supervisor:
         start = self._start(task)
         assert self._journal is not None
         self._journal.end(End(start.s, status, evaluations, time.time(), [0] * 6, reason))
-        self.progress.ended(task.study, Outcome(status, evaluations, reason))
+        failures = sum(len(line.f) for line in task.past.rows) if task.past is not None else 0
+        self.progress.ended(task.study, Outcome(status, evaluations, reason, failures=failures))
         return None
 
 

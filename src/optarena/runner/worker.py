@@ -24,14 +24,6 @@ from optarena.experiment import Study
 from optarena.runner.interrupts import watch
 from optarena.runner.past import Past
 
-THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
-
 
 class Task(msgspec.Struct, omit_defaults=True):
     """One study to run."""
@@ -59,11 +51,8 @@ class Answer(msgspec.Struct, omit_defaults=True):
     evaluations: int = 0
     reason: str = ""
     journal: str = ""
-
-
-def environment_for_workers() -> dict[str, str]:
-    """One thread for each numeric library, and hashes that do not depend on the process."""
-    return {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0"}
+    failures: int = 0
+    reasons: dict[str, int] = {}
 
 
 def main() -> None:
@@ -158,7 +147,17 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
                 answer(Answer(task.serial, "broken", reason=str(error)))
                 return
             cell.enter(IDLE)
-            answer(Answer(task.serial, "ended", outcome.status, outcome.evaluations, outcome.reason))
+            answer(
+                Answer(
+                    task.serial,
+                    "ended",
+                    outcome.status,
+                    outcome.evaluations,
+                    outcome.reason,
+                    failures=outcome.failures,
+                    reasons=outcome.reasons,
+                )
+            )
     finally:
         if journal is not None:
             journal.close()

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from optarena.experiment import Experiment, Plan
 
 PARTS = ("journal", "shards", "runs")
+MADE = ("journal", "runs")
 STALE_SECONDS = 60.0  # a heartbeat comes every two seconds
 
 
@@ -78,10 +80,22 @@ class Store:
         try:
             if self.path.exists() and not self.exists and any(self.path.iterdir()):
                 raise OptarenaError(f"{self.path} is not a store and is not empty: name another directory")
-            for part in ("journal", "runs"):
+            if not self.exists:
+                self._create_at_once()
+            for part in MADE:
                 (self.path / part).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OptarenaError(f"cannot write to {self.path}: {error.strerror}") from error
+
+    def _create_at_once(self) -> None:
+        """Make the directories elsewhere and move them here, so that nobody finds a directory that is no store yet."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{self.path.name[:40]}-", dir=self.path.parent) as name:
+            whole = Path(name) / "store"
+            for part in MADE:
+                (whole / part).mkdir(parents=True)
+            with contextlib.suppress(OSError):  # another process was faster, or the path is a link: made in place then
+                whole.rename(self.path)
 
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[None]:

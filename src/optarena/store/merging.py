@@ -13,10 +13,11 @@ from optarena._files import write_whole
 from optarena.errors import OptarenaError
 from optarena.problem import Known
 from optarena.store import Store
+from optarena.store.reading import Attempt, Columns, read_columns
 from optarena.store.records import IMPORTED, ProblemCard
 from optarena.store.results import Results, open_store
+from optarena.store.signatures import facts_of, has_changed, made_with
 
-SIGNATURE_TOLERANCE = 1e-9
 TINY = 1e-9
 DIFFERENCE = "f - f_opt"
 """What a foreign log whose optimum is 0 says of its values, in the attribute `values`."""
@@ -24,14 +25,20 @@ DEFINITION = ("space", "objectives", "constraints", "metrics", "noisy", "statele
 
 
 def merge(sources: Sequence[Store], target: Store) -> Results:
-    """Copy what the target lacks. Problems that share an id and a version must be the same problem."""
+    """Copy what the target lacks. Problems that share an id and a version must be the same problem.
+
+    Everything is checked before the first file is copied.
+    """
     if not sources:
         raise OptarenaError("nothing to merge: name at least one store")
     for store in sources:
         store.must_exist()
         if store.path.resolve() == target.path.resolve():
             raise OptarenaError(f"{store.path} is both a source and the target")
-    _refuse_mismatch([open_store(store.path) for store in [*sources, target] if store.exists])
+    stores = [store for store in [*sources, target] if store.exists]
+    opened = [open_store(store.path) for store in stores]
+    _refuse_mismatch(opened)
+    _refuse_conflicts(stores, opened)
     target.create()
     for store in sources:
         for part, names in (("journal", "*.jsonl"), ("shards", "*.parquet"), ("runs", "*.json")):
@@ -41,11 +48,10 @@ def merge(sources: Sequence[Store], target: Store) -> Results:
 
 
 def differing(one: ProblemCard, two: ProblemCard) -> str | None:
-    """The first part of the definition in which two cards of one problem differ."""
+    """The first part of the definition in which two cards of one problem differ; signatures are no part of it."""
     # what an imported file tells of a problem is what it has columns for, and files differ in them
     parts = ("objectives",) if one.version == IMPORTED else DEFINITION
-    what = next((what for what in parts if not _same(getattr(one, what), getattr(two, what))), None)
-    return what if what is not None or same_signature(one, two) else "signature"
+    return next((what for what in parts if not _same(getattr(one, what), getattr(two, what))), None)
 
 
 def _same(one: Any, two: Any) -> bool:
@@ -59,14 +65,6 @@ def _same(one: Any, two: Any) -> bool:
     rest = [msgspec.structs.replace(known, front=None, ideal=None, nadir=None) for known in (one, two)]
     near = all(len(a) == len(b) and np.allclose(a, b, rtol=1e-8, atol=1e-8) for a, b in (fronts, bounds))
     return near and rest[0] == rest[1]
-
-
-def same_signature(one: ProblemCard, two: ProblemCard) -> bool:
-    """Whether two cards tell of the same values at the same points, as far as both tell."""
-    if not one.signature or not two.signature:
-        return True
-    a, b = (np.array([float(v) for v in card.signature if v is not None]) for card in (one, two))
-    return a.shape == b.shape and bool(np.allclose(a, b, rtol=SIGNATURE_TOLERANCE, atol=0.0, equal_nan=True))
 
 
 class Optimum(NamedTuple):
@@ -95,25 +93,16 @@ def told_optimum(card: ProblemCard, attributes: Mapping[str, str]) -> Optimum | 
     return None if known is None else Optimum(float(known[0]), abs(float(known[0])) * TINY + TINY)
 
 
-def made_with(card: ProblemCard) -> str:
-    """'scikit-learn 1.9.1, numpy 2.4.6, …': what decided the values of a problem."""
-    return ", ".join(f"{name} {version}" for name, version in card.versions.items())
-
-
 def _refuse_mismatch(all_results: Sequence[Results]) -> None:
     cards: dict[tuple[str, str], tuple[ProblemCard, Path]] = {}
     optima: dict[tuple[str, int | None], tuple[Optimum, Path, bool]] = {}
+    signed: dict[tuple[str, str], list[tuple[ProblemCard, Path]]] = {}
     for results in all_results:
+        _refuse_other_values(results, signed)
         for attempt in results._columns.attempts:
             card = attempt.card
             known, where = cards.setdefault((card.id, card.version), (card, results.path))
             what = differing(card, known)
-            if what == "signature":
-                raise OptarenaError(
-                    f"{card.id}, version {card.version}: its signature in {results.path} ({made_with(card)})"
-                    f" is not that in {where} ({made_with(known)}): the same points give other values;"
-                    " keep these stores apart"
-                )
             if what is not None:
                 raise OptarenaError(
                     f"{card.id}, version {card.version}: its {what} in {results.path} is not that in {where};"
@@ -129,6 +118,46 @@ def _refuse_mismatch(all_results: Sequence[Results]) -> None:
                     f"{card.id}: its optimum is {optimum.value!r} in {results.path} and {other.value!r} in {there};"
                     " they are two problems, keep these stores apart"
                 )
+
+
+def _refuse_other_values(results: Results, known: dict[tuple[str, str], list[tuple[ProblemCard, Path]]]) -> None:
+    """Refuse a problem that other packages have changed; what only other machines have changed is noted when read."""
+    for key, signed in results._columns.signed.items():
+        for card in {item.card.hash: item.card for item in signed}.values():
+            for other, where in known.get(key, ()):
+                if has_changed(card, other):
+                    raise OptarenaError(
+                        f"{card.id}, version {card.version}: its signature in {results.path} ({made_with(card)})"
+                        f" is not that in {where} ({made_with(other)}): the same points give other values;"
+                        " keep these stores apart"
+                    )
+            known.setdefault(key, []).append((card, results.path))
+
+
+def _refuse_conflicts(stores: Sequence[Store], opened: Sequence[Results]) -> None:
+    """Refuse evaluations that have one number in one study and other values in different stores."""
+    together = read_columns(
+        [path for store in stores for path in store.journals.glob("*.jsonl")],
+        lambda: [path for store in stores for path in store.shards.glob("*.parquet")],
+    )
+    before = {key for results in opened for key in _conflicts(results._columns)}
+    new = [attempt for key, attempt in _conflicts(together).items() if key not in before]
+    if not new:
+        return
+    attempt = new[0]
+    kernels = sorted({facts_of(header)[-1] for header in attempt.headers})
+    hint = f" (made with kernels {' and '.join(kernels)})" if len(kernels) > 1 else ""
+    others = f", and {len(new) - 1:,} more studies" if len(new) > 1 else ""
+    raise OptarenaError(
+        f"study {attempt.start.study} ({attempt.start.optimizer} on {attempt.card.id}, trial {attempt.start.trial}):"
+        f" evaluation {attempt.conflicts[0]} has other values in different stores{hint}{others}; nothing was merged,"
+        " keep these stores apart"
+    )
+
+
+def _conflicts(columns: Columns) -> dict[tuple[str, int], Attempt]:
+    """The attempts whose rows contradict each other."""
+    return {(item.start.study, item.start.attempt): item for item in columns.attempts if item.conflicts}
 
 
 def _copy(path: Path, to: Path) -> None:

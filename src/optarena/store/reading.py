@@ -22,6 +22,7 @@ from optarena._memory import no_collection
 from optarena.errors import OptarenaError
 from optarena.store.journal import read_lines
 from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, Rows, RowsWithoutPoints, Start
+from optarena.store.signatures import Signed, facts_of
 from optarena.traces import Bools, Floats, Ints
 
 MAX_OPEN = 200
@@ -147,6 +148,8 @@ class Columns(Block):
         self.attempts: list[Attempt] = []
         self.headers: list[Header] = []
         self.sources: list[Source] = []
+        self.signed: dict[tuple[str, str], list[Signed]] = {}
+        """The signatures of each problem (its id and version), one per machine and set of packages."""
         self._blocks: list[Block] = []
         self._origin: Ints | None = None
 
@@ -187,6 +190,7 @@ class Events:
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
         self._index: dict[tuple[str, int], int] = {}
+        self._signed: set[tuple[str, int]] = set()
 
     def journal(self, lines: Iterable[Line]) -> dict[int, int]:
         """Take the lines of one journal, or of several one after the other; s -> owner."""
@@ -203,6 +207,7 @@ class Events:
             elif isinstance(record, Start):
                 here[record.s] = self._begin(record, cards[record.problem])
                 assert header is not None
+                self._sign(cards[record.problem], header)
                 attempt = out.attempts[here[record.s]]
                 attempt.headers.append(header)
                 attempt.open_in.append(header)
@@ -220,6 +225,14 @@ class Events:
                 attempt = out.attempts[here[record.s]]
                 attempt.counted = max(attempt.counted, record.k)
         return here
+
+    def _sign(self, card: ProblemCard, header: Header) -> None:
+        if card.signature and (card.hash, id(header)) not in self._signed:
+            self._signed.add((card.hash, id(header)))
+            known = self.columns.signed.setdefault((card.id, card.version), [])
+            signed = Signed(card, facts_of(header))
+            if signed not in known:
+                known.append(signed)
 
     def _begin(self, start: Start, card: ProblemCard) -> int:
         key = (start.study, start.attempt)

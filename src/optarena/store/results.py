@@ -19,7 +19,7 @@ import polars as pl
 from optarena._patterns import expand_braces
 from optarena._process import alive, host
 from optarena.errors import OptarenaError, nearest
-from optarena.store import RunFile, Store
+from optarena.store import RunFile, Store, signatures
 from optarena.store.reading import ROW_STATUSES, Attempt, Codes, Columns, read_columns
 from optarena.store.records import IMPORTED, ProblemCard
 from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
@@ -246,6 +246,14 @@ class Results:
                 counts[pair] = counts.get(pair, 0) + 1
         rows = [(package, version, n) for (package, version), n in sorted(counts.items())]
         return pl.DataFrame(rows, {"package": pl.String, "version": pl.String, "studies": pl.Int64}, orient="row")
+
+    def notes(self) -> list[str]:
+        """What whoever reads these studies should know: problems whose values differ between machines."""
+        return signatures.notes(self._columns, {card.id for card in self.cards})
+
+    def kernels(self) -> dict[str, int]:
+        """How many studies ran with which numeric kernels: `x86-64-v3`, or `native`."""
+        return dict(signatures.kernels_of(self._columns, self._attempts))
 
     def environments(self) -> list[dict[str, Any]]:
         """The different machines and processes that worked at these studies, as their journals describe them."""

@@ -10,6 +10,7 @@ import numpy as np
 from optarena.errors import describe
 from optarena.experiment import noise_rng
 from optarena.problem import Evaluation, Problem, as_evaluation
+from optarena.space import Array
 from optarena.testing._finding import Finding
 
 
@@ -61,6 +62,7 @@ def _check_problem(problem: Problem, points: int) -> list[Finding]:
             return out
         if not np.array_equal(matrix, singly, equal_nan=True):
             say("matrix", "evaluate_matrix and evaluate differ", "They must agree bit for bit, whatever the batch.")
+        out += _fortran_order(problem, X[good], matrix)
     optimum = problem.known.optimum
     if optimum is not None and len(problem.objectives) == 1 and not problem.noisy:
         sign = -1.0 if problem.objectives[0].sense == "max" else 1.0
@@ -74,6 +76,20 @@ def _check_problem(problem: Problem, points: int) -> list[Finding]:
                 )
                 break
     return out
+
+
+def _fortran_order(problem: Problem, X: Array, expected: Array) -> list[Finding]:
+    """Compiled code may refuse or misread a matrix that is stored column by column."""
+    fix = "Begin with X = np.ascontiguousarray(X)."
+    try:
+        found = np.asarray(problem.evaluate_matrix(np.asfortranarray(X)), dtype=float).reshape(expected.shape)
+    except (Exception, SystemExit) as error:
+        what = f"evaluate_matrix of a matrix in Fortran order raised {describe(error)}"
+        return [Finding("matrix order", problem.id, what, fix)]
+    if not np.array_equal(found, expected, equal_nan=True):
+        what = "evaluate_matrix gives other values for a matrix in Fortran order"
+        return [Finding("matrix order", problem.id, what, fix)]
+    return []
 
 
 def _evaluate(problem: Problem, point: dict[str, Any], k: int) -> Evaluation | Exception:

@@ -28,6 +28,10 @@ class View:
     results: Results | None = field(default=None, repr=False, compare=False)
     """The studies that were scored."""
 
+    def __post_init__(self) -> None:
+        if self.results is not None:
+            self.notes = list(dict.fromkeys([*self.results.notes(), *self.notes]))
+
     name = ""
     figures: ClassVar[tuple[str, ...]] = ()
     """The names of its figures in `optarena figure`, the most telling first."""
