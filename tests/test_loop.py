@@ -450,7 +450,7 @@ def test_whatever_a_problem_returns_or_raises_is_a_row(outcome, said):
         return outcome
 
     results = run("RandomSearch", odd, 2)
-    assert results.studies.select("status", "evaluations", "failures").rows() == [("done", 2, 2)]
+    assert results.studies.select("status", "evaluations", "failures").rows() == [("failed", 2, 2)]
     message = results.points(results.studies["study"][0])[1]["message"]
     assert said in message
     assert len(message) <= 500

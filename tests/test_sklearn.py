@@ -190,14 +190,16 @@ def run(store, **options):
     return oa.Experiment("RandomSearch", "sklearn/kNN_iris_nll", 3).run(store, workers=0, **options)
 
 
-def rewrite(store, *, version, signature=None):
-    """As if the store had been made with another scikit-learn."""
+def rewrite(store, *, version=None, signature=None, cpu=None):
+    """As if the store had been made with another scikit-learn, or on another machine."""
     for path in Path(store, "journal").iterdir():
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         for line in lines:
             if line["t"] == "problem":
-                line["versions"]["scikit-learn"] = version
+                line["versions"]["scikit-learn"] = version or line["versions"]["scikit-learn"]
                 line["signature"] = signature or line["signature"]
+            if line["t"] == "journal":
+                line["environment"]["cpu"] = cpu or line["environment"]["cpu"]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
@@ -244,6 +246,58 @@ def test_merging_stores_whose_problem_has_other_values_is_refused():
     assert "scikit-learn 0.20.2" in str(e.value)
     rewrite("b", version="0.20.2", signature=list(build("sklearn/kNN_iris_nll").signature()))
     assert len(merge([Store("a"), Store("b")], Store("c")).studies) == 2
+
+
+def elsewhere(store, factor=1.0026):
+    """As if the store had been made with the same packages on a CPU that rounds otherwise."""
+    rewrite(store, signature=[value * factor for value in build("sklearn/kNN_iris_nll").signature()], cpu="Other CPU")
+
+
+def test_a_store_of_another_machine_goes_on_keeps_both_signatures_and_says_so(capsys):
+    run("s")
+    elsewhere("s")
+    results = oa.Experiment("RandomSearch", "sklearn/kNN_iris_nll", 3, trials=2).run("s", workers=1)
+    assert results.studies.select("status", "conflicts").unique().rows() == [("done", 0)]
+    (signed,) = results._columns.signed.values()
+    assert len({item.card.signature for item in signed}) == 2
+    (note,) = results.notes()
+    assert note.startswith(
+        "sklearn/kNN_iris_nll: the same points gave values that differ by up to 2.6e-03 (relative) between Other CPU"
+    )
+    assert note in results.fixed_cost().notes
+    assert main(["status", "s"]) == 0
+    assert note in capsys.readouterr().out
+
+
+def test_stores_of_two_machines_merge_with_a_note_and_those_of_one_without():
+    run("a")
+    run("b")
+    assert merge([Store("a"), Store("b")], Store("c")).notes() == []
+    elsewhere("b")
+    assert "Other CPU" in merge([Store("a"), Store("b")], Store("d")).notes()[0]
+
+
+def test_packages_that_move_values_within_the_tolerance_are_welcome_and_noted():
+    run("s")
+    elsewhere("s", 1 + 1e-6)
+    rewrite("s", version="1.8.0")
+    results = oa.Experiment("RandomSearch", "sklearn/kNN_iris_nll", 4).run("s", workers=1)
+    assert "1.0e-06" in results.notes()[0]
+    assert "scikit-learn 1.8.0" in results.notes()[0]
+
+
+def test_rows_of_one_study_that_differ_between_stores_stop_a_merge_before_it_writes():
+    seed = "0b7e9d31-6a44-4c9b-8f7a-0d5c9b3f1a22"
+    for name in ("a", "b"):
+        oa.Experiment("RandomSearch", "functions/sphere/d2", 3, seed=seed).run(name, workers=0)
+    (path,) = Path("b", "journal").iterdir()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    row = next(line for line in lines if line["t"] == "e")
+    row["y"][0][0] += 1e-9
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(OptarenaError, match=r"RandomSearch on functions/sphere/d2, trial 0.*nothing was merged"):
+        merge([Store("a"), Store("b")], Store("c"))
+    assert not Path("c").exists()
 
 
 def test_a_study_in_a_worker_replays():

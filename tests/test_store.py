@@ -16,6 +16,7 @@ import pytest
 
 import optarena as oa
 from optarena.errors import OptarenaError, WorkError
+from optarena.runner.kernels import NATIVE
 from optarena.runner.local import Silent
 from optarena.runner.past import from_columns
 from optarena.runner.supervisor import Supervisor

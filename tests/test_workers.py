@@ -418,8 +418,9 @@ def test_a_large_past_does_not_hold_up_the_supervisor():
 
 def test_a_problem_finds_no_input_and_may_close_it():
     results = run("reads", budget=3, trials=6, workers=2)
-    assert results.studies["status"].to_list() == ["done"] * 6
-    assert results.studies["failures"].sum() > 0  # reading again what it closed
+    assert set(results.studies["status"]) <= {"done", "failed"}  # failed: all three read again what another closed
+    assert results.studies["evaluations"].to_list() == [3] * 6
+    assert results.studies["failures"].sum() > 0
 
 
 def test_the_limit_on_a_study_goes_on_when_its_worker_is_replaced():

@@ -27,7 +27,7 @@ OPENBLAS = "OPENBLAS_CORETYPE"
 VARIABLES = {
     OPENBLAS: "Haswell",
     "ATEN_CPU_CAPABILITY": "avx2",  # torch
-    "MKL_CBWR": "AVX2",
+    "MKL_CBWR": "COMPATIBLE",  # the only one that is the same on CPUs of Intel and of others
     "ONEDNN_MAX_CPU_ISA": "AVX2",
     "NUMBA_CPU_NAME": "haswell",
 }
@@ -56,9 +56,10 @@ def can_pin() -> bool:
 def variables() -> dict[str, str]:
     """The variables that pin a process that is started with them.
 
-    NumPy's names every group of instructions beyond x86-64-v3 that the installed NumPy would use on this CPU.
+    NumPy's names every group of instructions beyond x86-64-v3 that the installed NumPy has code for.
     """
-    disabled = {*os.environ.get(NUMPY, "").replace(",", " ").split(), *_beyond()}
+    groups = {*_simd("found"), *_simd("not found")} - _WITHIN
+    disabled = {*os.environ.get(NUMPY, "").replace(",", " ").split(), *groups}
     return {**VARIABLES, **({NUMPY: ",".join(sorted(disabled))} if disabled else {})}
 
 

@@ -22,6 +22,7 @@ from optarena.runner.loop import Outcome, run_study
 from optarena.runner.past import continued
 from optarena.runner.signing import Sign, signatures
 from optarena.runner.supervisor import Supervisor
+from optarena.runner.torch_kernels import pin_torch
 from optarena.solver import PROVEN, Solver
 from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
@@ -165,6 +166,8 @@ def _here(
     """In this process: study by study."""
     if not todo:
         return
+    if kernels_.in_use() == kernels_.PINNED:
+        pin_torch()
     with contextlib.closing(Journal(place.journals, environment())) as journal:
         for study in todo:
 

@@ -84,12 +84,16 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
     from optarena.problem import Problem, build
     from optarena.runner.cell import DONE, IDLE, SERIAL, Cell
     from optarena.runner.environment import environment
+    from optarena.runner.kernels import PINNED, in_use
     from optarena.runner.loop import run_study
     from optarena.runner.solve import run_solver
+    from optarena.runner.torch_kernels import pin_torch
     from optarena.solver import get_solver
     from optarena.store import Store
     from optarena.store.journal import Journal
 
+    if in_use() == PINNED:
+        pin_torch()
     cell = Cell(cell_path)
     cell_path.unlink(missing_ok=True)  # both sides have it now, and nobody else needs it
     problems: dict[tuple[str, str | None], Problem] = {}

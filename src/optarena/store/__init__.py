@@ -90,12 +90,15 @@ class Store:
     def _create_at_once(self) -> None:
         """Make the directories elsewhere and move them here, so that nobody finds a directory that is no store yet."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{self.path.name[:40]}-", dir=self.path.parent) as name:
+        # where that fails (another process was faster, the path is a link), they are made in place
+        with (
+            contextlib.suppress(OSError),
+            tempfile.TemporaryDirectory(prefix=f".{self.path.name[:40]}-", dir=self.path.parent) as name,
+        ):
             whole = Path(name) / "store"
             for part in MADE:
                 (whole / part).mkdir(parents=True)
-            with contextlib.suppress(OSError):  # another process was faster, or the path is a link: made in place then
-                whole.rename(self.path)
+            whole.rename(self.path)
 
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[None]:
