@@ -260,7 +260,7 @@ def test_a_target_and_seconds_end_a_study():
         oa.Experiment("RandomSearch", slow, seconds=0.1, seed=ROOT).run("timed", workers=0).studies.row(0, named=True)
     )
     assert timed["status"] == "done"
-    assert 3 <= timed["evaluations"] <= 11
+    assert 1 <= timed["evaluations"] <= 11
 
 
 class Raises(oa.Optimizer):
@@ -664,7 +664,7 @@ def test_seconds_extend_and_never_alternate():
     first = made(0.05, 10**6)
     assert made(0.03, 10**7) == first
     assert made(0.05, 10**6) == first
-    assert made(0.1, 10**6) > first
+    assert made(3.0, 10**6) > first
 
 
 def test_two_that_would_be_one_are_refused(tmp_path):

@@ -307,7 +307,7 @@ def test_replay_does_not_try_again_what_had_to_be_killed(tmp_path):
         "@oa.as_problem({'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}})\n"
         "def sleepy(x):\n    time.sleep(3600 if x['x'] > 0.7 else 0)\n    return x['x']\n"
     )
-    experiment = oa.Experiment("RandomSearch", "sleepy.py:sleepy", 10, limits={"evaluation": 0.3}, seed=ROOT)
+    experiment = oa.Experiment("RandomSearch", "sleepy.py:sleepy", 10, limits={"evaluation": 3}, seed=ROOT)
     results = experiment.run("s", workers=1)
     assert results.studies["failures"][0] > 0
     verdict = replay("s", results.studies["study"][0])

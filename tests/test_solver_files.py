@@ -89,7 +89,7 @@ def program(tmp_path):
 def test_a_program_is_a_solver_and_its_settings_fill_its_arguments(program):
     uses = [oa.use(f"{'json' if how in ('json', 'lie') else 'lines'}.toml", name=how, how=how)
             for how in ("lines", "json", "lie", "late", "noise", "dies", "hangs")]  # fmt: skip
-    results = oa.Experiment(uses, "tsp/n7/i1", seconds=0.5, seed=ROOT).run("results", workers=2)
+    results = oa.Experiment(uses, "tsp/n7/i1", seconds=5, seed=ROOT).run("results", workers=2)
     ends = {row["optimizer"]: (row["status"], row["reason"]) for row in results.studies.iter_rows(named=True)}
     value = build("tsp/n7/i1").cost(list(range(7)))
     assert ends == {
@@ -115,7 +115,7 @@ def test_a_program_is_a_solver_and_its_settings_fill_its_arguments(program):
 def test_a_line_that_a_death_tore_apart_is_no_solution_and_infinite_bounds_are_read(program):
     uses = [oa.use(f"{'json' if how == 'infinite' else 'lines'}.toml", name=how, how=how)
             for how in ("torn", "unfinished", "infinite")]  # fmt: skip
-    results = oa.Experiment(uses, "tsp/n7/i1", seconds=0.5, seed=ROOT).run("results", workers=2)
+    results = oa.Experiment(uses, "tsp/n7/i1", seconds=5, seed=ROOT).run("results", workers=2)
     ends = {row["optimizer"]: (row["status"], row["reason"]) for row in results.studies.iter_rows(named=True)}
     assert ends == {
         "torn": ("failed", "crashed: SIGKILL"),
@@ -147,11 +147,11 @@ def test_a_mistake_in_a_description_is_named(tmp_path, text, message):
 
 
 def test_the_kit_checks_solvers_and_instances(program):
-    assert check_solver("lines.toml", ["tsp/n7/i1"], seconds=0.5) == []
-    findings = check_solver("json.toml", ["tsp/n7/i1"], seconds=0.5, how="lie")
+    assert check_solver("lines.toml", ["tsp/n7/i1"], seconds=5) == []
+    findings = check_solver("json.toml", ["tsp/n7/i1"], seconds=5, how="lie")
     assert [finding.check for finding in findings] == ["truth"]
     assert check_instance(build("jobshop/la01")) == []
-    findings = check_solver("lines.toml", seconds=0.5, how="noise")  # on small instances of ours
+    findings = check_solver("lines.toml", seconds=5, how="noise")  # on small instances of ours
     assert {finding.check for finding in findings} == {"runs"}
     assert len(findings) == 3
 

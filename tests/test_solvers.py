@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from optarena.errors import OptarenaError
 from optarena.problem import build, select
 from optarena.runner.again import replay
 from optarena.solver import ENDS
+from waiting import wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
 
@@ -144,7 +144,7 @@ def mine(tmp_path):
     return tmp_path
 
 
-def solve(solvers, problems="mine.py:square", seconds=0.5, store="results", **options):
+def solve(solvers, problems="mine.py:square", seconds=5.0, store="results", **options):
     names = [f"mine.py:{name}" for name in ([solvers] if isinstance(solvers, str) else solvers)]
     experiment = {key: options.pop(key) for key in ("trials", "limits", "record") if key in options}
     plan = oa.Experiment(names, problems, seconds=seconds, seed=ROOT, **experiment)
@@ -198,18 +198,20 @@ def test_a_counter_that_is_no_number_fails_the_run_and_keeps_what_it_found(mine)
 
 
 def test_a_solver_that_does_not_end_is_killed_with_its_children_and_keeps_what_it_found(mine):
-    results = solve(["Hangs", "Forks"])
+    results = solve(["Hangs", "Forks"], seconds=2)
     assert {end for end, _ in ends(results).values()} == {"timed out"}
-    assert ends(results)["Hangs"][1] == "killed 2 s after its budget of 0.5 s"
+    assert ends(results)["Hangs"][1] == "killed 2 s after its budget of 2 s"
     assert results.studies["evaluations"].to_list() == [2, 2]
     assert results.studies["best"].to_list() == [build("mine.py:square").known.optimum[0]] * 2
     child = int(Path("child.pid").read_text())
-    for _ in range(50):
-        if not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().rpartition(")")[2]:
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail("the solver's child lives on")
+
+    def ended():
+        try:
+            return "Z" in Path(f"/proc/{child}/stat").read_text().rpartition(")")[2]
+        except OSError:
+            return True
+
+    wait_for(ended)
 
 
 def test_memory_of_a_solver_is_limited(mine):
@@ -224,7 +226,7 @@ def test_rows_carry_times_counters_and_bounds_and_the_end_its_own(mine):
     assert results.efforts("nodes").tolist() == [1.0, 5.0]
     assert results.efforts("decisions").tolist()[1] == 3.0
     seconds = results.efforts("seconds")
-    assert 0 <= seconds[0] <= seconds[1] < 0.5  # the clock starts with the solver, not with Python
+    assert 0 <= seconds[0] <= seconds[1] < 5  # the clock starts with the solver, not with Python
     assert results.extra("bound").tolist()[1] == 10.0
     assert results.extra_at_end("effort.nodes").tolist() == [7.0]
     assert results.extra_at_end("bound").tolist() == [build("mine.py:square").known.optimum[0]]
@@ -236,28 +238,24 @@ def test_finished_runs_are_not_run_again_failed_ones_when_asked_and_more_time_be
     again = solve(["Finds", "Raises", "Nothing"], retry=True)
     attempts = dict(again.studies.select("optimizer", "attempt").iter_rows())
     assert attempts == {"Finds": 0, "Raises": 1, "Nothing": 0}
-    longer = solve(["Finds", "Raises", "Nothing"], seconds=1.0)
+    longer = solve(["Finds", "Raises", "Nothing"], seconds=6.0)
     rows = {row["optimizer"]: row for row in longer.studies.iter_rows(named=True)}
     assert rows["Finds"]["attempt"] == 0  # it has proved its solution
     assert rows["Raises"]["attempt"] == 1
     assert rows["Nothing"]["attempt"] == 1
-    assert rows["Nothing"]["budget_seconds"] == 1.0
+    assert rows["Nothing"]["budget_seconds"] == 6.0
     assert longer.studies.height == 3
 
 
 def test_a_killed_run_keeps_what_its_solver_found_and_the_same_command_goes_on(mine):
     command = [sys.executable, "-c", "from optarena.cli import main; main()"]
-    words = ["run", "-s", "mine.py:Hangs", "-p", "mine.py:square", "--seconds", "3", "--workers", "1"]
+    words = ["run", "-s", "mine.py:Hangs", "-p", "mine.py:square", "--seconds", "60", "--workers", "1"]
     with subprocess.Popen([*command, *words], stdout=subprocess.DEVNULL, start_new_session=True) as run:
-        for _ in range(200):
-            time.sleep(0.1)
-            if any(b'"k":2' in path.read_bytes() for path in Path("results/journal").glob("*.jsonl")):
-                break
+        wait_for(lambda: any(b'"k":2' in path.read_bytes() for path in Path("results/journal").glob("*.jsonl")))
         os.killpg(run.pid, signal.SIGKILL)
     results = oa.open("results")
     assert results.studies.select("evaluations", "failures").rows() == [(2, 0)]
-    time.sleep(0.5)  # the kernel ends its worker
-    assert oa.open("results").studies["status"].to_list() == ["interrupted"]
+    wait_for(lambda: oa.open("results").studies["status"].to_list() == ["interrupted"])  # the kernel ends its worker
 
 
 def test_a_worker_that_somebody_kills_is_tried_again(mine, tmp_path):
@@ -271,7 +269,7 @@ class Hangs(Finds):
         return "optimal"
 """)
     )  # fmt: skip
-    results = oa.Experiment(["killed.py:Hangs"], "killed.py:square", seconds=1, seed=ROOT).run("results", workers=1)
+    results = oa.Experiment(["killed.py:Hangs"], "killed.py:square", seconds=10, seed=ROOT).run("results", workers=1)
     assert results.studies.select("status", "reason", "attempt", "evaluations").rows() == [("done", "optimal", 1, 2)]
 
 
@@ -311,8 +309,8 @@ def test_a_toml_file_names_configurations_and_flags_replace_them(tmp_path, capsy
 
 
 def test_the_baseline_repeats_itself_and_a_longer_run_begins_as_a_shorter_one(tmp_path):
-    short = oa.Experiment("Annealing", "jobshop/ft06", seconds=0.4, seed=ROOT).run("short", workers=1)
-    oa.Experiment("Annealing", "jobshop/ft06", seconds=0.8, seed=ROOT).run("long", workers=1)
+    short = oa.Experiment("Annealing", "jobshop/ft06", seconds=1.5, seed=ROOT).run("short", workers=1)
+    oa.Experiment("Annealing", "jobshop/ft06", seconds=3, seed=ROOT).run("long", workers=1)
     values = [oa.open(name).traces().values[:, 0] for name in ("short", "long")]
     n = min(map(len, values))
     assert n >= 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 import optarena as oa
 from optarena.errors import OptarenaError
+from waiting import wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
 
@@ -39,7 +41,7 @@ def plain(x):
 
 @oa.as_problem(S)
 def slow(x):
-    time.sleep(0.01)
+    time.sleep(0.002 if os.path.exists("quick") else 0.3)    # until a test lets it go on
     return value(x)
 
 @oa.as_problem(S)
@@ -213,23 +215,24 @@ def test_in_this_process_with_one_worker_and_with_two_it_is_the_same():
 
 
 def test_hard_limits_on_an_evaluation():
-    results = run(["sleeps", "plain"], budget=20, batch=4, limits={"evaluation": 0.5})
+    results = run(["sleeps", "plain"], budget=12, batch=4, limits={"evaluation": 3})
     rows = results.failures()
     assert set(rows["status"]) == {"timed out"}
-    assert set(rows["message"]) == {"more than 0.5 s"}
+    assert set(rows["message"]) == {"more than 3 s"}
     assert results.studies["status"].to_list() == ["done", "done"]
-    assert results.studies["evaluations"].to_list() == [20, 20]
+    assert results.studies["evaluations"].to_list() == [12, 12]
     for row in results.points(rows["study"][0]):
         assert (row["status"] == "timed out") == (row["parameters"]["x"] > 0.3)
 
 
 def test_a_hard_limit_on_a_study_keeps_what_it_did():
-    results = run(["slow", "plain"], budget=1000, limits={"study": 1.5}, workers=2)
+    results = run(["slow", "plain"], budget=100, limits={"study": 5}, workers=2)
     slow, plain = results.studies.sort("problem", descending=True).iter_rows(named=True)
-    assert (slow["status"], slow["reason"]) == ("timed out", "more than 1.5 s")
-    assert 10 < slow["evaluations"] < 1000
+    assert (slow["status"], slow["reason"]) == ("timed out", "more than 5 s")
+    assert 0 < slow["evaluations"] < 100
     assert plain["status"] == "done"
-    again = run("slow", budget=1000)
+    Path("quick").touch()
+    again = run("slow", budget=100)
     assert (
         again.studies.filter(pl.col("problem") == "mine.py:slow")["evaluations"][0] == slow["evaluations"]
     )  # finished
@@ -274,8 +277,9 @@ def test_an_interrupt_of_a_worker_ends_it_and_another_one_goes_on():
     wait_for(begun)
     child = wait_for(lambda: workers_of(process.pid))[0]
     os.kill(child, signal.SIGINT)
-    wait_for(lambda: not Path(f"/proc/{child}").exists(), 10)
-    assert process.wait(timeout=60) == 0
+    wait_for(lambda: not Path(f"/proc/{child}").exists())
+    Path("quick").touch()
+    assert process.wait(timeout=240) == 0
     assert not len(oa.open("s").failures())
     assert traces(oa.open("s")) == traces(run("slow", budget=80, trials=4, store="whole"))
 
@@ -292,9 +296,12 @@ def test_memory_is_limited():
 def test_a_problem_that_forks_is_recorded_once_and_leaves_nothing():
     results = run("forks", budget=30, batch=4, workers=1)
     assert results.studies.select("status", "evaluations", "conflicts").rows() == [("done", 30, 0)]
-    time.sleep(0.2)
-    left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert "optarena.runner.worker" not in "".join(line for line in left.splitlines() if str(Path.cwd()) in line)
+
+    def nothing_left():
+        left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+        return not any("optarena.runner.worker" in line and str(Path.cwd()) in line for line in left.splitlines())
+
+    wait_for(nothing_left)
 
 
 def test_what_a_problem_prints_goes_nowhere(capfd):
@@ -368,6 +375,7 @@ def test_what_was_cut_off_goes_on_to_the_same_end(problem, record):
 
 
 def test_replay_is_not_charged():
+    Path("quick").touch()
     first = run("slow", budget=30, workers=0)
     spent = first.studies["evaluate_seconds"][0]
     longer = run("slow", budget=35, workers=0)
@@ -410,7 +418,7 @@ def test_retry_runs_failed_studies_again(tmp_path):
 def test_a_large_past_does_not_hold_up_the_supervisor():
     """More than a pipe takes, for a worker that is busy with an evaluation that must be killed."""
     run("plain", budget=3000, batch=4, workers=0)
-    results = run(["sleeps", "plain"], budget=3004, batch=4, workers=1, limits={"evaluation": 0.4, "study": 5})
+    results = run(["sleeps", "plain"], budget=3004, batch=4, workers=1, limits={"evaluation": 3, "study": 20})
     frame = results.studies.sort("problem")
     assert frame["status"].to_list() == ["done", "timed out"]
     assert frame["evaluations"][0] == 3004
@@ -424,10 +432,9 @@ def test_a_problem_finds_no_input_and_may_close_it():
 
 
 def test_the_limit_on_a_study_goes_on_when_its_worker_is_replaced():
-    began = time.monotonic()
-    results = run("sleeps", budget=400, batch=4, workers=1, limits={"evaluation": 0.3, "study": 1.5})
-    assert results.studies["status"].to_list() == ["timed out"]
-    assert time.monotonic() - began < 20
+    results = run("sleeps", budget=40, batch=4, workers=1, limits={"evaluation": 2, "study": 5})
+    assert results.studies["status"].to_list() == ["timed out"]  # no worker lives for five seconds
+    assert results.studies["failures"][0] >= 2
 
 
 def test_what_was_lost_is_said_and_made_again():
@@ -457,7 +464,7 @@ def test_replay_compares_what_is_hidden_and_answers_what_was_killed():
     verdict = replay("s", results.studies["study"][0])
     assert not verdict.same
     assert verdict.difference.startswith("evaluation 1: gave metrics")
-    late = run("sleepy_state", budget=20, batch=4, store="late", workers=1, limits={"evaluation": 0.3})
+    late = run("sleepy_state", budget=8, batch=4, store="late", workers=1, limits={"evaluation": 3})
     assert late.studies["failures"][0] > 0
     assert replay("late", late.studies["study"][0]).same
 
@@ -472,7 +479,7 @@ def test_a_late_evaluation_that_was_in_time_before_begins_a_new_attempt():
     )
 
     def go(budget):
-        experiment = oa.Experiment("RandomSearch", "moody.py:moody", budget, limits={"evaluation": 0.4}, seed=ROOT)
+        experiment = oa.Experiment("RandomSearch", "moody.py:moody", budget, limits={"evaluation": 3}, seed=ROOT)
         return experiment.run("m", workers=1)
 
     go(6)
@@ -496,9 +503,9 @@ def test_counted_evaluations_are_not_charged_again():
         return experiment.run("t", workers=1).studies.row(0, named=True)
 
     first = go(2.5)
-    longer = go(3.5)
-    assert longer["evaluations"] >= first["evaluations"] + 20
-    assert longer["evaluate_seconds"] < 4.0
+    longer = go(8.0)
+    assert longer["evaluations"] >= first["evaluations"] + 10
+    assert longer["evaluate_seconds"] < 10.0  # 10.5 if the first part were charged twice
 
 
 # ---- killing --------------------------------------------------------------------------------------------------------
@@ -514,16 +521,6 @@ def start(*arguments):
 def workers_of(pid):
     out = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False).stdout
     return [int(word) for word in out.split()]
-
-
-def wait_for(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError("waited in vain")
 
 
 FLAGS = [
@@ -555,7 +552,7 @@ def test_a_clean_end_takes_the_children_along(number):
     children = workers_of(process.pid)
     assert children
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 130
     assert "Go on: optarena run -o mine.py:Population" in err
     for child in children:
@@ -563,6 +560,7 @@ def test_a_clean_end_takes_the_children_along(number):
             os.kill(child, 0)
     frame = oa.open("s").studies
     assert set(frame["status"]) <= {"interrupted", "missing", "done"}
+    Path("quick").touch()
     whole = run("slow", budget=80, trials=4, store="whole")
     assert traces(run("slow", budget=80, trials=4)) == traces(whole)
 
@@ -572,11 +570,12 @@ def test_when_the_supervisor_is_killed_its_workers_die_and_the_same_command_goes
     wait_for(begun)
     children = workers_of(process.pid)
     process.kill()
-    process.communicate(timeout=30)
-    wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children), 10)
+    process.communicate(timeout=240)
+    wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
     acknowledged = traces(oa.open("s"))
     frame = oa.open("s").studies
     assert "interrupted" in set(frame["status"])
+    Path("quick").touch()
     again = run("slow", budget=80, trials=4)
     assert again.studies.select("status", "attempt", "conflicts").unique().rows() == [("done", 0, 0)]
     finished = traces(again)
@@ -590,9 +589,11 @@ def test_killed_and_stopped_workers_are_replaced():
     wait_for(begun)
     for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV, signal.SIGKILL):
         children = wait_for(lambda: workers_of(process.pid))
-        os.kill(children[0], number)
+        with contextlib.suppress(ProcessLookupError):  # it may have ended since
+            os.kill(children[0], number)
         time.sleep(0.5)
-    process.communicate(timeout=60)
+    Path("quick").touch()
+    process.communicate(timeout=240)
     assert process.returncode == 0
     results = oa.open("s")
     assert results.studies.select("status", "conflicts", "failures").unique().rows() == [("done", 0, 0)]
@@ -606,9 +607,11 @@ def test_workers_that_are_killed_or_stopped_at_their_start_are_replaced():
         child = wait_for(
             lambda seen=seen: next(iter(set(workers_of(process.pid)) - seen), None) or next(iter(seen), None)
         )
-        os.kill(child, number)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, number)
         time.sleep(0.15)
-    process.communicate(timeout=60)
+    Path("quick").touch()
+    process.communicate(timeout=240)
     assert process.returncode == 0
     assert set(oa.open("s").studies["status"]) == {"done"}
 
@@ -619,8 +622,9 @@ def test_an_overlapping_run_is_refused_and_a_disjoint_one_is_welcome():
     with pytest.raises(OptarenaError, match=rf"being run by process {process.pid} on .*, with [1-4] of these studies"):
         run("slow", budget=80, trials=4)
     other = run("plain", budget=5)
+    Path("quick").touch()
     assert other.studies.filter(pl.col("problem") == "mine.py:plain")["status"].to_list() == ["done"]
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=240) == 0
     assert set(run("slow", budget=80, trials=4).studies["status"]) == {"done"}
 
 
