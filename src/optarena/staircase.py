@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 
 import numpy as np
 import numpy.typing as npt
@@ -58,3 +58,21 @@ def coco_indicator(points: Floats, ideal: npt.ArrayLike, nadir: npt.ArrayLike, r
     gain[inside] = staircase(scaled[inside], (1.0, 1.0))[0]
     found = np.arange(len(points)) >= (inside[0] if len(inside) else len(points))
     return np.where(found, reference - np.cumsum(gain), reference + apart)
+
+
+def entering(values: Floats) -> Ints:
+    """Which points of two objectives no earlier point dominates or equals."""
+    xs: list[float] = []
+    ys: list[float] = []
+    out = []
+    for i, (x, y) in enumerate(values.tolist()):
+        at = bisect_right(xs, x)
+        if at and ys[at - 1] <= y:
+            continue
+        out.append(i)
+        start = at - 1 if at and xs[at - 1] == x else at
+        end = at
+        while end < len(xs) and ys[end] >= y:
+            end += 1
+        xs[start:end], ys[start:end] = [x], [y]
+    return np.array(out, dtype=np.int64)

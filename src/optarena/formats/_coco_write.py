@@ -16,7 +16,7 @@ import numpy as np
 from optarena._version import __version__
 from optarena.formats.csv import write_file
 from optarena.formats.from_results import Log, by_folder, logs
-from optarena.staircase import coco_indicator
+from optarena.staircase import coco_indicator, entering
 from optarena.store.results import Results
 from optarena.traces import Floats, Ints
 
@@ -198,27 +198,7 @@ def _archive_rows(run: Log) -> Iterable[str]:
     points: Sequence[Sequence[float]] = [[]] * len(run.evaluation)
     if run.points is not None and not np.isnan(run.points).any():
         points = run.points.tolist()
-    for i in _entering(run.values).tolist():
+    for i in entering(run.values).tolist():
         cells = [*run.values[i].tolist(), *points[i]]
         yield "\t".join([str(run.evaluation[i]), *(f"{cell:.16e}" for cell in cells)])
     yield f"% evaluations = {run.evaluations}"
-
-
-def _entering(values: Floats) -> Ints:
-    """Which points were dominated by none before them, nor equal to one."""
-    from bisect import bisect_right
-
-    xs: list[float] = []
-    ys: list[float] = []
-    out = []
-    for i, (x, y) in enumerate(values.tolist()):
-        at = bisect_right(xs, x)
-        if at and ys[at - 1] <= y:
-            continue
-        out.append(i)
-        start = at - 1 if at and xs[at - 1] == x else at
-        end = at
-        while end < len(xs) and ys[end] >= y:
-            end += 1
-        xs[start:end], ys[start:end] = [x], [y]
-    return np.array(out, dtype=np.int64)

@@ -21,7 +21,7 @@ CONSTRAINT_EVALUATIONS = "constraint_evaluations"
 FINISHED = ("done", "stopped early", "timed out", "failed")
 
 
-@dataclass
+@dataclass(eq=False)
 class Log:
     """One study as a foreign log tells it; `best` falls strictly."""
 
@@ -58,8 +58,8 @@ def logs(results: Results, format: str) -> list[Log]:
     rows, counts = results._rows
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     facts = results.studies.head(len(attempts)).select("status", "evaluations").rows()
-    differences = _differences(results, attempts, rows, counts)
-    best = cumulative_minimum(differences, offsets)
+    apart = differences(results, attempts, rows, counts)
+    best = cumulative_minimum(apart, offsets)
     given = columns.extras.get(f"effort.{CONSTRAINT_EVALUATIONS}", np.full(len(columns.owner), np.nan))
     at_end = results.extra_at_end(f"effort.{CONSTRAINT_EVALUATIONS}")
     out = []
@@ -70,13 +70,13 @@ def logs(results: Results, format: str) -> list[Log]:
         if len(card.objectives) == 1:
             kept = np.flatnonzero(own < np.concatenate(([np.inf], own[:-1])))
         else:
-            kept = np.flatnonzero(np.isfinite(differences[low:high]))
+            kept = np.flatnonzero(np.isfinite(apart[low:high]))
         chosen = rows[low:high][kept]
         out.append(
             Log(
                 optimizer=attempt.start.optimizer,
                 suite=card.suite,
-                function=_function(card) or 0,
+                function=function_number(card) or 0,
                 dimension=card.dimension,
                 instance=card.instance or 1,
                 finished=status in FINISHED,
@@ -96,7 +96,8 @@ def logs(results: Results, format: str) -> list[Log]:
     return out
 
 
-def _function(card: ProblemCard) -> int | None:
+def function_number(card: ProblemCard) -> int | None:
+    """The number of a function that is called f1, f2, …"""
     found = _NUMBER.match(card.function)
     return int(found[1]) if found else None
 
@@ -105,7 +106,7 @@ def _unfit(attempt: Attempt, format: str) -> str | None:
     card, start = attempt.card, attempt.start
     known = card.known
     what = f"{start.optimizer} on {card.id} has no place in the format {format}"
-    if _function(card) is None or not card.suite:
+    if function_number(card) is None or not card.suite:
         return f"{what}: its function has no number (as bbob's f1 has)"
     if format == "coco" and len(card.objectives) == 1 and known.optimum is None and known.best_known is None:
         return f"{what}: it has f - f_opt, and f_opt is not known"
@@ -126,7 +127,7 @@ def _f_opt(attempt: Attempt) -> float:
         return known[0] if known else 0.0
 
 
-def _differences(results: Results, attempts: Sequence[Attempt], rows: Ints, counts: Ints) -> Floats:
+def differences(results: Results, attempts: Sequence[Attempt], rows: Ints, counts: Ints) -> Floats:
     """f - f_opt of every row, minimised; inf where an evaluation failed."""
     columns = results._columns
     of = np.repeat(np.arange(len(attempts)), counts)
