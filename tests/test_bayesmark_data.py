@@ -348,3 +348,108 @@ def test_damaged_cubes_are_named(tmp_path, change, says):
     file.write_text(json.dumps(whole))
     with pytest.raises(OptarenaError, match=says):
         read_cubes(tmp_path)
+
+
+# ---- studies that exist already -------------------------------------------------------------------------------------
+
+
+def files_in(folder):
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def changed(study, **args):
+    return {**study, "args": {**study["args"], **args}}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"--opt": "Other"}, r"its optimizer is 'Other_0\.\S+_a376313', but '\w+_0\.\S+_a376313' in"),
+        ({"--data": "wine"}, r"its problem is 'sklearn/DT_wine_acc', but 'sklearn/DT_iris_acc' in"),
+    ],
+)
+def test_an_id_has_one_method_and_one_problem(tmp_path, change, says):
+    study = load("real/r01/studies.json.gz")[0]
+    study_files(tmp_path / "one", study)
+    study_files(tmp_path / "two", changed(study, **change))
+    with pytest.raises(OptarenaError, match=says):
+        import_files("bayesmark", [tmp_path / "one", tmp_path / "two"], tmp_path / "both")
+    assert not (tmp_path / "both").exists()
+    import_files("bayesmark", [tmp_path / "one"], tmp_path / "s")
+    before = files_in(tmp_path / "s")
+    with pytest.raises(OptarenaError, match=says + " store"):
+        import_files("bayesmark", [tmp_path / "two"], tmp_path / "s")
+    assert files_in(tmp_path / "s") == before
+
+
+@pytest.mark.parametrize("rows", [3, 10, 15])
+def test_two_runs_under_one_id_are_refused_whichever_is_longer(tmp_path, rows, capsys):
+    """Else a study would have the first evaluations of one run and the last of another."""
+    studies = load("real/r01/studies.json.gz")[:2]
+    study_files(tmp_path / "one", studies[0])
+    other = json.loads(json.dumps(studies[0]))
+    for folder in ("eval", "time", "suggest_log"):
+        for variable in other[folder].values():
+            variable["data"] = variable["data"][:rows]
+    for row in other["eval"][VISIBLE]["data"]:
+        row[0] += 0.125
+    study_files(tmp_path / "two", other)
+    study_files(tmp_path / "two", studies[1])
+    for first, second in (("one", "two"), ("two", "one")):
+        store = tmp_path / f"from-{first}"
+        import_files("bayesmark", [tmp_path / first], store)
+        before = files_in(store)
+        assert main(["import", "bayesmark", str(tmp_path / second), "--store", str(store)]) == 2
+        assert "evaluation 1 is " in capsys.readouterr().err
+        assert files_in(store) == before
+
+
+def test_what_was_launched_here_and_in_bayesmark_under_one_id_is_refused(tmp_path):
+    """The same id has the same seed, but two tools draw other points from it."""
+    pytest.importorskip("sklearn")
+    flags = ["-dir", str(tmp_path), "-b", "db", "-n", "4", "-r", "1"]
+    launch = ["bayesmark", "launch", *flags, "-o", "RandomSearch", "-c", "DT", "-d", "iris", "-m", "acc"]
+    assert main([*launch, "-u", "0" * 32, "-v"]) == 0
+    (store,) = [path.parent for path in tmp_path.rglob("journal")]
+    (uuid,) = [path.stem for path in (tmp_path / "db" / "eval").glob("*.json")]
+    theirs = load("real/r01/studies.json.gz")[0]
+    study_files(tmp_path / "theirs", {**changed(theirs, **{"--uuid": uuid}), "uuid": uuid})
+    before = files_in(store / "journal")
+    with pytest.raises(OptarenaError, match=r"its optimizer is '\S+_a376313', but 'RandomSearch' in store"):
+        import_files("bayesmark", [tmp_path / "theirs"], store)
+    assert files_in(store / "journal") == before
+
+
+@pytest.mark.parametrize("problem", ["sklearn/DT_iris_{acc,nll}", "functions/sphere/d2"])
+def test_a_stores_own_export_to_bayesmark_adds_nothing(tmp_path, problem):
+    if "sklearn" in problem:
+        pytest.importorskip("sklearn")
+    results = oa.Experiment(["RandomSearch", "QuasiRandom"], problem, 4, batch=2, trials=2).run(
+        tmp_path / "s", workers=0
+    )
+    database = export("bayesmark", results, tmp_path / "out")
+    (done,) = import_files("bayesmark", [database], tmp_path / "s")
+    assert dict(done.present) == {f"store {tmp_path / 's'}": results.studies.height}
+    assert oa.open(tmp_path / "s").studies.equals(results.studies)
+
+
+def test_a_database_that_has_grown_adds_its_new_studies_and_keeps_the_trials(database, tmp_path):
+    studies = sorted(load("real/r01/studies.json.gz"), key=lambda study: study["uuid"])
+    for study in studies[len(studies) // 2 :]:
+        study_files(tmp_path / "db", study)
+    import_files("bayesmark", [tmp_path / "db"], tmp_path / "s")
+    before = dict(oa.open(tmp_path / "s").studies.select("study", "trial").iter_rows())
+    (done,) = import_files("bayesmark", [database], tmp_path / "s")
+    assert (done.added, sum(done.present.values())) == (24, 24)
+    frame = oa.open(tmp_path / "s").studies
+    assert before.items() <= dict(frame.select("study", "trial").iter_rows()).items()
+    assert frame.select("problem", "optimizer", "trial").is_duplicated().sum() == 0
+
+
+def test_a_database_and_its_cubes_are_the_same_runs(database, tmp_path):
+    main(["bayesmark", "agg", "-dir", str(database.parent), "-b", database.name])
+    shutil.copytree(database / "derived", tmp_path / "left" / "derived")
+    one, two = import_files("bayesmark", [database, tmp_path / "left"], tmp_path / "s")
+    assert (one.added, two.added, sum(two.present.values())) == (48, 0, 48)
+    two, one = import_files("bayesmark", [tmp_path / "left", database], tmp_path / "t")
+    assert (two.added, one.added) == (48, 0)

@@ -182,7 +182,9 @@ def test_an_instance_that_is_repeated_is_another_trial():
         *[("bbob/f1/d2/i1", 0, 120), ("bbob/f1/d2/i1", 1, 400), ("bbob/f1/d2/i1", 2, 900)],
         *[("bbob/f1/d2/i2", 0, 120), ("bbob/f1/d2/i2", 1, 400), ("bbob/f1/d2/i3", 0, 120)],
     ]
-    shutil.copytree("one", "two")  # in one command, the same algorithm elsewhere has more trials
+    shutil.copytree("one", "two")  # other runs of the same algorithm elsewhere are more trials
+    data = Path("two/data/x.dat")
+    data.write_text(data.read_text().replace("\n1 0 ", "\n1 0 9"))
     assert sorted(import_coco("one", "two", store="both")[0].studies["trial"]) == [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 5]
 
 
@@ -371,6 +373,116 @@ def test_the_same_folder_is_imported_once():
     import_coco(SAMPLES / "bbob")
     assert not import_files("coco", [SAMPLES / "bbob"], "store")[0].new
     assert optarena.open("store").studies.height == 4
+
+
+def spellings(name):
+    """Other ways to name the same runs."""
+    if name == "link":
+        Path("link").symlink_to(SAMPLES / "bbob", target_is_directory=True)
+        return Path("link")
+    if name == "archive":
+        return pack("a.tgz", files_of("bbob"))
+    if name == "copy":
+        return shutil.copytree(SAMPLES / "bbob", "elsewhere/copy")
+    return {"same": SAMPLES / "bbob", "dots": SAMPLES / ".." / "samples" / "bbob" / "."}[name]
+
+
+@pytest.mark.parametrize("name", ["same", "dots", "link", "archive", "copy"])
+def test_runs_that_are_named_twice_are_imported_once(name):
+    other = spellings(name)
+    one, two = import_files("coco", [SAMPLES / "bbob", other], "store")
+    assert (one.added, two.added, dict(two.present)) == (4, 0, {str(SAMPLES / "bbob"): 4})
+    (again,) = import_files("coco", [other], "store")
+    assert dict(again.present) == {"store store": 4}
+    assert optarena.open("store").studies.height == 4
+    assert len(list(Path("store/journal").iterdir())) == 1
+
+
+def test_a_folder_that_has_a_copy_of_itself_has_its_runs_once():
+    shutil.copytree(SAMPLES / "bbob", "in/one")
+    shutil.copytree(SAMPLES / "bbob", "in/two")
+    assert import_coco("in")[0].studies.height == 4
+
+
+def test_equal_runs_of_one_data_file_are_repetitions():
+    Path("in/data").mkdir(parents=True)
+    Path("in/data/x.dat").write_text(f"{NEW_HEAD}\n1 0 9.5 0 0\n3 0 2.5 0 0\n" * 3)
+    Path("in/a.info").write_text("funcId = 1, DIM = 2, algId = 'U'\n%\ndata/x.dat, 1:5|2.5, 1:5|2.5, 1:5|2.5\n")
+    assert import_coco("in")[0].studies["trial"].to_list() == [0, 1, 2]
+    assert import_coco("in")[0].studies["trial"].to_list() == [0, 1, 2]
+
+
+def runs_of_one_instance(folder, *runs):
+    """A folder with runs of one instance, each (evaluations or None where unfinished, rows)."""
+    Path(folder, "data").mkdir(parents=True)
+    blocks = ["".join(f"{k} 0 {df} 0 0\n" for k, df in rows) for _, rows in runs]
+    Path(folder, "data/x.dat").write_text("".join(f"{NEW_HEAD}\n{block}" for block in blocks))
+    entries = ", ".join("1" if made is None else f"1:{made}|1" for made, _ in runs)
+    Path(folder, "a.info").write_text(f"funcId = 1, DIM = 2, algId = 'U'\n%\ndata/x.dat, {entries}\n")
+    return folder
+
+
+def test_folders_of_one_algorithm_may_be_imported_one_after_the_other():
+    one = runs_of_one_instance("one", (9, [(1, 9.5), (3, 2.5)]), (9, [(1, 8.5)]))
+    two = runs_of_one_instance("two", (9, [(1, 7.5), (2, 2.5)]), (9, [(1, 8.5)]))
+    import_coco(one)
+    (done,) = import_files("coco", [two], "store")
+    assert (done.added, dict(done.present)) == (1, {"store store": 1})
+    frame = optarena.open("store").studies
+    assert frame.select("trial", "best_evaluation").rows() == [(0, 3), (1, 1), (2, 2)]
+    together = import_coco(one, two, store="together")[0].studies
+    assert together["study"].to_list() == frame["study"].to_list()
+
+
+def test_a_run_that_was_unfinished_when_it_was_imported_is_completed():
+    import_coco(runs_of_one_instance("early", (None, [(1, 9.5), (3, 2.5)])))
+    results, _ = import_coco(runs_of_one_instance("late", (20, [(1, 9.5), (3, 2.5), (12, 0.5)])))
+    assert results.studies.select("trial", "status", "evaluations", "best").rows() == [(0, "done", 20, 0.5)]
+    assert not import_files("coco", ["early"], "store")[0].new
+
+
+def test_what_a_store_ran_is_not_extended_by_a_log_of_it():
+    Experiment("RandomSearch", "bbob/f1/d2/i1", 20).run("short", workers=0)
+    shutil.copytree("short", "long")
+    Experiment("RandomSearch", "bbob/f1/d2/i1", 200).run("long", workers=0)
+    folder = export("coco", optarena.open("long"), "out")
+    with pytest.raises(OptarenaError, match=r"200 evaluations, of which store short has the first 20 as a run of its"):
+        import_files("coco", [folder], "short")
+
+
+@pytest.mark.parametrize("format", ["coco", "iohprofiler"])
+@pytest.mark.parametrize(
+    "problems", ["bbob/f{1,8}/d2/i{1,2}", "bbob-noisy/f101/d2/i1", "bbob-constrained/f1/d2/i1", "bbob-mixint/f1/d5/i1"]
+)
+def test_a_stores_own_export_adds_nothing(format, problems):
+    trials = 1 if "noisy" in problems else 2
+    results = Experiment(["RandomSearch", "QuasiRandom"], problems, 25, trials=trials).run("store", workers=0)
+    folder = export(format, results, "out")
+    for _ in range(2):
+        (done,) = import_files(format, [folder], "store")
+        assert (done.studies, dict(done.present)) == (results.studies.height, {"store store": results.studies.height})
+    assert optarena.open("store").studies.equals(results.studies)
+    (first,) = import_files(format, [folder], "other")
+    assert first.added == results.studies.height
+    assert not import_files(format, [folder], "other")[0].new
+
+
+def test_a_stores_own_export_of_two_objectives_adds_nothing():
+    results = Experiment("RandomSearch", "bbob-biobj/f1/d2/i1", 30).run("store", workers=0)
+    (done,) = import_files("coco", [export("coco", results, "out")], "store")
+    assert dict(done.present) == {"store store": 1}
+
+
+def test_an_indicator_does_not_stand_beside_the_objectives_of_its_problem():
+    results = Experiment("RandomSearch", "bbob-biobj/f1/d2/i1", 30, trials=2).run("store", workers=0)
+    with pytest.raises(OptarenaError, match=r"has 1 objective \(min\), but 2 objectives \(min, min\) in store store"):
+        import_files("coco", [export("coco", results, "out")], "store")
+
+
+def test_an_import_counts_runs_evaluations_and_rows(capsys):
+    made = [(1000, [(k, 30.5 - k) for k in range(1, 21)])] * 15
+    assert main(["import", "coco", str(runs_of_one_instance("in", *made)), "--store", "store"]) == 0
+    assert "in: 15 runs, 15,000 evaluations, 300 rows\n" in capsys.readouterr().out
 
 
 # ---- archives ------------------------------------------------------------------------------------------------------

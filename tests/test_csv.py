@@ -178,10 +178,13 @@ def test_importing_again_changes_nothing_and_a_longer_file_extends(capsys):
     longer = read(text + "p,A,0,3,1\n")
     assert longer.studies.select("evaluations", "conflicts", "best").rows() == [(3, 0, 1.0)]
     assert main(["import", "csv", "old.csv", "--store", "s"]) == 0
-    assert "which s has already" in capsys.readouterr().out
+    says = "old.csv: 1 run, 3 evaluations, 3 rows; nothing added: 1 run already in store s\n"
+    assert says in capsys.readouterr().out
     Path("other.csv").write_text(HEAD + "\np,A,0,1,77\n")
-    assert main(["import", "csv", "other.csv", "--store", "s"]) == 1
-    assert "contradict each other" in capsys.readouterr().out
+    before = {path: path.read_bytes() for path in Path("s").rglob("*") if path.is_file()}
+    assert main(["import", "csv", "other.csv", "--store", "s"]) == 2
+    assert "(A on p, trial 0): evaluation 1 is 77.0, but 3.0 in store s; " in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in Path("s").rglob("*") if path.is_file()} == before
 
 
 def test_imports_stand_beside_what_was_run_and_merge():

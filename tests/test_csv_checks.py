@@ -15,7 +15,7 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, WorkError
 from optarena.formats import export, import_files
 from optarena.formats.statuses import OF_ROWS, OF_RUNS
 from optarena.store import Store
@@ -421,7 +421,7 @@ def test_what_a_plan_puts_first_is_exported_in_its_place():
 
 def test_one_evaluation_is_one(capsys):
     assert main(["import", "csv", write("one.csv", "problem,optimizer,value\np,A,1\n"), "--store", "s"]) == 0
-    assert "one.csv: 1 study, 1 evaluation\n" in capsys.readouterr().out
+    assert "one.csv: 1 run, 1 evaluation, 1 row\n" in capsys.readouterr().out
     assert main(["export", "csv", "s", "-o", "out.csv"]) == 0
     assert "out.csv: 1 study, 1 evaluation\n" in capsys.readouterr().out
     lines = refused("problem,optimizer,value\n" + "p,A,x\n" * 21).splitlines()
@@ -540,3 +540,145 @@ def test_an_imported_study_cannot_be_run_again(capsys):
     study = imported("problem,optimizer,value\nfunctions/sphere/d2,RandomSearch,1\n").studies["study"][0]
     assert main(["replay", "s", study[:8]]) == 2
     assert f"study {study} was imported: there is nothing to run again" in capsys.readouterr().err
+
+
+# ---- a study that exists already ------------------------------------------------------------------------------------
+
+STUDY = "problem,optimizer,trial,evaluation,value\n"
+STUDY_ID = "dac35b21-e8dc-5c9b-9d3e-d95d5368bc71"
+ONE = STUDY + "p,A,0,1,5\np,A,0,2,4\np,A,0,3,6\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ("p,A,0,1,5\np,A,0,2,4\np,A,0,3,7\n", "evaluation 3 is 7.0, but 6.0 in "),
+        ("p,A,0,1,5\np,A,0,2,4\np,A,0,3,7\np,A,0,4,1\n", "evaluation 3 is 7.0, but 6.0 in "),
+        ("p,A,0,4,3\np,A,0,5,2\n", "it lacks evaluation 1, which improves to 5.0 in "),
+        ("p,A,0,1,5\np,A,0,3,6\np,A,0,5,2\n", "it lacks evaluation 2, which improves to 4.0 in "),
+    ],
+)
+def test_rows_of_two_runs_are_never_put_into_one_study(other, says):
+    assert f"b.csv: study {STUDY_ID} (A on p, trial 0): {says}a.csv; " in refused(ONE, STUDY + other)
+    imported(ONE)
+    assert f"a.csv: study {STUDY_ID} (A on p, trial 0): {says}store s; " in refused(STUDY + other, store="s")
+
+
+def with_columns(text: str, **columns: str) -> str:
+    head, *rows = text.splitlines()
+    cells = ",".join(columns.values())
+    return "\n".join([f"{head},{','.join(columns)}", *(f"{row},{cells}" for row in rows), ""])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ({"solver": "x"}, {"solver": "y"}, "its attribute 'solver' is 'y', but 'x' in"),
+        ({"ended": "done"}, {"ended": "failed"}, "its status is 'failed', but 'done' in"),
+        (
+            {"ended": "done", "reason": "optimal"},
+            {"ended": "done", "reason": "feasible"},
+            "its reason is 'feasible', but 'optimal'",
+        ),
+        ({"seconds": "1.5"}, {"seconds": "2.5"}, "seconds of evaluation 1 is 2.5, but 1.5 in"),
+        ({"metric.m": "1"}, {"metric.m": "2"}, "metric 'm' of evaluation 1 is 2.0, but 1.0 in"),
+        ({}, {"metric.m": "2"}, "it has 'metric.m' for evaluations that store s has without"),
+        ({}, {"seconds": "2"}, "it has 'seconds' for evaluations that store s has without"),
+        ({"x.a": "1"}, {"x.a": "2"}, "parameter 'a' of evaluation 1 is 2, but 1 in"),
+        ({"batch_size": "2"}, {"batch_size": "3"}, "its batch size is 3, but 2 in"),
+    ],
+)
+def test_a_study_that_says_something_else_under_its_id_is_refused(before, after, says):
+    imported(with_columns(ONE, **before))
+    assert says in refused(with_columns(ONE, **after), store="s")
+
+
+def test_an_id_belongs_to_one_optimizer_problem_and_trial():
+    one = {"study": STUDY_ID}
+    imported(with_columns(ONE, **one))
+    for change, says in (
+        (("p,A,0", "p,B,0"), "its optimizer is 'B', but 'A' in store s"),
+        (("p,A,0", "q,A,0"), "its problem is 'q', but 'p' in store s"),
+        (("p,A,0", "p,A,1"), "its trial is 1, but 0 in store s"),
+    ):
+        assert says in refused(with_columns(ONE, **one).replace(*change), store="s")
+
+
+def test_nothing_is_written_when_the_last_of_several_files_contradicts_the_store():
+    imported(ONE)
+    before = everything_in("s")
+    good = ONE.replace("p,A", "q,A")
+    assert "evaluation 1 is 77.0" in refused(good, STUDY + "p,A,0,1,77\n", store="s")
+    assert everything_in("s") == before
+
+
+def everything_in(store: str) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in sorted(Path(store).rglob("*")) if path.is_file()}
+
+
+def test_a_full_disk_leaves_no_part_of_an_import(monkeypatch):
+    import optarena._files as files
+
+    imported(ONE)
+    before = everything_in("s")
+    names = [write(f"{i}.csv", ONE.replace("p,A", f"q{i},A")) for i in range(3)]
+    real, calls = files._write_synced, []
+
+    def full(path: Path, data: bytes) -> None:
+        calls.append(path)
+        real(path, data[:20] if len(calls) == 3 else data)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "_write_synced", full)
+    with pytest.raises(WorkError, match="No space left on device"):
+        import_files("csv", names, "s")
+    assert everything_in("s") == before
+
+
+def test_a_file_that_has_grown_adds_rows_and_a_shorter_one_nothing():
+    imported(STUDY + "p,A,0,1,5\np,A,0,2,4\n")
+    assert imported(ONE).studies.select("evaluations", "conflicts").rows() == [(3, 0)]
+    (done,) = import_files("csv", [write("short.csv", STUDY + "p,A,0,1,5\n")], "s")
+    assert (done.new, dict(done.present)) == (False, {"store s": 1})
+
+
+def test_improvements_and_all_evaluations_of_a_run_are_one_run():
+    imported(STUDY + "p,A,0,1,5\np,A,0,2,4\np,A,0,4,2\n")
+    results = imported(STUDY + "p,A,0,1,5\np,A,0,2,4\np,A,0,3,6\np,A,0,4,2\n")
+    assert results.studies.select("evaluations", "conflicts", "best").rows() == [(4, 0, 2.0)]
+
+
+def test_the_same_data_under_another_trial_number_is_a_copy():
+    (_, second) = import_files("csv", [write("a.csv", ONE), write("b.csv", ONE.replace("p,A,0", "p,A,1"))], "s")
+    assert (second.new, dict(second.present)) == (False, {"a.csv": 1})
+    assert oa.open("s").studies.height == 1
+
+
+def test_equal_trials_of_one_file_are_repetitions():
+    both = ONE + ONE.replace("p,A,0", "p,A,1").removeprefix(STUDY)
+    assert imported(both).studies["trial"].to_list() == [0, 1]
+    assert imported(both).studies["trial"].to_list() == [0, 1]
+
+
+def test_runs_of_one_value_each_are_told_apart_by_their_trials():
+    import_files("csv", [write(f"{i}.csv", f"problem,optimizer,trial,value\np,A,{i},7\n") for i in range(3)], "s")
+    assert oa.open("s").studies.height == 3
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_stores_own_export_adds_nothing_with_or_without_ids(format):
+    oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/sphere/d2", 8, batch=2, trials=2).run("s", workers=0)
+    path = export(format, oa.open("s"), f"out.{format}")
+    (done,) = import_files(format, [path], "s")
+    assert (done.new, dict(done.present)) == (False, {"store s": 4})
+    frame = pl.read_csv(path) if format == "csv" else pl.read_parquet(path)
+    before = everything_in("s")
+    oa.from_frame(frame.drop("study", "root"), "s")
+    assert everything_in("s") == before
+
+
+def test_a_run_counts_its_evaluations_and_its_rows(capsys):
+    text = "problem,optimizer,trial,evaluation,value,budget\np,A,0,1,5,1000\np,A,0,40,4,1000\np,B,0,7,4,500\n"
+    assert main(["import", "csv", write("few.csv", text), "--store", "s"]) == 0
+    assert "few.csv: 2 runs, 1,500 evaluations, 3 rows\n" in capsys.readouterr().out

@@ -1,9 +1,12 @@
-"""Files that are there whole or not at all, and texts and TOML files whose mistakes are named."""
+"""Atomic writes, and texts and TOML files whose mistakes are named."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import secrets
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +14,63 @@ from optarena.errors import OptarenaError, WorkError
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Written beside, synced, renamed, the directory synced: nobody ever sees a part of it."""
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+    """An atomic write: readers see all of the file or none of it."""
+    write_together({path: data})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files under temporary names, sync them, and rename them when all are written.
+
+    What fails before the first rename, or in one, leaves none of the new files behind.
+    """
+    written: dict[Path, Path] = {}
+    new: list[Path] = []
+    path = Path()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.rename(path)
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise WorkError(f"cannot write to {path}: {error.strerror}") from error
+        for path, data in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            written[path] = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+            _write_synced(written[path], data)
+        for path, beside in written.items():
+            existed = path.exists()
+            beside.rename(path)
+            new += [] if existed else [path]
+        for directory in {path.parent for path in written}:
+            _sync_directory(directory)
+    except BaseException as error:
+        for left in [*written.values(), *new]:
+            with contextlib.suppress(OSError):
+                left.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise WorkError(f"cannot write to {path}: {error.strerror}") from error
+        raise
+
+
+def _write_synced(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    directory = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+@contextlib.contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Only one process at a time does what needs this lock, which leaves no file; some file systems cannot lock."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def read_text(path: Path) -> str:

@@ -10,6 +10,7 @@ import typer
 from optarena.cli._conflicts import name_conflicts
 from optarena.cli._text import clean, counted
 from optarena.formats import import_files
+from optarena.formats.admission import Imported
 from optarena.formats.tidy import SHOWN
 from optarena.store.results import open_store
 
@@ -26,8 +27,7 @@ def command(
     Of a folder (coco, iohprofiler) what cannot be read is named and left out.
     """
     for done in import_files(format, paths, store):
-        what = f"{counted(done.studies, 'study')}, {counted(done.rows, 'evaluation')}"
-        print(f"{done.name}: {what}" if done.new else f"{done.name}: {what}, which {store} has already")
+        print(f"{done.name}: {_counts(done)}{_already(done)}")
         for text in done.notices[:SHOWN]:
             print(f"  {clean(text)}")
         if len(done.notices) > SHOWN:
@@ -35,3 +35,17 @@ def command(
     frame = open_store(store).studies
     print(f"{store} has {counted(frame.height, 'study')}   ·   look: optarena status {store}")
     name_conflicts(frame)
+
+
+def _counts(done: Imported) -> str:
+    """A run makes evaluations, of which all or the improvements are kept as rows."""
+    made, kept = counted(done.evaluations, "evaluation"), counted(done.rows, "row")
+    return f"{counted(done.studies, 'run')}, {made}, {kept}"
+
+
+def _already(done: Imported) -> str:
+    """Which of the runs exist already, and where."""
+    if not done.present:
+        return ""
+    where = " and ".join(f"{counted(n, 'run')} already in {place}" for place, n in done.present.items())
+    return f"; {'not added' if done.new else 'nothing added'}: {where}"

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from optarena._files import locked
 from optarena.errors import OptarenaError, nearest
 
 if TYPE_CHECKING:
-    from optarena.formats.into_store import Imported
+    from optarena.formats.admission import Imported
+    from optarena.formats.incoming import Incoming
     from optarena.formats.runs import Runs
-    from optarena.formats.tidy import Tidy
+    from optarena.formats.tidy import Table
+    from optarena.store import Store
     from optarena.store.results import Results
 
 
@@ -24,7 +28,7 @@ class Format(NamedTuple):
     """A format: `module` has SUFFIXES (none: it is a folder), `read(path)` and `write(results, path)`, one or both.
 
     A folder that is one of several under a root says so by ROOTED. A format that knows more than a table or runs can
-    tell has `records(paths, store)` instead of `read`.
+    tell has `incoming(paths, store)` instead of `read`.
     """
 
     name: str
@@ -64,35 +68,47 @@ def get_format(name: str, does: str) -> Any:
 
 def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> list[Imported]:
     """Bring files into a store, which may be new. All are checked first: one mistake, and nothing is imported."""
-    from optarena.formats.runs import Runs, number_trials
-    from optarena.formats.tidy import checked
+    from optarena.store import Store
 
-    module = get_format(name, "reads")
+    module, place = get_format(name, "reads"), Store(store)
     if not paths:
         raise OptarenaError("nothing to import: name a file")
-    if hasattr(module, "records"):
-        from optarena.formats.into_store import write_records
-        from optarena.store import Store
-
-        place = Store(store)
-        found = module.records([Path(path) for path in paths], place)
-        return [write_records(lines, str(path), place) for path, lines in zip(paths, found, strict=True)]
-    read = [module.read(Path(path)) for path in paths]
-    number_trials([item for item in read if isinstance(item, Runs)])
-    return _bring([item if isinstance(item, Runs) else checked(item) for item in read], store)
+    named = [Path(path) for path in paths]
+    with _alone(place):
+        if hasattr(module, "incoming"):
+            return _bring(module.incoming(named, place), place)
+        return _bring(_agreed([module.read(path) for path in named], place), place)
 
 
-def _bring(ready: Sequence[Tidy | Runs], store: str | Path) -> list[Imported]:
-    """Write what was read to a store, if it does not contradict itself or what is there.
+def _alone(store: Store) -> AbstractContextManager[None]:
+    """One import into a store at a time, so that what was compared is what is there when it is written."""
+    return locked(store.path) if store.exists else nullcontext()
+
+
+def _agreed(read: Sequence[Table | Runs], store: Store) -> list[Incoming]:
+    """What was read as studies, if it does not contradict itself or the store about a problem.
 
     A foreign log says what its values are, and may stand beside others if it is of the same optimum.
     """
     from optarena.formats.agreement import refuse_contradictions
-    from optarena.formats.into_store import into_store
-    from optarena.store import Store
+    from optarena.formats.into_store import incoming
+    from optarena.formats.runs import Runs
+    from optarena.formats.tidy import checked
 
-    refuse_contradictions(ready, Store(store))
-    return [into_store(item, Store(store)) for item in ready]
+    ready = [item if isinstance(item, Runs) else checked(item) for item in read]
+    refuse_contradictions(ready, store)
+    return [incoming(item) for item in ready]
+
+
+def _bring(read: Sequence[Incoming], store: Store) -> list[Imported]:
+    """Write what the store lacks, after all of it was compared."""
+    from optarena.formats.admission import admit
+    from optarena.formats.writing import write_journals
+
+    done = admit(read, store)
+    if any(summary.new for summary, _ in done):
+        write_journals([(summary.name, records) for summary, records in done if summary.new], store)
+    return [summary for summary, _ in done]
 
 
 def export(name: str, results: Results, output: str | Path, notices: list[str] | None = None) -> Path:
@@ -121,9 +137,12 @@ def export(name: str, results: Results, output: str | Path, notices: list[str] |
 def from_frame(frame: Any, store: str | Path) -> Results:
     """A pandas or Polars frame with the columns of the tidy CSV as studies of a store, which is returned."""
     from optarena.formats.frames import as_polars
-    from optarena.formats.tidy import Table, checked
+    from optarena.formats.tidy import Table
+    from optarena.store import Store
     from optarena.store.results import open_store
 
     plain, from_pandas = as_polars(frame)
-    _bring([checked(Table("frame", plain, nan_is_empty=from_pandas))], store)
+    place = Store(store)
+    with _alone(place):
+        _bring(_agreed([Table("frame", plain, nan_is_empty=from_pandas)], place), place)
     return open_store(store)

@@ -80,6 +80,12 @@ def _study(results: Results, attempt: Attempt, rows: Any, path: Path) -> FileStu
     )
 
 
+def bayesmark_names(attempt: Attempt) -> tuple[str, str]:
+    """What Bayesmark calls its problem and its method."""
+    args = _args(attempt, Path(), (0, 0))
+    return problem_name(args), method_name(args)
+
+
 def _args(attempt: Attempt, path: Path, shape: tuple[int, int]) -> dict[str, Any]:
     """What Bayesmark's own command would have been told."""
     start, card = attempt.start, attempt.card

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,14 @@ from optarena.formats._bayesmark_files import (
     read_database,
     write_study,
 )
+from optarena.formats._bayesmark_studies import bayesmark_names, studies_of
+from optarena.formats.incoming import Incoming
 from optarena.formats.tidy import NAMESPACE
 from optarena.problem import Objective, Problem, get_suite
 from optarena.space import Space
 from optarena.store import Store
 from optarena.store.journal import problem_card
+from optarena.store.reading import Attempt
 from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
 from optarena.store.results import Results, open_store
 from optarena.store.signatures import FOREIGN, has_changed
@@ -41,35 +44,52 @@ from optarena.store.signatures import FOREIGN, has_changed
 SUFFIXES: tuple[str, ...] = ()
 ROOTED = True
 NOTHING = [0] * 6
+NO_ATTEMPTS: Mapping[str, Attempt] = {}
 KEPT = {"opt": "--opt", "opt_rev": "opt_rev", "rev": "rev"}  # attribute -> what the files call it
 
 
-def records(paths: Sequence[Path], store: Store) -> list[list[Record]]:
-    """Databases as the lines of journals; an error if a problem's signature is not that of its other studies."""
+def incoming(paths: Sequence[Path], store: Store) -> list[Incoming]:
+    """Databases as lines of journals; an error if a problem's signature is not that of its other studies."""
     known: dict[str, tuple[ProblemCard, str]] = {}
+    own: dict[str, Attempt] = {}
     if store.exists:
         for attempt in open_store(store.path)._columns.attempts:
+            own[attempt.start.study] = attempt
             if attempt.card.signature:
                 known.setdefault(attempt.card.id, (attempt.card, f"store {store.path}"))
     out = []
     for path in paths:
-        out.append(list(records_of(read_database(path), str(path))))
-        for card in (record for record in out[-1] if isinstance(record, ProblemCard)):
+        studies = read_database(path)
+        lines = list(records_of(studies, str(path), own=own))
+        for card in (record for record in lines if isinstance(record, ProblemCard)):
             there, where = known.setdefault(card.id, (card, str(path)))
             _agree(card, there, str(path), where)
+        stated = all(study.uuid for study in studies)
+        out.append(Incoming(str(path), lines, ids_stated=stated, trials_stated=False))
     return out
 
 
-def records_of(studies: Sequence[FileStudy], where: str = "", *, own_ids: bool = True) -> Iterator[Record]:
+def _own_names(study: FileStudy, own: Mapping[str, Attempt]) -> tuple[str, str] | None:
+    """Problem and optimizer as they are called here, of a study that was run here and exported under their names."""
+    attempt = own.get(str(uuid.UUID(study.uuid))) if study.uuid else None
+    if attempt is None or bayesmark_names(attempt) != (study.problem, study.method):
+        return None
+    return attempt.card.id, attempt.start.optimizer
+
+
+def records_of(
+    studies: Sequence[FileStudy], where: str = "", *, own_ids: bool = True, own: Mapping[str, Attempt] = NO_ATTEMPTS
+) -> Iterator[Record]:
     """The studies as the lines of a journal, trials numbered by id within problem and method, as Bayesmark does.
 
-    own_ids: whether problems are called as they are here, or as they are there.
+    own_ids: whether problems are called as they are here, or as they are there. own: studies that exist here, by id.
     """
     cards: dict[str, ProblemCard] = {}
     trials: dict[tuple[str, str], int] = {}
     for s, study in enumerate(sorted(studies, key=lambda study: (study.problem, study.method, study.uuid))):
-        card = _card(study, problem_id(study.problem) if own_ids else study.problem)
-        known = cards.setdefault(study.problem, card)
+        names = _own_names(study, own) or (problem_id(study.problem) if own_ids else study.problem, study.method)
+        card = _card(study, names[0])
+        known = cards.setdefault(card.id, card)
         if known is card:
             yield card
         else:
@@ -82,8 +102,8 @@ def records_of(studies: Sequence[FileStudy], where: str = "", *, own_ids: bool =
             s=s,
             study=str(id),
             problem=known.hash,
-            optimizer=study.method,
-            use=study.method,
+            optimizer=names[1],
+            use=names[1],
             trial=trial,
             root=str(NAMESPACE),
             time=0.0,
@@ -207,7 +227,6 @@ def write(results: Results, path: Path) -> list[str]:
     """
     from optarena.formats._bayesmark_cubes import share, uneven
     from optarena.formats._bayesmark_derived import aggregate
-    from optarena.formats._bayesmark_studies import studies_of
 
     studies, reasons = studies_of(results, path)
     left_out = list(reasons.values())

@@ -123,6 +123,7 @@ def _read_data(folder: Folder, name: str, file: DataFile, identity: tuple[str, i
             "coco_version": file.facts.get("coco_version", ""),
             "coco_format": file.facts.get("data_format", ""),
         }
+        run.source = name
         out.runs.append(run)
 
 

@@ -1,90 +1,37 @@
-"""What was read, a checked tidy table or runs, as studies of a store: one journal, named by what it says, so that the
-same is there once."""
+"""What was read, a checked tidy table or runs, as the lines of a journal."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import time
-import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from optarena._files import write_whole
 from optarena._json import printable, strict
-from optarena._process import host
-from optarena._version import __version__
 from optarena.experiment import Budget
+from optarena.formats.incoming import Incoming, study_id
 from optarena.formats.parameters import parameter_values
 from optarena.formats.runs import NOTHING, Runs, records
 from optarena.formats.statuses import of_run
 from optarena.formats.tidy import KNOWN_VALUES, NAMESPACE, Tidy, as_named, plain_word
 from optarena.problem import Known, Objective
-from optarena.store import Store
-from optarena.store.records import (
-    FORMAT_VERSION,
-    IMPORTED,
-    Close,
-    End,
-    Header,
-    ProblemCard,
-    Record,
-    Rows,
-    Start,
-)
+from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
 
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass
-class Imported:
-    """What an import did."""
-
-    name: str
-    studies: int
-    rows: int
-    new: bool
-    """False when the store had it already."""
-    notices: list[str] = field(default_factory=list)
-    """What was left out, and why."""
-
-
-def into_store(read: Tidy | Runs, store: Store) -> Imported:
-    """Write what was read to a journal of its own; nothing is written when the store has that journal."""
-    if isinstance(read, Runs):
-        return write_records(records(read), read.name, store, read.notices)
-    return write_records(_records(read), read.table.name, store)
-
-
-def write_records(records: Iterable[Record], name: str, store: Store, notices: Sequence[str] = ()) -> Imported:
-    """Write a journal of these lines, whose times are left at 0, unless the store has it."""
-    at = time.time()
-    digest = hashlib.sha256()
-    lines: list[bytes] = []
-    summary = Imported(name, 0, 0, new=True, notices=list(notices))
-    for record in records:
-        digest.update(_encode(record))
-        if isinstance(record, (Start, End)):
-            record.time = at
-        summary.studies += isinstance(record, Start)
-        summary.rows += len(record.y) if isinstance(record, Rows) else 0
-        lines.append(_encode(record))
-    path = store.journals / f"import-{digest.hexdigest()[:24]}.jsonl"
-    store.create()
-    if path.exists():
-        summary.new = False
-        return summary
-    environment = {"optarena": __version__, "imported": printable(Path(name).name)}
-    header = Header(FORMAT_VERSION, __version__, host(), os.getpid(), at, environment)
-    write_whole(path, b"\n".join([_encode(header), *lines, _encode(Close()), b""]))
-    return summary
+def incoming(read: Tidy | Runs) -> Incoming:
+    """The studies of what was read, as lines of a journal."""
+    if isinstance(read, Tidy):
+        return Incoming(read.table.name, list(_records(read)), read.table.notices)
+    sources = {s: run.source for s, run in enumerate(read.runs)}
+    return Incoming(
+        read.name, list(records(read)), read.notices, ids_stated=False, trials_stated=False, sources=sources
+    )
 
 
 class _Columns:
@@ -147,10 +94,9 @@ def _records(tidy: Tidy) -> Iterator[Record]:
         ending = _ending(study)
         made, record = _made(study, ending[0])
         instance = _whole(study.get("instance"))
-        identity = [problem, study["optimizer"], int(study["trial"])] + ([instance] if instance is not None else [])
         start = Start(
             s=s,
-            study=study.get("study") or str(uuid.uuid5(NAMESPACE, repr(identity))),
+            study=study.get("study") or study_id(problem, study["optimizer"], int(study["trial"]), instance),
             problem=card.hash,
             optimizer=study["optimizer"],
             use=study["optimizer"],

@@ -123,7 +123,7 @@ def _read_scenario(
             continue
         own = {f"ioh_{k}": str(v) for k, v in told.items() if k not in ("instance", "evals", "best")}
         run = _run(dict(zip(columns, rows.T, strict=True)), dimension, told, facts, where)
-        run.attributes = attributes | own
+        run.attributes, run.source = attributes | own, file
         out.runs.append(run)
 
 

@@ -7,9 +7,8 @@ evaluation, go through `tidy` instead.
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from optarena._json import Number, numbers, printable
 from optarena.experiment import Budget
+from optarena.formats.incoming import study_id
 from optarena.formats.tidy import NAMESPACE
 from optarena.problem import Known, Objective
 from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
@@ -55,6 +55,8 @@ class Run:
     whole: bool = False
     """Whether every evaluation is there, not only improvements."""
     trial: int = 0
+    source: str = ""
+    """The data file that it was read from."""
 
     @property
     def problem(self) -> str:
@@ -88,14 +90,13 @@ class Runs:
     notices: list[str] = field(default_factory=list)
 
 
-def number_trials(read: Sequence[Runs]) -> None:
-    """The same optimizer on the same instance again is another trial, whichever folder it stands in."""
+def number_trials(some: Runs) -> None:
+    """The same optimizer on the same instance again is another trial; a store that has some goes on counting."""
     seen: Counter[tuple[str, str]] = Counter()
-    for some in read:
-        for run in some.runs:
-            key = (run.optimizer, run.problem)
-            run.trial = seen[key]
-            seen[key] += 1
+    for run in some.runs:
+        key = (run.optimizer, run.problem)
+        run.trial = seen[key]
+        seen[key] += 1
 
 
 def improvements(evaluation: Ints, values: Floats) -> Ints:
@@ -109,6 +110,7 @@ def improvements(evaluation: Ints, values: Floats) -> Ints:
 
 def records(some: Runs) -> Iterator[Record]:
     """The lines of a journal; times are left at 0."""
+    number_trials(some)
     cards: dict[bytes, ProblemCard] = {}
     for s, run in enumerate(some.runs):
         card = run.card
@@ -118,10 +120,9 @@ def records(some: Runs) -> Iterator[Record]:
             cards[key] = card
             yield card
         optimizer = printable(run.optimizer)
-        identity = [run.problem, run.optimizer, run.trial, run.instance]
         yield Start(
             s=s,
-            study=str(uuid.uuid5(NAMESPACE, repr(identity))),
+            study=study_id(run.problem, run.optimizer, run.trial, run.instance),
             problem=cards[key].hash,
             optimizer=optimizer,
             use=optimizer,

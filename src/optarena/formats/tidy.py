@@ -56,6 +56,8 @@ class Table:
     unit: str = "row"
     nan_is_empty: bool = False
     """Whether an empty value may stand for NaN, as it does in pandas."""
+    notices: list[str] = field(default_factory=list)
+    """What was assumed when it was read."""
 
     def where(self, row: int) -> str:
         return f"{self.name} {self.place(row)}"

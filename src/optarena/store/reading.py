@@ -83,6 +83,22 @@ class JournalSource:
         return as_written(out, card)
 
 
+class RecordSource:
+    """Lines that are not in a file yet: the position of a row is the number of its line."""
+
+    def __init__(self, path: Path, records: Sequence[Line | Rows]) -> None:
+        self.path = path
+        self._records = records
+
+    def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
+        out: list[list[Any]] = []
+        for position, i in zip(positions.tolist(), inner.tolist(), strict=True):
+            record = self._records[position]
+            assert isinstance(record, Rows)
+            out.append(list(record.x[i]) if i < len(record.x) else [])
+        return as_written(out, card)
+
+
 def as_written(points: list[list[Any]], card: ProblemCard) -> list[list[Any]]:
     """Points with their infinite numbers, which only imported ones can have."""
     if card.version != IMPORTED:
@@ -288,6 +304,15 @@ def read_columns(
         except ValueError as error:
             raise OptarenaError(f"{source.path}: a line has no such numbers as it should have ({error})") from error
     _join(columns, blocks)
+    return columns
+
+
+def columns_of(records: Sequence[Line | Rows], name: str) -> Columns:
+    """The lines of one journal that is not written yet, its header first; one study per start."""
+    columns = Columns()
+    columns.sources.append(RecordSource(Path(name), records))
+    here = Events(columns).journal(records)
+    _join(columns, [_journal_block(columns, here, list(enumerate(records)))])
     return columns
 
 

@@ -1,0 +1,205 @@
+"""What of an import a store lacks. Everything is compared before anything is written: with the store, and the files
+of one call with each other. A run that exists already is not added again; one that contradicts is refused.
+
+Studies with an id are compared under that id. Runs without one (COCO, IOHprofiler) are compared by what they found:
+a run that another data file or the store has is a copy, a longer one replaces its beginning, any other is a further
+trial.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from optarena.errors import OptarenaError
+from optarena.formats.incoming import Incoming, study_id
+from optarena.formats.same_run import (
+    Study,
+    adds,
+    contradiction,
+    is_copy,
+    is_part,
+    is_row_by_row_copy,
+    studies_of,
+)
+from optarena.formats.writing import journal_header
+from optarena.store import Store
+from optarena.store.reading import columns_of
+from optarena.store.records import Count, End, ProblemCard, Record, RowsWithoutPoints, Start
+from optarena.store.results import Results, open_store
+
+_Relation: TypeAlias = Callable[[Study, Study], bool]
+
+
+@dataclass
+class Imported:
+    """What an import read of one path, and what of that it added."""
+
+    name: str
+    studies: int
+    evaluations: int = 0
+    """How many the runs made."""
+    rows: int = 0
+    """How many of them were kept: all, or improvements."""
+    added: int = 0
+    """How many of the studies the store lacked, or had in part."""
+    present: Counter[str] = field(default_factory=Counter)
+    """Where -> how many of the studies were found there, and are not added again."""
+    notices: list[str] = field(default_factory=list)
+    """What was left out or assumed, and why."""
+
+    @property
+    def new(self) -> bool:
+        return self.added > 0
+
+
+def admit(read: Sequence[Incoming], store: Store) -> list[tuple[Imported, list[Record]]]:
+    """What each of the paths adds to a store, in lines of a journal; an OptarenaError for the first contradiction."""
+    known = _Known(open_store(store.path) if store.exists else None, f"store {store.path}")
+    return [_admit(incoming, i, known) for i, incoming in enumerate(read)]
+
+
+def _admit(incoming: Incoming, index: int, known: _Known) -> tuple[Imported, list[Record]]:
+    lines = [journal_header(incoming.name, 0.0), *incoming.records]
+    results = Results(Path(incoming.name), columns_of(lines, incoming.name), [], set())
+    studies = sorted(studies_of(results, incoming.name), key=lambda study: study.attempt.start.s)
+    out = Imported(incoming.name, len(studies), notices=incoming.notices)
+    kept = set()
+    taken: dict[tuple[int, str], set[int]] = {}
+    for study in studies:
+        s = study.attempt.start.s
+        study.source = (index, incoming.sources.get(s, ""))
+        out.evaluations += study.made
+        out.rows += len(study.rows)
+        where = _settle(study, incoming, known, taken.setdefault(study.source, set()))
+        if where is None:
+            kept.add(s)
+        else:
+            out.present[where] += 1
+    out.added = len(kept)
+    return out, _only(incoming.records, kept)
+
+
+def _settle(study: Study, incoming: Incoming, known: _Known, taken: set[int]) -> str | None:
+    """Where the study exists already; None if it is to be added, under the id and trial that it then has."""
+    if incoming.ids_stated:
+        same = known.by_id.get(study.attempt.start.study)
+        if same is not None:
+            _refuse_contradiction(same, study, incoming)
+            return _joined(study, same, known)
+        copy = known.find(study, taken, is_row_by_row_copy)
+    else:
+        copy = known.find(study, taken, is_copy) or known.find(study, taken, lambda old, new: is_part(new, old))
+        shorter = None if copy else known.find(study, taken, is_part)
+        if shorter is not None:
+            _refuse_mixture(shorter, study)
+            return _joined(study, shorter, known)
+    if copy is not None:
+        return copy.where
+    _refuse_objectives(study, known)
+    if not incoming.trials_stated:
+        known.number(study, keep_id=incoming.ids_stated)
+    known.add(study)
+    return None
+
+
+def _joined(study: Study, same: Study, known: _Known) -> str | None:
+    """Give a study the identity of the one that it is; where that is, unless there is something to add."""
+    start, other = study.attempt.start, same.attempt.start
+    start.study, start.trial, start.attempt, start.optimizer = other.study, other.trial, other.attempt, other.optimizer
+    if not adds(same, study):
+        return same.where
+    known.replace(same, study)
+    return None
+
+
+def _only(records: Sequence[Record], kept: set[int]) -> list[Record]:
+    """The lines of some studies, and of their problems."""
+    cards = {record.problem for record in records if isinstance(record, Start) and record.s in kept}
+    return [
+        record
+        for record in records
+        if (isinstance(record, ProblemCard) and record.hash in cards)
+        or (isinstance(record, (Start, RowsWithoutPoints, Count, End)) and record.s in kept)
+    ]
+
+
+class _Known:
+    """The studies of a store, and those of an import that are to be added."""
+
+    def __init__(self, results: Results | None, where: str) -> None:
+        self.by_id: dict[str, Study] = {}
+        self._by_key: dict[tuple[str, str], list[Study]] = {}
+        self._trials: dict[tuple[str, str], int] = {}
+        self.by_problem: dict[str, Study] = {}
+        for study in studies_of(results, where) if results is not None else ():
+            self.add(study)
+
+    def add(self, study: Study) -> None:
+        start, problem = study.attempt.start, study.attempt.card.id
+        self.by_id[start.study] = study
+        self._by_key.setdefault(study.key, []).append(study)
+        if len(study.rows):
+            self.by_problem.setdefault(problem, study)
+        pair = start.optimizer, problem
+        self._trials[pair] = max(self._trials.get(pair, -1), start.trial)
+
+    def replace(self, old: Study, new: Study) -> None:
+        """A study that has grown in the course of an import."""
+        if new.made >= old.made:
+            self.by_id[new.attempt.start.study] = new
+            same = self._by_key[old.key]
+            same[same.index(old)] = new
+
+    def find(self, study: Study, taken: set[int], is_same: _Relation) -> Study | None:
+        """The first that is the same run, is not of the same data file, and stands for no other run of it."""
+        for other in self._by_key.get(study.key, ()):
+            if other.source != study.source and id(other.attempt) not in taken and is_same(other, study):
+                taken.add(id(other.attempt))
+                return other
+        return None
+
+    def number(self, study: Study, *, keep_id: bool) -> None:
+        """Make it the next trial of its optimizer on its problem."""
+        start, card = study.attempt.start, study.attempt.card
+        start.trial = self._trials.get((start.optimizer, card.id), -1) + 1
+        if not keep_id:
+            start.study = study_id(card.id, start.optimizer, start.trial, card.instance)
+
+
+def _refuse_contradiction(same: Study, study: Study, incoming: Incoming) -> None:
+    text = contradiction(same, study, trial_stated=incoming.trials_stated)
+    if text is not None:
+        raise OptarenaError(
+            f"{incoming.name}: study {study.attempt.start.study} ({study.name}): {text}; two runs need two ids or trial"
+            " numbers, or two stores; nothing was imported"
+        )
+
+
+def _refuse_mixture(shorter: Study, study: Study) -> None:
+    """A run cannot be extended by values of another kind, nor by a log of some of its evaluations."""
+    kinds = [one.attempt.start.attributes.get("values") for one in (shorter, study)]
+    if not shorter.imported or kinds[0] != kinds[1] or shorter.attempt.card.id != study.attempt.card.id:
+        raise OptarenaError(
+            f"{study.where}: {study.name} has {study.made:,} evaluations, of which {shorter.where} has the first"
+            f" {shorter.made:,} as a run of its own; import it into another store; nothing was imported"
+        )
+
+
+def _refuse_objectives(study: Study, known: _Known) -> None:
+    other = known.by_problem.get(study.attempt.card.id)
+    if other is None or not len(study.rows):
+        return
+    here, there = ([o.sense for o in one.attempt.card.objectives] for one in (study, other))
+    if here != there:
+        raise OptarenaError(
+            f"{study.where}: problem {study.attempt.card.id!r} has {_counted(here)}, but {_counted(there)} in"
+            f" {other.where}; two problems need two names, or two stores; nothing was imported"
+        )
+
+
+def _counted(senses: Sequence[str]) -> str:
+    return f"{len(senses)} objective{'s' * (len(senses) != 1)} ({', '.join(senses)})"
