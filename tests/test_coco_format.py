@@ -25,7 +25,7 @@ import optarena
 from coco_observer import observe
 from optarena import Experiment, OptarenaError
 from optarena.cli import main
-from optarena.formats import export, folders, import_files
+from optarena.formats import coco, export, folders, import_files
 from optarena.staircase import coco_indicator
 from optarena.views.fixed_cost import fixed_cost
 from optarena.views.fixed_target import fixed_target
@@ -575,6 +575,49 @@ def test_an_unfinished_run_is_kept_as_interrupted(folder):
     assert (row["status"], row["evaluations"]) == ("interrupted", 60)
     assert len(notices) == 1
     assert "instance 2 was not finished" in notices[0]
+
+
+@pytest.fixture
+def three_dimensions():
+    Experiment("RandomSearch", "bbob/f1/d{2,3,5}/i{1,2,15}", 12).run("store", workers=0)
+    (info,) = export("coco", optarena.open("store"), "out").rglob("*.info")
+    return info, info.read_text().rstrip("\n")
+
+
+def summary(runs):
+    return sorted((run.problem, run.evaluations, run.status) for run in runs)
+
+
+def test_no_run_is_lost_without_a_word_wherever_an_info_is_cut(three_dimensions):
+    info, text = three_dimensions
+    complete = coco.read(Path("out"))
+    assert complete.notices == []
+    for n in range(len(text)):
+        info.write_text(text[:n])
+        try:
+            read = coco.read(Path("out"))
+        except OptarenaError:
+            continue
+        lost = len(complete.runs) - len(read.runs)
+        if summary(read.runs) != summary(complete.runs):
+            assert read.notices, text[:n]
+        if lost >= 3:
+            assert any("DIM5.dat" in notice and "left out" in notice for notice in read.notices), text[:n]
+
+
+def test_a_cut_info_is_named_with_its_line_and_the_runs_that_are_lost(three_dimensions):
+    info, text = three_dimensions
+    lines = text.splitlines()
+    info.write_text("\n".join([*lines[:6], lines[6][:60]]))  # in the head of dimension 5, after a whole pair
+    _, notices = import_coco("out", store="cut")
+    place = info.parent.relative_to("out")
+    assert notices == [
+        f"{place}/bbobexp_f1.info: line 7: no data file follows this head; the file is cut, or a line is missing",
+        f"{place}/data_f1/bbobexp_f1_DIM5.dat: no .info file names it: is one cut, or missing? Its 3 runs are left out",
+    ]
+    info.write_text("\n".join(lines[:6]))  # between two blocks
+    _, notices = import_coco("out", store="between")
+    assert [text.partition(": ")[0] for text in notices] == [f"{place}/data_f1/bbobexp_f1_DIM5.dat"]
 
 
 def test_a_missing_data_file_is_named_and_its_runs_are_left_out(folder):

@@ -48,6 +48,7 @@ def parse_info(text: str, say: Say) -> list[DataFile]:
     out: list[DataFile] = []
     facts: dict[str, str] = {}
     comment = ""
+    head = 0  # the line of a head that no data file follows yet
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
@@ -60,6 +61,8 @@ def parse_info(text: str, say: Say) -> list[DataFile]:
             facts = {**facts, **pairs} if own else pairs
             if not own:
                 comment = ""
+                _name_bare(head, say)
+                head = number
         current: DataFile | None = None
         for token in (part.strip() for part in rest.split(",")):
             if not token:
@@ -67,14 +70,23 @@ def parse_info(text: str, say: Say) -> list[DataFile]:
             found = _ENTRY.match(token)
             if token.endswith(".dat"):
                 current = DataFile(facts, comment, token)
+                head = 0
                 out.append(current)
             elif current is None or found is None:
-                say(f"line {number}: {token[:60]!r} is neither a data file nor a run (INSTANCE:EVALUATIONS|VALUE)")
+                lost = "" if current is None else "; it is left out"
+                wanted = "neither a data file nor a run (INSTANCE:EVALUATIONS|VALUE)"
+                say(f"line {number}: {token[:60]!r} is {wanted}{lost}")
                 if current is not None:
                     current.entries.append(None)  # keeps the place of a run
             else:
                 current.entries.append(Entry(int(found[1]), int(found[2]) if found[2] else None))
+    _name_bare(head, say)
     return out
+
+
+def _name_bare(head: int, say: Say) -> None:
+    if head:
+        say(f"line {head}: no data file follows this head; the file is cut, or a line is missing")
 
 
 def _pairs(line: str) -> tuple[dict[str, str], str]:
@@ -108,6 +120,11 @@ def parse_blocks(data: bytes, say: Say, least: int, only: int | None = None) -> 
             block.reference = (found[2] or b"").decode("ascii", "replace").rstrip(",")
         out.append(block)
     return out
+
+
+def count_runs(data: bytes) -> int:
+    """How many runs a data file has."""
+    return sum(line[:1] == b"%" and _starts_run(line) for line in data.split(b"\n"))
 
 
 def _starts_run(line: bytes) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from optarena.errors import OptarenaError
-from optarena.formats._coco_text import BlockOfNumbers, DataFile, Entry, parse_blocks, parse_info
+from optarena.formats._coco_text import BlockOfNumbers, DataFile, Entry, count_runs, parse_blocks, parse_info
 from optarena.formats._coco_write import write
 from optarena.formats._number_blocks import Say
 from optarena.formats.folders import Folder
@@ -38,18 +38,30 @@ def read(path: Path) -> Runs:
     infos = folder.names(".info")
     if not infos:
         raise OptarenaError(f"{path} has no .info file: it is no COCO data folder")
-    for name in infos:
-        _read_info(folder, name, out)
+    named = {file for name in infos for file in _read_info(folder, name, out)}
+    _name_orphans(folder, named, out)
     if not out.runs:
         reasons = "; ".join(out.notices[:3])
         raise OptarenaError(f"{path}: no run can be read ({reasons or 'its .info files name none'})")
     return out
 
 
-def _read_info(folder: Folder, info: str, out: Runs) -> None:
+def _name_orphans(folder: Folder, named: set[str], out: Runs) -> None:
+    """Say which runs no `.info` names: they are of an instance that is not known."""
+    for name in folder.names(".dat"):
+        runs = 0 if name in named else count_runs(folder.read(name))
+        if runs:
+            text = "no .info file names it: is one cut, or missing?"
+            out.notices.append(f"{name}: {text} Its {runs} run{'s are' if runs > 1 else ' is'} left out")
+
+
+def _read_info(folder: Folder, info: str, out: Runs) -> list[str]:
+    """Read the runs that a file names; the data files that exist of them."""
+
     def say(text: str) -> None:
         out.notices.append(f"{info}: {text}")
 
+    read = []
     for file in parse_info(folder.read(info).decode("utf-8", "backslashreplace"), say):
         named = file.name if "function" not in file.facts else f"{file.facts.get('folder', '')}/{file.name}"
         name = folder.beside(info, named.lstrip("/") if "function" in file.facts else named)
@@ -58,9 +70,11 @@ def _read_info(folder: Folder, info: str, out: Runs) -> None:
         elif name not in folder:
             say(f"{file.name} is missing; its {len(file.entries)} runs are left out")
         else:
+            read.append(name)
             identity = _identity(file, say)
             if identity is not None:
                 _read_data(folder, name, file, identity, out)
+    return read
 
 
 def _identity(file: DataFile, say: Say) -> tuple[str, int, int] | None:
@@ -97,7 +111,7 @@ def _read_data(folder: Folder, name: str, file: DataFile, identity: tuple[str, i
         if len(blocks) < len(entries) or not all(_fits(entry, block) for entry, block in pairs):
             say(f"{text}: which is which cannot be told, all are left out")
             return
-        say(f"{text}: those at the end are left out")
+        say(f"{text}: the last {len(blocks) - len(entries)} are left out, as the .info is cut or was not finished")
     if timed and len(timed) != len(blocks):
         speaker(timed_name)(f"has {len(timed)} runs, the .dat has {len(blocks)}: not used")
         timed = []
