@@ -325,3 +325,111 @@ def test_a_damaged_manifest_or_stream_is_named(tmp_path, file, text, says):
     (tmp_path / file).write_text(text)
     with pytest.raises(OptarenaError, match=says):
         import_files("minizinc", [tmp_path], tmp_path / "s")
+
+
+# ---- which way is better --------------------------------------------------------------------------------------------
+
+
+def gathered(folder: Path, runs: dict[str, list[float]]) -> Path:
+    """A `results.csv` as aries-bench's collect writes it: problem/instance -> objectives."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = ["problem,flatzinc," + HEAD.replace("(us)", "").strip()]
+    for place, values in runs.items():
+        model, instance = place.split("/")
+        lines.append(f"{model},{instance},start,0,,0,0,0,0,0")
+        lines += [
+            f"{model},{instance},new_solution,{i},{value},{i * 1000},{i},0,0,0" for i, value in enumerate(values, 1)
+        ]
+    (folder / "results.csv").write_text("\n".join([*lines, ""]))
+    return folder
+
+
+def senses(store: str) -> dict[str, str]:
+    return dict(oa.open(store).studies.select("problem", "sense").iter_rows())
+
+
+def test_an_instance_with_one_solution_has_the_sense_of_its_model():
+    gathered(Path("results/cfg"), {"pack/a": [1, 5, 9], "pack/b": [7], "shop/a": [40, 35], "shop/b": [9], "odd/a": [3]})
+    (done,) = import_files("aries", ["results"], "s")
+    assert senses("s") == {"pack/a": "max", "pack/b": "max", "shop/a": "min", "shop/b": "min", "odd/a": "min"}
+    inferred, assumed = done.notices[:2], done.notices[2]
+    assert inferred == [
+        "sense of pack inferred as max from 1 run with solutions that rise, of 2",
+        "sense of shop inferred as min from 1 run with solutions that fall, of 2",
+    ]
+    assert assumed.startswith(
+        "sense of odd assumed to be min: no run has two different solutions; say it in a manifest"
+    )
+
+
+def test_instances_of_one_model_that_disagree_are_refused():
+    gathered(Path("results/cfg"), {"pack/a": [1, 5], "pack/b": [7, 2]})
+    with pytest.raises(OptarenaError, match=r"the objectives of pack rise here and fall there.*manifest\.csv"):
+        import_files("aries", ["results"], "s")
+    assert not Path("s").exists()
+
+
+@pytest.mark.parametrize("place", ["results/manifest.csv", "results/cfg/manifest.csv"])
+def test_a_manifest_tells_of_the_runs_that_a_gathered_file_has(place):
+    gathered(Path("results/cfg"), {"pack/a": [7], "pack/b": [9], "shop/a": [5]})
+    file = "results.csv" if "cfg" in place else "cfg/results.csv"
+    Path(place).write_text(
+        f"file,problem,configuration,sense,budget_seconds,best_known\n{file},,mine,,60,\n{file},pack,,max,,\n"
+        f"{file},pack/b,,,,12\n{file},shop,,min,30,\n"
+    )
+    (done,) = import_files("aries", ["results"], "s")
+    assert done.notices == []
+    frame = oa.open("s").studies.select("problem", "optimizer", "sense", "budget_seconds", "best_known")
+    assert sorted(frame.rows()) == [
+        ("pack/a", "mine", "max", 60.0, None),
+        ("pack/b", "mine", "max", 60.0, 12.0),
+        ("shop/a", "mine", "min", 30.0, None),
+    ]
+
+
+def test_a_manifest_that_names_a_model_nobody_ran_is_refused():
+    folder = gathered(Path("results/cfg"), {"pack/a": [7]})
+    (folder / "manifest.csv").write_text("file,problem,sense\nresults.csv,pakc,max\n")
+    with pytest.raises(OptarenaError, match=r"line 2: cfg/results.csv has no problem 'pakc'. Did you mean 'pack'\?"):
+        import_files("aries", ["results"], "s")
+    (folder / "manifest.csv").write_text("file,sense\nother.csv,max\n")
+    with pytest.raises(OptarenaError, match=r"cfg/manifest.csv does not name cfg/results.csv"):
+        import_files("aries", ["results"], "s")
+
+
+def test_a_manifest_of_single_runs_holds_when_they_are_gathered_and_changes_no_name(tmp_path):
+    aries(tmp_path / "results")
+    runs = sorted(str(path.relative_to("results")) for path in Path("results").rglob("one.csv"))
+    Path("results/manifest.csv").write_text("".join(["file,sense\n", *(f"{name},max\n" for name in runs)]))
+    import_files("aries", ["results"], "single")
+    assert senses("single") == {"shop/one": "max"}
+    for configuration in ("lexical_min_never", "activity_max_luby"):
+        gathered(Path("results") / configuration, {"shop/one": [40, 35]})
+    import_files("aries", ["results"], "gathered")
+    assert senses("gathered") == {"shop/one": "max"}
+    assert set(oa.open("gathered").studies["optimizer"]) == {"lexical_min_never", "activity_max_luby"}
+
+
+def test_a_folder_of_minizinc_streams_may_hold_problems_of_both_senses(tmp_path):
+    logs = tmp_path / "logs" / "gecode" / "challenge"
+    logs.mkdir(parents=True)
+    (logs / "up.json").write_text(stream((10, 5.0), (25, 9.0)))
+    (logs / "down.json").write_text(stream((10, 5.0), (25, 2.0)))
+    (logs / "one.json").write_text(stream((10, 5.0)))
+    (done,) = import_files("minizinc", ["logs"], "s")
+    assert senses("s") == {"challenge/up": "max", "challenge/down": "min", "challenge/one": "min"}
+    assert sorted(text.partition(":")[0] for text in done.notices) == [
+        "sense of challenge/down inferred as min from 1 run with solutions that fall, of 1",
+        "sense of challenge/one assumed to be min",
+        "sense of challenge/up inferred as max from 1 run with solutions that rise, of 1",
+    ]
+
+
+@pytest.mark.parametrize("format", ["minizinc", "aries"])
+def test_runs_of_solvers_that_are_imported_twice_are_there_once(tmp_path, format):
+    aries(tmp_path / "aries")
+    (tmp_path / "minizinc" / "gecode").mkdir(parents=True)
+    (tmp_path / "minizinc" / "gecode" / "queens.json").write_text(stream((10, 5.0), (25, 9.0)))
+    first, second = import_files(format, [format, f"./{format}"], "s")
+    assert (first.added, second.added, dict(second.present)) == (first.studies, 0, {format: first.studies})
+    assert not import_files(format, [tmp_path / format], "s")[0].new

@@ -1,8 +1,8 @@
-"""Logs of solvers, a file a run, as one tidy table: whose run a file is, and which way is better.
+"""Logs of solvers, one file per run, as one tidy table: whose run a file is, and which way is better.
 
-A `manifest.csv` beside the files may tell: `file`, and any of `problem`, `optimizer` (or `configuration`), `trial`,
-`sense`, `budget_seconds`, `best_known`, `f_opt`. Without one, names do: `configuration/problem.json`, or
-`problem__configuration__trial.json`.
+A `manifest.csv` beside the files, or in a folder above them, may tell: `file`, and any of `problem`, `optimizer` (or
+`configuration`), `trial`, `sense`, `budget_seconds`, `best_known`, `f_opt`. Without one, names do:
+`configuration/problem.json`, or `problem__configuration__trial.json`.
 """
 
 from __future__ import annotations
@@ -10,19 +10,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from optarena.errors import OptarenaError, nearest
+from optarena.formats._senses import MANIFEST, find_senses
 from optarena.formats.folders import Folder
 from optarena.formats.tidy import Table
 
-MANIFEST = "manifest.csv"
 TOLD = ("file", "problem", "optimizer", "configuration", "trial", "sense", "budget_seconds", "best_known", "f_opt")
 NUMBERS = ("trial", "budget_seconds", "best_known", "f_opt")
 
@@ -39,16 +37,35 @@ class Log:
     end: dict[str, Any] = field(default_factory=dict)
     sense: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
+    """The model whose instance its problem is, where the format tells: all its instances have one sense."""
+
+    @property
+    def family(self) -> str:
+        """The problems whose runs may tell the sense of this one: those of its model, or of its folder."""
+        return self.model or self.problem.rpartition("/")[0] or self.problem
+
+    def take(self, told: dict[str, Any]) -> None:
+        """Take what a row of a manifest tells."""
+        facts = {key: value for key, value in told.items() if key != "where"}
+        self.problem = facts.pop("problem", self.problem)
+        self.optimizer = facts.pop("optimizer", self.optimizer)
+        self.trial = int(facts.pop("trial", self.trial))
+        self.sense = str(facts.pop("sense", self.sense)).lower()
+        self.facts |= facts
 
 
 class Files:
-    """The files of a folder or archive, or one file by itself, and what a manifest tells of them."""
+    """The files of a folder or archive, or one file by itself, and what manifests tell of them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.single = path.is_file() and path.suffix in (".csv", ".json", ".jsonl", ".txt", ".log", ".out")
         self._folder = None if self.single else Folder(path)
-        self.manifest = self._told()
+        self._manifests = self._find_manifests()
+        self._told: dict[str, list[dict[str, Any]]] = {}
+        for manifest in self._manifests:
+            self._read_manifest(manifest)
 
     def names(self, *suffixes: str) -> list[str]:
         if self._folder is None:
@@ -62,45 +79,53 @@ class Files:
             return beside.read_text(encoding="utf-8", errors="replace") if beside.is_file() else None
         return self._folder.read(name).decode(errors="replace") if name in self._folder else None
 
-    def _told(self) -> dict[str, dict[str, Any]]:
-        text = self.read(MANIFEST)
-        if text is None:
-            return {}
-        out: dict[str, dict[str, Any]] = {}
-        columns, rows = cells(text, f"{self.path}: {MANIFEST}")
+    def _find_manifests(self) -> list[str]:
+        if self._folder is None:
+            return [MANIFEST] if (self.path.parent / MANIFEST).is_file() else []
+        return [name for name in self._folder.names(MANIFEST) if Path(name).name == MANIFEST]
+
+    def _read_manifest(self, manifest: str) -> None:
+        """Take note of its rows, by the file that each names; a file's name is relative to the manifest."""
+        where = f"{self.path}: {manifest}"
+        columns, rows = cells(self.read(manifest) or "", where)
         for name in columns:
             if name not in TOLD:
-                raise OptarenaError(
-                    f"{self.path}: {MANIFEST}: no column {name!r}.{nearest(name, TOLD)} ({', '.join(TOLD)})"
-                )
+                raise OptarenaError(f"{where}: no column {name!r}.{nearest(name, TOLD)} ({', '.join(TOLD)})")
         if "file" not in columns:
-            raise OptarenaError(f"{self.path}: {MANIFEST} needs a column 'file'")
+            raise OptarenaError(f"{where} needs a column 'file'")
         for number, row in rows:
             told: dict[str, Any] = {key: value.strip() for key, value in row.items() if value and value.strip()}
             for key in NUMBERS:
                 if key in told:
-                    told[key] = _number(told[key], f"{self.path}: {MANIFEST} line {number}, column {key!r}")
+                    told[key] = _number(told[key], f"{where} line {number}, column {key!r}")
             if not float(told.get("trial", 0)).is_integer():
-                raise OptarenaError(f"{self.path}: {MANIFEST} line {number}: trial {told['trial']} is no whole number")
+                raise OptarenaError(f"{where} line {number}: trial {told['trial']} is no whole number")
             if "configuration" in told:
                 told["optimizer"] = told.pop("configuration")
-            out[told.pop("file", "")] = told
-        return out
+            told["where"] = f"{where} line {number}"
+            name = str(Path(manifest).parent / told.pop("file", ""))
+            self._told.setdefault(name, []).append(told)
 
-    def log(self, name: str) -> Log:
-        """The run that a file is of, as the manifest or its name tells."""
-        told = dict(self.manifest.get(name, {}))
-        if self.manifest and name not in self.manifest:
-            raise OptarenaError(f"{self.path}: {MANIFEST} does not name {name}")
-        problem, optimizer, trial = _by_name(name)
-        out = Log(
-            name,
-            told.pop("problem", problem),
-            told.pop("optimizer", optimizer),
-            int(told.pop("trial", trial)),
-            facts=told,
-        )
-        out.sense = str(told.pop("sense", "")).lower()
+    def told(self, name: str) -> list[dict[str, Any]]:
+        """The rows of manifests that name a file."""
+        return [dict(row) for row in self._told.get(name, ())]
+
+    def refuse_unnamed(self, *names: str) -> None:
+        """Where there is a manifest, it names every file, by one of these names."""
+        over = [m for m in self._manifests if Path(m).parent in Path(names[0]).parents]
+        if over and not any(name in self._told for name in names):
+            raise OptarenaError(f"{self.path}: {over[0]} does not name {names[0]}")
+
+    def log(self, name: str, problem: str = "", optimizer: str = "") -> Log:
+        """The run that a file is of, as a manifest, the caller or its name tells, in this order."""
+        self.refuse_unnamed(name)
+        rows = self.told(name)
+        if len(rows) > 1:
+            raise OptarenaError(f"{rows[1]['where']}: names {name}, which is one run, a second time")
+        by_name = _by_name(name)
+        out = Log(name, problem or by_name[0], optimizer or by_name[1], by_name[2])
+        if rows:
+            out.take(rows[0])
         if not out.problem or not out.optimizer:
             raise OptarenaError(
                 f"{self.path}: whose run is {name}? Name it problem__configuration{Path(name).suffix}, put it into a"
@@ -142,32 +167,14 @@ def _number(text: str, where: str) -> float:
 
 
 def table(name: str, logs: list[Log]) -> Table:
-    """All runs as one table; which way is better is found from how their objectives change, where nobody tells."""
+    """All runs as one table, each with the sense of its problem."""
     if not logs:
         raise OptarenaError(f"{name}: there is no run in it")
-    senses = _senses(name, logs)
+    senses, notices = find_senses(name, logs)
     rows = []
     for log in logs:
         head = {"problem": log.problem, "optimizer": log.optimizer, "trial": log.trial, "sense": senses[log.problem]}
         head |= log.facts
         rows += [{**head, **row} for row in log.rows]
         rows.append({**head, **log.end})
-    return Table(name, pl.DataFrame(rows, infer_schema_length=None), unit="event")
-
-
-def _senses(name: str, logs: list[Log]) -> dict[str, str]:
-    """Solutions of one run only ever improve: whether they rise or fall tells the sense of their problem."""
-    told: dict[str, set[str]] = defaultdict(set)
-    for log in logs:
-        values = [row["value"] for row in log.rows]
-        if log.sense:
-            told[log.problem].add(log.sense)
-        else:
-            told[log.problem] |= {"max" if b > a else "min" for a, b in pairwise(values) if a != b}
-    for problem, found in told.items():
-        if len(found) > 1:
-            raise OptarenaError(
-                f"{name}: the objectives of {problem} rise here and fall there, so nobody knows which way is better:"
-                f" say it in a {MANIFEST} with the columns 'file' and 'sense' (min or max)"
-            )
-    return defaultdict(lambda: "min", {problem: next(iter(found)) for problem, found in told.items() if found})
+    return Table(name, pl.DataFrame(rows, infer_schema_length=None), unit="event", notices=notices)

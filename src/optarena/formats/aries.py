@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, nearest
 from optarena.formats._solver_logs import Files, Log, cells, table
 from optarena.formats.tidy import Table
 
@@ -58,19 +58,37 @@ def _gathered(files: Files, name: str) -> list[Log]:
     for number, row in _parsed(files, name):
         if "problem" not in row or "flatzinc" not in row:
             raise OptarenaError(f"{files.path}: {name} has no columns 'problem' and 'flatzinc'")
-        key = (row["problem"], row["flatzinc"])
+        model, instance = key = (row["problem"], row["flatzinc"])
         if key not in logs:
-            logs[key] = Log(name, f"{key[0]}/{key[1]}", configuration)
-            logs[key].end = _ending(files, str(folder / key[0] / key[1] / f"{key[1]}.dzn"))
+            logs[key] = Log(name, f"{model}/{instance}", configuration, model=model)
+            own = folder / model / instance / instance
+            logs[key].end = _ending(files, f"{own}.dzn")
+            files.refuse_unnamed(name, f"{own}.csv")
+            for told in [*_selected(files, name, model, f"{model}/{instance}"), *files.told(f"{own}.csv")]:
+                logs[key].take(told)
         _take(logs[key], row, f"{files.path}: {name} line {number}")
+    known = {text for model, instance in logs for text in (model, f"{model}/{instance}")}
+    for told in files.told(name):
+        if "problem" in told and told["problem"] not in known:
+            hint = nearest(told["problem"], known)
+            raise OptarenaError(f"{told['where']}: {name} has no problem {told['problem']!r}.{hint}")
     return list(logs.values())
+
+
+def _selected(files: Files, name: str, model: str, problem: str) -> list[dict[str, Any]]:
+    """What a manifest tells of a gathered run: of its file, of its model, of its problem; the last counts most."""
+    rows = [row for row in files.told(name) if row.get("problem") in (None, model, problem)]
+    rows.sort(key=lambda row: [None, model, problem].index(row.pop("problem", None)))
+    return rows
 
 
 def _single(files: Files, name: str) -> Log:
     path = Path(name)
-    if len(path.parts) >= 3 and path.parts[-2] == path.stem and not files.manifest:
+    if len(path.parts) >= 3 and path.parts[-2] == path.stem:
+        model = path.parts[-3]
         configuration = "/".join(path.parts[:-3]) or files.path.resolve().name
-        log = Log(name, f"{path.parts[-3]}/{path.stem}", configuration)
+        log = files.log(name, f"{model}/{path.stem}", configuration)
+        log.model = model if log.problem == f"{model}/{path.stem}" else ""
     else:
         log = files.log(name)
     log.end = _ending(files, str(path.with_suffix(".dzn")))
