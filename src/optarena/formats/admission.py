@@ -32,6 +32,7 @@ from optarena.store.records import Count, End, ProblemCard, Record, RowsWithoutP
 from optarena.store.results import Results, open_store
 
 _Relation: TypeAlias = Callable[[Study, Study], bool]
+_First: TypeAlias = tuple[float, ...] | None
 
 
 @dataclass
@@ -127,21 +128,62 @@ def _only(records: Sequence[Record], kept: set[int]) -> list[Record]:
     ]
 
 
+class _Candidates:
+    """The runs of one optimizer on one problem, by their first improvement, which equal runs share."""
+
+    def __init__(self) -> None:
+        self.sources: set[tuple[int, str] | None] = set()
+        self._pending: list[Study] = []
+        self._by_first: dict[_First, list[Study]] = {}
+
+    def add(self, study: Study) -> None:
+        self.sources.add(study.source)
+        self._pending.append(study)
+
+    def replace(self, old: Study, new: Study) -> None:
+        self._sort()
+        for some in self._by_first.values():
+            some[:] = [study for study in some if study is not old]
+        self.add(new)
+
+    def like(self, study: Study) -> list[Study]:
+        """Those of other data files that begin as a study does."""
+        if not self.sources - {study.source}:
+            return []
+        self._sort()
+        found = [other for first in _firsts(study) for other in self._by_first.get(first, ())]
+        return [other for other in found if other.source != study.source]
+
+    def _sort(self) -> None:
+        for study in self._pending:
+            for first in _firsts(study):
+                self._by_first.setdefault(first, []).append(study)
+        self._pending.clear()
+
+
+def _firsts(study: Study) -> set[_First]:
+    """The first improvement, in each form of the values; None where there is none."""
+    return {
+        (int(evaluation[0]), *values[0].tolist()) if len(evaluation) else None
+        for evaluation, values in study.improvements
+    }
+
+
 class _Known:
     """The studies of a store, and those of an import that are to be added."""
 
     def __init__(self, results: Results | None, where: str) -> None:
         self.by_id: dict[str, Study] = {}
-        self._by_key: dict[tuple[str, str], list[Study]] = {}
-        self._trials: dict[tuple[str, str], int] = {}
         self.by_problem: dict[str, Study] = {}
+        self._by_key: dict[tuple[str, str], _Candidates] = {}
+        self._trials: dict[tuple[str, str], int] = {}
         for study in studies_of(results, where) if results is not None else ():
             self.add(study)
 
     def add(self, study: Study) -> None:
         start, problem = study.attempt.start, study.attempt.card.id
         self.by_id[start.study] = study
-        self._by_key.setdefault(study.key, []).append(study)
+        self._by_key.setdefault(study.key, _Candidates()).add(study)
         if len(study.rows):
             self.by_problem.setdefault(problem, study)
         pair = start.optimizer, problem
@@ -151,13 +193,13 @@ class _Known:
         """A study that has grown in the course of an import."""
         if new.made >= old.made:
             self.by_id[new.attempt.start.study] = new
-            same = self._by_key[old.key]
-            same[same.index(old)] = new
+            self._by_key[old.key].replace(old, new)
 
     def find(self, study: Study, taken: set[int], is_same: _Relation) -> Study | None:
-        """The first that is the same run, is not of the same data file, and stands for no other run of it."""
-        for other in self._by_key.get(study.key, ()):
-            if other.source != study.source and id(other.attempt) not in taken and is_same(other, study):
+        """The first that is the same run, is of another data file, and stands for no other run of this one."""
+        candidates = self._by_key.get(study.key)
+        for other in candidates.like(study) if candidates else ():
+            if id(other.attempt) not in taken and is_same(other, study):
                 taken.add(id(other.attempt))
                 return other
         return None
