@@ -467,6 +467,14 @@ def test_a_stores_own_export_adds_nothing(format, problems):
     assert not import_files(format, [folder], "other")[0].new
 
 
+def test_one_run_as_two_formats_is_one_run():
+    results = Experiment("RandomSearch", "bbob/f8/d3/i{1,2}", 40, trials=2).run("store", workers=0)
+    folders = {format: export(format, results, f"out-{format}") for format in ("coco", "iohprofiler")}
+    import_coco(folders["coco"], store="other")
+    (done,) = import_files("iohprofiler", [folders["iohprofiler"]], "other")
+    assert (done.added, dict(done.present)) == (0, {"store other": 4})
+
+
 def test_a_stores_own_export_of_two_objectives_adds_nothing():
     results = Experiment("RandomSearch", "bbob-biobj/f1/d2/i1", 30).run("store", workers=0)
     (done,) = import_files("coco", [export("coco", results, "out")], "store")

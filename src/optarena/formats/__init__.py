@@ -135,7 +135,10 @@ def export(name: str, results: Results, output: str | Path, notices: list[str] |
 
 
 def from_frame(frame: Any, store: str | Path) -> Results:
-    """A pandas or Polars frame with the columns of the tidy CSV as studies of a store, which is returned."""
+    """A pandas or Polars frame with the columns of the tidy CSV as studies of a store, which is returned.
+
+    Runs that the store has already are not added again; a contradiction is refused, and then nothing is written.
+    """
     from optarena.formats.frames import as_polars
     from optarena.formats.tidy import Table
     from optarena.store import Store
