@@ -649,10 +649,9 @@ def test_improvements_and_all_evaluations_of_a_run_are_one_run():
     assert results.studies.select("evaluations", "conflicts", "best").rows() == [(4, 0, 2.0)]
 
 
-def test_the_same_data_under_another_trial_number_is_a_copy():
-    (_, second) = import_files("csv", [write("a.csv", ONE), write("b.csv", ONE.replace("p,A,0", "p,A,1"))], "s")
-    assert (second.new, dict(second.present)) == (False, {"a.csv": 1})
-    assert oa.open("s").studies.height == 1
+def test_the_same_data_under_another_trial_number_is_a_repetition():
+    import_files("csv", [write("a.csv", ONE), write("b.csv", ONE.replace("p,A,0", "p,A,1"))], "s")
+    assert oa.open("s").studies["trial"].to_list() == [0, 1]
 
 
 def test_equal_trials_of_one_file_are_repetitions():

@@ -23,6 +23,7 @@ from optarena.formats.same_run import (
     is_copy,
     is_part,
     is_row_by_row_copy,
+    is_row_by_row_copy_of_a_trial,
     studies_of,
 )
 from optarena.formats.writing import journal_header
@@ -91,7 +92,8 @@ def _settle(study: Study, incoming: Incoming, known: _Known, taken: set[int]) ->
         if same is not None:
             _refuse_contradiction(same, study, incoming)
             return _joined(study, same, known)
-        copy = known.find(study, taken, is_row_by_row_copy)
+        is_same = is_row_by_row_copy_of_a_trial if incoming.trials_stated else is_row_by_row_copy
+        copy = known.find(study, taken, is_same)
     else:
         copy = known.find(study, taken, is_copy) or known.find(study, taken, lambda old, new: is_part(new, old))
         shorter = None if copy else known.find(study, taken, is_part)

@@ -135,12 +135,16 @@ def _cut(study: Study, until: int) -> Iterator[tuple[Ints, Floats]]:
 
 
 def is_row_by_row_copy(one: Study, two: Study) -> bool:
-    """Whether all rows are equal, with their points and efforts; a single row only under the same trial number."""
-    if one.made != two.made or not np.array_equal(one.evaluation, two.evaluation):
+    """Whether all rows are equal, with their points and efforts; a single row is too little to tell."""
+    same = one.made == two.made and len(one.rows) > 1 and np.array_equal(one.evaluation, two.evaluation)
+    return same and _rows_differ(one, two) is None
+
+
+def is_row_by_row_copy_of_a_trial(one: Study, two: Study) -> bool:
+    """The same where trial numbers are stated: another number is another run, as some optimizers repeat themselves."""
+    if one.attempt.start.trial != two.attempt.start.trial or one.made != two.made:
         return False
-    if len(one.rows) < 2 and one.attempt.start.trial != two.attempt.start.trial:
-        return False
-    return _rows_differ(one, two) is None
+    return np.array_equal(one.evaluation, two.evaluation) and _rows_differ(one, two) is None
 
 
 # ---- under one id --------------------------------------------------------------------------------------------------
