@@ -236,6 +236,64 @@ def test_a_constant_problem_is_named_and_left_out_of_summaries(frame, tmp_path):
     assert view.summary.equals(scored(frame, tmp_path, "other", metric="value").summary)
 
 
+def one_trial(problems=8):
+    """After its last evaluation, random search's expected best is its best: the best value of all."""
+    worse = {"RandomSearch": sphere, "Worse": lambda p, u: sphere(p, u) + 1}
+    return table(np.random.default_rng(0), problems=problems, trials=1, **worse)
+
+
+def test_a_ratio_to_a_random_search_next_to_the_best_value_is_undefined(tmp_path):
+    view = scored(one_trial(), tmp_path, metric="value", bootstrap=5)
+    last = view.summary.filter(pl.col("iteration") == 30)
+    for name in ("median", "mean_normed", "mean_normed_lb", "mean_normed_ub"):
+        assert last[name].is_null().all()
+    assert last["score"].is_not_null().all()
+    assert view.problem.filter(pl.col("iteration") == 30)["median_normed"].is_null().all()
+    assert view.summary["mean_normed"].drop_nulls().max() < 1e6
+    assert [note.partition(",")[0] for note in view.notes[:2]] == [
+        "mean normed is undefined",
+        "median normed is undefined",
+    ]
+    assert view.leaderboard()["optimizer"].to_list() == ["RandomSearch", "Worse"]
+
+
+def test_an_undefined_ratio_leaves_the_median_over_problems_and_nothing_else(frame, tmp_path):
+    whole = scored(frame, tmp_path, metric="value")
+    one = one_trial(1).with_columns(pl.col("optimizer").replace("Worse", "Better"), problem=pl.lit("near"))
+    both = scored(pl.concat([frame, one]), tmp_path, "b", metric="value")
+    for view in (whole, both):
+        assert view.problem.filter(pl.col("problem") != "near")["median_normed"].is_not_null().all()
+    medians = [
+        view.summary.filter(pl.col("iteration") == 30, pl.col("optimizer") == "Better") for view in (whole, both)
+    ]
+    assert medians[0]["median"].item() == medians[1]["median"].item()
+    assert medians[1]["n"].item() == 7
+    assert any("median normed is undefined" in note and "on near" in note for note in both.notes)
+
+
+def test_mode_bayesmark_divides_as_the_original_does(tmp_path):
+    view = scored(one_trial(), tmp_path, metric="value", mode="bayesmark")
+    worse = view.summary.filter(pl.col("iteration") == 30, pl.col("optimizer") == "Worse")
+    assert worse["mean_normed"].item() > 1e6
+    assert not any("undefined" in note for note in view.notes)
+
+
+def test_an_undefined_score_is_a_dash_in_tables_and_null_in_json(tmp_path, capsys):
+    oa.from_frame(one_trial().drop("metric.test"), tmp_path / "s")
+    assert main(["score", str(tmp_path / "s")]) == 0
+    text = capsys.readouterr().out
+    assert "[–, –]" in text
+    assert "note: mean normed is undefined" in text
+    assert main(["score", str(tmp_path / "s"), "--format", "latex"]) == 0
+    assert r"& -- & $[\mbox{--}, \mbox{--}]$ & --" in capsys.readouterr().out
+    assert main(["score", str(tmp_path / "s"), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tables"]["summary"][29]["mean_normed"] is None
+    assert main(["figure", "normalised", str(tmp_path / "s"), "-o", str(tmp_path / "n.svg")]) == 0
+    assert main(["figure", "final", str(tmp_path / "s"), "-o", str(tmp_path / "f.svg")]) == 2
+    assert "the normalised score is undefined" in capsys.readouterr().err
+    assert main(["report", str(tmp_path / "s"), "-o", str(tmp_path / "r.html")]) == 0
+
+
 def test_nan_and_minus_infinity_are_failures_of_an_evaluation(frame, tmp_path):
     broken = frame.with_columns(
         value=pl.when(pl.col("evaluation") == 3)

@@ -113,8 +113,9 @@ class Material:
         return pl.concat(parts).sort("scope", "optimizer", "effort")
 
     def final(self, metric: str) -> pl.DataFrame:
-        """The leaderboard of every scope, best first."""
-        return pl.concat([_scored(view.leaderboard(metric), scope) for scope, view in self.scored(metric).items()])
+        """The leaderboard of every scope, best first; without those whose score is undefined."""
+        boards = pl.concat([_scored(view.leaderboard(metric), scope) for scope, view in self.scored(metric).items()])
+        return boards.filter(pl.col("score").is_not_null())
 
     def by_problem(self, metric: str) -> pl.DataFrame:
         """The last iteration of each optimizer on each problem: normalised mean with its interval."""

@@ -85,6 +85,8 @@ def _uneven(view: FixedCost) -> str:
 
 def score(row: dict[str, Any]) -> str:
     """'0.21, 95 % interval [0.12, 0.31]'; a single problem or trial has no interval."""
+    if row["mean_normed"] is None:
+        return f"undefined, since random search itself is next to the best value (score {row['score']:.1f} of 100)"
     ends = row["mean_normed_lb"], row["mean_normed_ub"]
     told = f"95 % interval {interval(*ends)}" if known(*ends) else "without an interval"
     return f"{_two(row['mean_normed'])}, {told}"
@@ -101,6 +103,8 @@ def known(lower: float | None, upper: float | None) -> bool:
 
 def overlap(first: dict[str, Any], second: dict[str, Any]) -> str:
     """Whether the intervals of two rows meet, said plainly."""
+    if first["mean_normed"] is None or second["mean_normed"] is None:
+        return "without a normalised score there is no interval, so the order of the two is not settled"
     rows = [(row["mean_normed_lb"], row["mean_normed_ub"]) for row in (first, second)]
     if not any(known(*ends) for ends in rows):
         return "one problem or one trial gives no interval, so the order of the two is not settled"
@@ -113,7 +117,9 @@ def overlap(first: dict[str, Any], second: dict[str, Any]) -> str:
 
 def describe_board(material: Material, metric: str) -> str:
     """The leaderboard as one sentence, for those who cannot see a figure."""
-    rows = material.final(metric).filter(pl.col("scope") == ALL).iter_rows(named=True)
+    rows = material.final(metric).filter(pl.col("scope") == ALL).rows(named=True)
+    if not rows:
+        return "At the end it is undefined: random search itself is next to the best value."
     parts = [
         f"{row['optimizer']} {_two(row['score'])}"
         + (f" {interval(row['lower'], row['upper'])}" if known(row["lower"], row["upper"]) else "")

@@ -91,10 +91,15 @@ def _metric(material: Material, options: Options) -> str:
     return options.metric or known[0]
 
 
+UNDEFINED = "the normalised score is undefined, since random search itself is next to the best value: nothing to draw"
+
+
 def _normalised(material: Material, options: Options) -> Any:
     from optarena.report.figures.scores import normalised
 
     table = material.summary(_metric(material, options)).filter(pl.col("scope") == ALL)
+    if table["score"].is_null().all():
+        raise OptarenaError(UNDEFINED)
     last = float(table["effort"].max() or 0)  # type: ignore[arg-type]
     log = is_log(material.must_score().frame["axis"], last)
     return normalised(table, _look(material, options, table), effort=material.effort, log=log)
@@ -109,6 +114,8 @@ def _final(material: Material, options: Options) -> Any:
     from optarena.report.figures.scores import final
 
     table = material.final(_metric(material, options)).filter(pl.col("scope") == ALL)
+    if not table.height:
+        raise OptarenaError(UNDEFINED)
     return final(table, _look(material, options, table))
 
 

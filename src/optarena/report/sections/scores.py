@@ -26,11 +26,20 @@ def overview_section(material: Material) -> Content:
     if view is None:
         return _without_scores(material, out)
     metric = view.metrics[0]
-    out.blocks.append(_leaderboard(material, metric))
-    out.blocks += [_normalised(material, metric), _final(material, metric)]
-    out.datasets[f"summary {metric}"] = material.summary(metric)
-    out.datasets[f"final {metric}"] = material.final(metric)
+    _add_board(material, metric, out)
     return out
+
+
+def _add_board(material: Material, metric: str, out: Content) -> None:
+    """The leaderboard of a metric with its figures; a figure without any defined score is left out."""
+    out.blocks.append(_leaderboard(material, metric))
+    summary, final = material.summary(metric), material.final(metric)
+    if summary["score"].is_not_null().any():
+        out.blocks.append(_normalised(material, metric))
+        out.datasets[f"summary {metric}"] = summary
+    if final.height:
+        out.blocks.append(_final(material, metric))
+        out.datasets[f"final {metric}"] = final
 
 
 def _without_scores(material: Material, out: Content) -> Content:
@@ -78,7 +87,7 @@ def _leaderboard(material: Material, metric: str) -> Table:
     for scope, view in material.scored(metric).items():
         board = view.leaderboard(metric).rows(named=True)
         for row in board:
-            if row["mean"] == board[0]["mean"]:
+            if row["mean"] == board[0]["mean"] and row["mean_normed"] is not None:
                 bold.add((len(rows), 1))
             rows.append(
                 [
@@ -108,13 +117,14 @@ def _leaderboard(material: Material, metric: str) -> Table:
         rows,
         scopes,
         bold,
-        note="" if known else NO_INTERVAL,
+        note="" if known else UNDEFINED if all(row[1] is None for row in rows) else NO_INTERVAL,
         comment=_comment(view, metric),
         titles={scope: f"Leaderboard {one.ending(metric)}{_hidden(metric)}" for scope, one in views.items()},
         comments={scope: _comment(one, metric, scope) for scope, one in views.items() if scope != ALL},
     )
 
 
+UNDEFINED = "Random search itself is next to the best value, so nothing can be divided by its mean: see the notes."
 NO_INTERVAL = "One problem or one trial gives no interval: run more trials (-r) or more problems."
 
 
@@ -179,9 +189,7 @@ def fixed_cost_section(material: Material) -> Content:
         out.words.append(f"And {len(view.notes) - 8} more notes: optarena score --format json has all.")
     for i, metric in enumerate(view.metrics):
         if i:  # the first metric's are on the first screen
-            out.blocks += [_leaderboard(material, metric), _normalised(material, metric), _final(material, metric)]
-            out.datasets[f"summary {metric}"] = material.summary(metric)
-            out.datasets[f"final {metric}"] = material.final(metric)
+            _add_board(material, metric, out)
         each, table = f"problems {metric}", material.by_problem(metric)
         out.datasets[each] = table.select("optimizer", "problem", "score", "lower", "upper", "n")
         out.blocks.append(

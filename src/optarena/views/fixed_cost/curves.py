@@ -33,6 +33,9 @@ MOST_ITERATIONS = 1000
 MOST_NUMBERS = 40_000_000  # in one matrix of studies x iterations
 BETWEEN = 50  # iterations on an axis that is not counted
 
+VISIBLE = "value"
+"""The name of the objective that the optimizers see, among the metrics."""
+
 
 @dataclass
 class Curves:

@@ -16,6 +16,9 @@ from optarena.views.fixed_cost.statistics import Estimate
 
 PARTS = (1.0, 0.5, 0.1)
 """Of the budget: where single trials are kept for comparisons."""
+NEAR = 1e-6
+"""In mode exact a ratio is undefined where random search is nearer to the best value than this, in units of
+clip - best (SCORES 1, exact (b)): the quotient would show the rounding of `best`, not the optimizer."""
 
 
 @dataclass
@@ -31,6 +34,8 @@ class Scores:
     overall_mean: Estimate
     overall_normed: Estimate
     """The mean divided by what random search's own would be, on the same problems."""
+    undefined: Bools
+    """[problems, iterations]: where random search is too near to the best value for `median_normed`."""
     trials: dict[float, Floats]
     """(studies,) at parts of each problem's budget: the normalised value of every trial, whose mean is above."""
 
@@ -61,8 +66,10 @@ def score(
             put(median, p, o, statistics.median(x))
             put(mean, p, o, statistics.mean(clipped, scaled=exact))
             put(normed, p, o, statistics.mean(np.clip(scaled, -1.0, 1.0)))
-        room = (base.median - low[:, None])[:, None, :]
-        median_normed = rescale(median.value, low[:, None, None], np.where(np.isfinite(room), room, np.nan), exact)
+        room = base.median - low[:, None]
+        undefined = exact & (room < NEAR * width[:, None]) & ~left_out[:, None]
+        room = np.where(np.isfinite(room) & ~undefined, room, np.nan)
+        median_normed = rescale(median.value, low[:, None, None], room[:, None, :], exact)
         random = rescale(base.mean, low[:, None], width[:, None], exact)
     if not exact:
         _refuse_overflow(every, mean, left_out)
@@ -81,6 +88,8 @@ def score(
     both = there & ~np.isnan(of_random)  # the same problems above and below the line
     with np.errstate(divide="ignore", invalid="ignore"):
         normaliser = statistics.mean(np.where(both, of_random, np.nan)).value
+        if exact:
+            normaliser = np.where(normaliser < NEAR, np.nan, normaliser)
         same = statistics.mean(np.where(both, means, np.nan)).value if (both != there).any() else overall.value
         value = same / normaliser
         overall_normed = Estimate(
@@ -96,7 +105,7 @@ def score(
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             scaled = np.clip(rescale(at_part, low[every.problem], width[every.problem], exact), -1.0, 1.0)
         trials[part] = np.where(left_out[every.problem], np.nan, scaled)
-    return Scores(base, median, median_normed, mean, normed, overall_median, overall, overall_normed, trials)
+    return Scores(base, median, median_normed, mean, normed, overall_median, overall, overall_normed, undefined, trials)
 
 
 def rescale(x: Floats, low: Floats, width: Floats, exact: bool) -> Floats:
@@ -131,12 +140,19 @@ def with_baseline_uncertainty(
         normed.append(one.overall_normed.value)
 
     def wider(estimate: Estimate, replicates: list[Floats]) -> Estimate:
-        half = np.hypot(estimate.upper - estimate.value, 1.959963984540054 * np.nanstd(replicates, axis=0, ddof=1))
+        half = np.hypot(estimate.upper - estimate.value, 1.959963984540054 * _spread(np.array(replicates)))
         return Estimate(estimate.value, estimate.value - half, estimate.value + half, estimate.n)
 
     return replace(
         scores, overall_mean=wider(scores.overall_mean, means), overall_normed=wider(scores.overall_normed, normed)
     )
+
+
+def _spread(replicates: Floats) -> Floats:
+    """The standard deviation over the first axis of what is defined; NaN where fewer than two are."""
+    there = ~np.isnan(replicates)
+    enough = there.sum(axis=0) > 1
+    return np.where(enough, np.nanstd(np.where(enough, replicates, 0.0), axis=0, ddof=1), np.nan)
 
 
 def _resampled(pool: Pool, rng: np.random.Generator) -> Pool:

@@ -11,15 +11,16 @@ import polars as pl
 
 from optarena.errors import OptarenaError, nearest
 from optarena.store.results import Results
-from optarena.traces import Bools, Floats, Ints
+from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores as TrialScores
 from optarena.views._scores import cube
 from optarena.views._view import View
 from optarena.views.fixed_cost.baseline import BAYESMARK, Baseline, Frame, compute, read_frame
-from optarena.views.fixed_cost.curves import Curves, curves
+from optarena.views.fixed_cost.curves import VISIBLE, Curves, curves
+from optarena.views.fixed_cost.notes import exclude, find_left_out, tell_gaps, tell_undefined
 from optarena.views.fixed_cost.scores import Scores, score, with_baseline_uncertainty
+from optarena.views.fixed_cost.tables import baseline_rows, problem_rows, summary_rows
 
-VISIBLE = "value"
 MODES = ("exact", "bayesmark")
 OVER = ("problems", "trials")
 DIFFERENCES = {
@@ -27,6 +28,7 @@ DIFFERENCES = {
         "a hidden metric's baseline is read where the visible value is least",
         "problems where nothing beats random search's median are left out of summaries",
         "nan and -inf are failed evaluations",
+        "a ratio to random search is undefined where that is next to the best value",
     ],
     "bayesmark": [],
 }
@@ -187,7 +189,9 @@ def fixed_cost(
             every.excluded.append(
                 {"optimizer": None, "problem": None, "trial": None, "metric": name, "reason": str(error)}
             )
-    _tell_gaps(every, scores)
+    tell_gaps(every, scores)
+    if mode == "exact":
+        tell_undefined(every, scores, grid)
     used = given or Frame(
         axis=every.axis,
         batch=int(every.batch.max()) if every.axis == "batches" else None,
@@ -204,9 +208,9 @@ def fixed_cost(
     return FixedCost(
         mode=mode,
         tables={
-            "problem": pl.concat([_problem_rows(every, name, one, grid) for name, one in scores.items()]),
-            "summary": pl.concat([_summary_rows(every, name, one, grid) for name, one in scores.items()]),
-            "baseline": pl.concat([_baseline_rows(every, name, one, grid) for name, one in scores.items()]),
+            "problem": pl.concat([problem_rows(every, name, one, grid) for name, one in scores.items()]),
+            "summary": pl.concat([summary_rows(every, name, one, grid) for name, one in scores.items()]),
+            "baseline": pl.concat([baseline_rows(every, name, one, grid) for name, one in scores.items()]),
         },
         frame={
             "hash": used.hash,
@@ -323,11 +327,11 @@ def _one_metric(
         if base is None:
             raise OptarenaError(f"the frame has no baseline of {name!r}, only of {', '.join(given.metrics)}")
         base = base.select(every.problems, len(grid), short=given.facts.get("source") == BAYESMARK)
-        left_out = _left_out(every, base, name, None)
+        left_out = find_left_out(every, base, name, None)
         return score(every, base, best, left_out, grid, over, ends)
     pools, draws = every.pools(hidden, use), every.draws(grid)
     base = compute(every.problems, pools, every.least(hidden, use), draws, mode=every.mode, hidden=hidden is not None)
-    left_out = _left_out(every, base, name, every.least(hidden, use & ~every.random))
+    left_out = find_left_out(every, base, name, every.least(hidden, use & ~every.random))
     scores = score(every, base, best, left_out, grid, over, ends)
     if bootstrap:
         alone = sum(len(np.unique(pool.study)) == 1 for pool in pools)
@@ -354,161 +358,9 @@ def _usable(every: Curves, hidden: str | None, name: str) -> Bools:
     use = np.ones(len(every.kept), dtype=bool)
     if hidden is not None:
         use = every.hidden(hidden)[1]
-        _exclude(every, ~use, f"it has no metric {name!r}", name)
+        exclude(every, ~use, f"it has no metric {name!r}", name)
     if every.mode == "bayesmark":
         bad = every.undefined(hidden) & use
-        _exclude(every, bad, "a value is nan or -inf, at which Bayesmark stops", name)
+        exclude(every, bad, "a value is nan or -inf, at which Bayesmark stops", name)
         use = use & ~bad
     return use
-
-
-def _exclude(every: Curves, which: Bools, reason: str, name: str) -> None:
-    for i in np.flatnonzero(which).tolist():
-        every.excluded.append(
-            {
-                "optimizer": every.optimizers[every.optimizer[i]],
-                "problem": every.problems[every.problem[i]],
-                "trial": int(every.trial[i]),
-                "metric": name,
-                "reason": reason,
-            }
-        )
-
-
-def _left_out(every: Curves, base: Baseline, name: str, of_others: Floats | None) -> Bools:
-    """(problems,): those without a usable baseline, each named; says where random search itself is the best.
-
-    `of_others`: the least value of everyone but random search; None where the baseline was given.
-    """
-    constant = base.constant() if every.mode == "exact" else np.zeros(len(every.problems), dtype=bool)
-    width = base.width
-    reasons: dict[int, str] = {}
-    for p, problem in enumerate(every.problems):
-        if of_others is None and np.isnan(base.clip[p]):
-            reasons[p] = "the frame does not have it"
-        elif of_others is not None and not base.draws[p]:
-            reasons[p] = "random search was not run on it" if name == VISIBLE else "random search has no value of it"
-        elif not np.isfinite(base.clip[p]):
-            reasons[p] = "the median of random search's evaluations is not finite"
-        elif not np.isfinite(base.best[p]):
-            reasons[p] = "the best value found is not finite"
-        elif not np.isfinite(width[p]):
-            reasons[p] = "its values lie further apart than floating-point numbers reach"
-        elif constant[p]:
-            reasons[p] = "nothing better than random search's median was seen: left out of summaries"
-        elif of_others is not None:
-            if of_others[p] > base.seen[p]:
-                every.notes.append(f"random search has the best value of all on {problem} ({name})")
-            if np.isnan(base.mean[p]).any():
-                every.notes.append(
-                    f"random search made only {base.draws[p]:,} evaluations on {problem}: "
-                    "later iterations are not normalised"
-                )
-    out = np.zeros(len(every.problems), dtype=bool)
-    for p, reason in reasons.items():
-        out[p] = True
-        every.excluded.append(
-            {"optimizer": None, "problem": every.problems[p], "trial": None, "metric": name, "reason": reason}
-        )
-    if out.all():
-        raise OptarenaError(
-            f"no problem can be scored on {name!r}: "
-            + "; ".join(f"{every.problems[p]}: {reason}" for p, reason in list(reasons.items())[:3])
-        )
-    return out
-
-
-def _tell_gaps(every: Curves, scores: dict[str, Scores]) -> None:
-    """Say whose averages are over fewer problems or trials than others'."""
-    for name, one in scores.items():
-        last = one.overall_mean.n[:, -1]
-        for o in np.flatnonzero(last < last.max()).tolist():
-            every.notes.append(
-                f"{every.optimizers[o]} has values on {last[o]} of {last.max()} problems at the last iteration ({name})"
-            )
-        trials = one.mean.n
-        shorter = int(((trials[:, :, -1] < trials.max(axis=2)) & (trials[:, :, -1] > 0)).sum())
-        if shorter:
-            every.notes.append(
-                f"on {shorter} pairs of optimizer and problem some trials end before the last iteration ({name})"
-            )
-    trials = np.bincount(every.problem * len(every.optimizers) + every.optimizer)
-    some = trials[trials > 0]
-    if some.min() < some.max():
-        every.notes.append(f"the number of trials differs: from {some.min()} to {some.max()}")
-
-
-# ---- tables ---------------------------------------------------------------------------------------------------------
-
-
-def _rows(
-    every: Curves,
-    name: str,
-    grid: Floats,
-    t: Ints,
-    columns: dict[str, Any],
-    o: Ints | None = None,
-    p: Ints | None = None,
-) -> pl.DataFrame:
-    n = len(t)
-    nothing = pl.Series([None] * n, dtype=pl.String)
-    return pl.DataFrame(
-        {
-            "optimizer": nothing if o is None else pl.Series(every.optimizers, dtype=pl.String).gather(o),
-            "problem": nothing if p is None else pl.Series(every.problems, dtype=pl.String).gather(p),
-            "metric": pl.Series([name]).new_from_index(0, n),
-            "iteration": grid[t].astype(np.int64) if every.counted else t + 1,
-            "effort": grid[t],
-            **columns,
-        }
-    )
-
-
-def _figures(median: Any, median_normed: Any, mean: Any, normed: Any, score: Any) -> dict[str, Any]:
-    names = (
-        *("median", "median_lb", "median_ub", "median_normed", "mean", "mean_lb", "mean_ub"),
-        *("mean_normed", "mean_normed_lb", "mean_normed_ub", "score"),
-    )
-    figures = (*median[:3], median_normed, *mean[:3], *normed[:3], score)
-    columns = {name: pl.Series(name, figure).fill_nan(None) for name, figure in zip(names, figures, strict=True)}
-    return {**columns, "n": mean[3]}
-
-
-def _problem_rows(every: Curves, name: str, scores: Scores, grid: Floats) -> pl.DataFrame:
-    p, o, t = np.nonzero(scores.mean.n > 0)
-    sign = every.sign[p]
-
-    def restored(estimate: Any) -> list[Any]:
-        value, lower, upper, count = (figure[p, o, t] for figure in estimate)
-        down = sign < 0
-        return [value * sign, np.where(down, -upper, lower), np.where(down, -lower, upper), count]
-
-    normed = [figure[p, o, t] for figure in scores.mean_normed]
-    figures = _figures(
-        restored(scores.median), scores.median_normed[p, o, t], restored(scores.mean), normed, 100 * (1 - normed[0])
-    )
-    return _rows(every, name, grid, t, figures, o, p)
-
-
-def _summary_rows(every: Curves, name: str, scores: Scores, grid: Floats) -> pl.DataFrame:
-    o, t = np.nonzero(scores.overall_mean.n > 0)
-    median, mean, normed = (
-        [figure[o, t] for figure in estimate]
-        for estimate in (scores.overall_median, scores.overall_mean, scores.overall_normed)
-    )
-    figures = _figures(median, np.full(len(t), np.nan), mean, normed, 100 * (1 - mean[0]))
-    return _rows(every, name, grid, t, figures, o)
-
-
-def _baseline_rows(every: Curves, name: str, scores: Scores, grid: Floats) -> pl.DataFrame:
-    base = scores.baseline
-    p, t = np.nonzero(np.isfinite(base.clip)[:, None] & np.ones(len(grid), dtype=bool)[None, :])
-    sign = every.sign[p]
-    figures = {
-        "median": pl.Series(base.median[p, t] * sign).fill_nan(None),
-        "mean": pl.Series(base.mean[p, t] * sign).fill_nan(None),
-        "clip": base.clip[p] * sign,
-        "best": base.best[p] * sign,
-        "n": base.draws[p],
-    }
-    return _rows(every, name, grid, t, figures, None, p).drop("optimizer")
