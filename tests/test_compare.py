@@ -331,6 +331,31 @@ def test_scores_of_trials_average_to_the_views_own(store):
         targets.scores("aoc")
 
 
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """One objective, with 51 targets, and two, with COCO's 58."""
+    path = tmp_path_factory.mktemp("mixed") / "store"
+    problems = ["bbob/f1/d2/i1", "bbob-biobj/f1/d2/i1"]
+    oa.Experiment(["RandomSearch", "QuasiRandom"], problems, 20, trials=3).run(path, workers=0)
+    return path
+
+
+def test_problems_with_different_numbers_of_targets_are_compared_and_reported(mixed, tmp_path, capsys):
+    for view in ("fixed-cost", "fixed-target"):
+        assert main(["compare", str(mixed), "--view", view, "--resamples", "200"]) == 0
+    assert main(["report", str(mixed), "-o", str(tmp_path / "r.html")]) == 0
+
+
+def test_a_run_is_scored_by_the_targets_of_its_own_problem(mixed):
+    both = oa.open(mixed).fixed_target(bootstrap=0)
+    alone = oa.open(mixed).filter(problem="bbob/*").fixed_target(bootstrap=0)
+    for metric, part in (("area", "all"), ("area", "easy"), ("area", "hard"), ("unreached", "all")):
+        one, other = both.scores(metric, part), alone.scores(metric, part)
+        np.testing.assert_array_equal(
+            one.of(other.optimizers).values[one.problems.index("bbob/f1/d2/i1")], other.values[0]
+        )
+
+
 def test_compare_prints_the_verdict_first_in_every_format(store, capsys):
     assert main(["compare", str(store), "--resamples", "200"]) == 0
     text = capsys.readouterr().out

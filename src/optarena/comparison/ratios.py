@@ -60,9 +60,10 @@ def expected(view: FixedTarget, optimizers: list[str]) -> Floats:
     assert view.scored is not None
     runs = view.scored.runs
     problem, names, _ = problems_of(runs)
-    width = view.scored.targets.shape[1]
-    out = np.full((len(names), width, len(optimizers)), np.inf)
-    erts = view.ert["ert"].to_numpy().reshape(runs.cells.height, width)
+    given = view.scored.given  # problems may have different numbers of targets; the table has rows for those given
+    erts = np.full(given.shape, np.inf)
+    erts[given] = view.ert["ert"].to_numpy()
+    out = np.full((len(names), given.shape[1], len(optimizers)), np.inf)
     of_cell = np.zeros(runs.cells.height, dtype=np.int64)
     of_cell[runs.cell] = problem
     for cell, name in enumerate(runs.cells["optimizer"].to_list()):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from optarena.traces import Floats, Ints
+from optarena.traces import Bools, Floats, Ints
 from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.profile_tables import areas
 
@@ -43,13 +43,24 @@ def scores_of_runs(scored: Scored, problem: Ints, metric: str, part: str = "all"
     budget = budget[problem]
     if metric == "aocc":
         return 1.0 - areas(runs, budget)
-    half = scored.hits.shape[1] // 2
-    hits = scored.hits[:, {"all": slice(None), "easy": slice(0, max(half, 1)), "hard": slice(half, None)}[part]]
+    hits, counts = scored.hits, _those_of(part, scored.given[runs.cell])
     if metric == "unreached":
-        return 1.0 - np.isfinite(hits).mean(axis=1)
+        return _mean(np.where(np.isfinite(hits), 0.0, 1.0), counts)
     # effort counts from one evaluation or batch on; on an axis that is not counted, from a thousandth of the budget
     first = np.ones(len(budget)) if runs.axis in ("evaluations", "batches") else budget / 1000
     with np.errstate(divide="ignore", invalid="ignore"):
         part_of_range = np.log(np.maximum(hits, first[:, None]) / first[:, None]) / np.log(budget / first)[:, None]
     inside = np.where(budget[:, None] > first[:, None], np.clip(part_of_range, 0.0, 1.0), 0.0)
-    return np.where(np.isfinite(hits), inside, 1.0).mean(axis=1)
+    return _mean(np.where(np.isfinite(hits), inside, 1.0), counts)
+
+
+def _those_of(part: str, given: Bools) -> Bools:
+    """(runs, targets): all the targets that a run's problem has, or the easy or the hard half of them."""
+    place, half = np.cumsum(given, axis=1) - 1, given.sum(axis=1, keepdims=True) // 2
+    return given & {"all": given, "easy": place < np.maximum(half, 1), "hard": place >= half}[part]
+
+
+def _mean(values: Floats, counts: Bools) -> Floats:
+    """(runs,): over what counts; NaN where nothing does."""
+    n = counts.sum(axis=1)
+    return np.where(n > 0, np.where(counts, values, 0.0).sum(axis=1) / np.maximum(n, 1), np.nan)
