@@ -130,7 +130,7 @@ def test_an_import_inside_a_method_finds_the_stand_ins_and_the_folder(tmp_path: 
 def test_of_several_classes_the_one_given_to_experiment_main_is_meant(tmp_path: Path) -> None:
     text = SMALL.format(name="Base") + "class Other(Base):\n    pass\n"
     (tmp_path / "both.py").write_text(text)
-    with pytest.raises(OptarenaError, match=r"2 wrappers \(Base, Other\): name one, as both\.py:Base"):
+    with pytest.raises(OptarenaError, match=r"several wrapper classes \(Base, Other\).*both\.py:Base"):
         get_optimizer(str(tmp_path / "both.py"))
     (tmp_path / "told.py").write_text(text + "if __name__ == '__main__':\n    experiment_main(Other)\n")
     assert get_optimizer(str(tmp_path / "told.py")).wrapped.__name__ == "Other"  # type: ignore[attr-defined]
@@ -149,6 +149,32 @@ def test_a_bad_configuration_is_named(tmp_path: Path, text: str, says: str) -> N
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(OptarenaError, match=says):
         wrappers_in(tmp_path)
+
+
+def test_a_configured_file_without_a_wrapper_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.py").write_text("import bayesmark\n")
+    (tmp_path / "config.json").write_text('{"Mine": ["empty.py", {}]}')
+    flags = [
+        "-dir",
+        str(tmp_path),
+        "-odir",
+        str(tmp_path),
+        "-o",
+        "Mine",
+        "-c",
+        "DT",
+        "-d",
+        "iris",
+        "-n",
+        "2",
+        "-r",
+        "1",
+    ]
+    assert main(["bayesmark", "launch", *flags]) == 2
+    err = capsys.readouterr().err
+    assert f"{tmp_path / 'empty.py'}, the file of 'Mine', has no wrapper class: it should define a subclass of" in err
 
 
 def test_installed_packages_below_a_folder_are_no_wrappers(tmp_path: Path) -> None:

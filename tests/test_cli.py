@@ -133,7 +133,7 @@ def test_a_file_and_flags_that_replace_its_fields(capsys, tmp_path):
         capsys, "run", "-o", "plan/mine.py:Fixed", "-p", "plan/mine.py:square", "-n", "9", "--store", "s"
     )
     assert code == 2
-    assert "mine.py:Fixed: its file is not what it was" in err
+    assert "mine.py:Fixed: its source is not what it was" in err
 
 
 def test_failures_are_told_and_the_rest_completes(capsys, tmp_path):

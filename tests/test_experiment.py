@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import types
 import uuid
 from pathlib import Path
 
@@ -329,3 +331,68 @@ def test_a_run_that_begins_while_another_is_planned_shares_its_root():
 
     results = Slow("RandomSearch", "functions/sphere/d2", 4).run("shared", workers=0)
     assert results.studies.height == 1
+
+
+# ---- classes as optimizers ------------------------------------------------------------------------------------------
+
+MINE = """
+import optarena as oa
+class Mine(oa.Optimizer):
+    def __init__(self, space, *, objectives=1, rng=None, width=1.0):
+        super().__init__(space, objectives=objectives, rng=rng)
+        self.width = width
+    def suggest(self, n):
+        return self.space.to_dicts(self.space.from_unit(self.width * self.rng.random((n, 2))))
+"""
+PROBLEM = "functions/sphere/d2"
+
+
+def class_of(text, module, file=None):
+    """A class as a module of this process has it: one with a file, or `__main__` as in a notebook."""
+    made = types.ModuleType(module)
+    if file is not None:
+        made.__file__ = str(file)
+    exec(compile(text, str(file or "<cell>"), "exec"), made.__dict__)
+    return made, made.__dict__["Mine"]
+
+
+def test_a_class_of_a_file_is_used_by_its_file_and_runs_in_workers(tmp_path, monkeypatch):
+    file = tmp_path / "mine.py"
+    file.write_text(MINE)
+    module, cls = class_of(MINE, "mine", file)
+    monkeypatch.setitem(sys.modules, "mine", module)
+    given = oa.Experiment([cls, oa.use(cls, width=0.5)], PROBLEM, 5, seed=ROOT)
+    named = oa.Experiment(["mine.py:Mine", oa.use("mine.py:Mine", width=0.5)], PROBLEM, 5, seed=ROOT)
+    assert [item.label for item in given.optimizers] == ["Mine", "Mine(width=0.5)"]
+    assert [study.id for study in given.plan().studies] == [study.id for study in named.plan().studies]
+    assert given.plan().sources == named.plan().sources
+    assert given.run("s", workers=1).studies["status"].to_list() == ["done", "done"]
+
+
+def test_a_registered_class_is_used_by_its_name():
+    assert oa.use(get_optimizer("QuasiRandom"), sequence="halton") == oa.use("QuasiRandom", sequence="halton")
+
+
+def test_a_class_that_only_this_process_has_runs_here(monkeypatch):
+    module, cls = class_of(MINE, "__main__")
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    experiment = oa.Experiment([cls, {"use": cls, "name": "Half", "settings": {"width": 0.5}}], PROBLEM, 5)
+    results = experiment.run("s")
+    assert results.studies["optimizer"].to_list() == ["Mine", "Half"]
+    assert results.studies["status"].to_list() == ["done", "done"]
+    assert experiment.run("s").studies["evaluations"].to_list() == [5, 5]
+    with pytest.raises(OptarenaError, match="optimizer 'Mine' is an object of this process"):
+        experiment.run("s", workers=1)
+    _, changed = class_of(MINE.replace("self.rng.random((n, 2))", "0.5"), "__main__")
+    with pytest.raises(OptarenaError, match=r"__main__\.Mine: its source is not what it was"):
+        oa.Experiment(changed, PROBLEM, 10).run("s")
+    _, again = class_of(MINE, "__main__")
+    assert oa.Experiment(again, PROBLEM, 10).run("s").studies["evaluations"].to_list() == [10, 5]
+
+
+@pytest.mark.parametrize("given", [3, dict, get_optimizer("RandomSearch")(oa.Space({"x": {"type": "bool"}}))])
+def test_what_is_no_optimizer_is_one_sentence(given):
+    with pytest.raises(OptarenaError, match="expected a name"):
+        oa.use(given)
+    with pytest.raises(OptarenaError, match="expected a name"):
+        oa.Experiment([given], PROBLEM, 5)

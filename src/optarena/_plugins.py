@@ -1,4 +1,4 @@
-"""Finding what others plug in: entry points of installed packages, and objects in a user's own file."""
+"""Finding what others plug in: entry points of installed packages, objects in a user's own file, classes as such."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import functools
 import hashlib
 import importlib.metadata
 import importlib.util
+import inspect
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from optarena.errors import OptarenaError, describe, nearest
@@ -69,6 +71,49 @@ def load_module(path: Path) -> ModuleType:
 def source_hash(path: Path) -> str:
     """What a user's file held, for the card."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def reference_of(cls: type) -> str | None:
+    """`path/to/file.py:Class`, by which another process can load a class; None where only this process has it.
+
+    The file of `__main__` may be the script that runs the experiment, and a module of a package may need its package:
+    neither can be loaded as a file by itself.
+    """
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    alone = cls.__module__ != "__main__" and not getattr(module, "__package__", None)
+    if not alone or not file or not file.endswith(".py") or getattr(module, cls.__name__, None) is not cls:
+        return None
+    return f"{Path(file).resolve()}:{cls.__name__}"
+
+
+def class_hash(cls: type) -> str:
+    """What a class held that no file has, for the card: its own methods and attributes, with those of its bases."""
+    digest = hashlib.sha256()
+    for one in cls.__mro__:
+        if one.__module__ == cls.__module__:
+            for key in sorted(set(vars(one)) - _MADE_BY_PYTHON):
+                digest.update(f"{key}={_text_of(vars(one)[key])}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()[:16]
+
+
+_MADE_BY_PYTHON = {"__module__", "__doc__", "__dict__", "__weakref__", "__firstlineno__", "__static_attributes__"}
+
+
+def _text_of(value: Any) -> str:
+    """The source of a function, or what it was compiled to where there is no source; else the value as text."""
+    inner = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+    if not isinstance(inner, FunctionType):
+        return re.sub(r" at 0x[0-9a-f]+", "", repr(value))  # an address says nothing
+    try:
+        return inspect.getsource(inner)
+    except (OSError, TypeError):
+        return _compiled(inner.__code__)
+
+
+def _compiled(code: CodeType) -> str:
+    constants = [_compiled(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
+    return repr((code.co_code, code.co_names, code.co_varnames, constants))
 
 
 def versions_of(packages: Sequence[str]) -> dict[str, str]:

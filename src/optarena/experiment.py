@@ -16,15 +16,17 @@ import math
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
 
+from optarena import optimizer as optimizers_
 from optarena import problem as problems_
 from optarena import solver as solvers_
 from optarena._files import parse_toml, read_text
 from optarena._json import printable, strict
+from optarena._plugins import class_hash, reference_of
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
 from optarena.optimizer import Optimizer, check_settings, get_optimizer, is_file, is_random_search, source_of
@@ -35,12 +37,14 @@ from optarena.space import Space
 if TYPE_CHECKING:
     from optarena.store.results import Results
 
+Named: TypeAlias = "str | Use | type[Optimizer] | type[Solver]"
+"""What stands for an optimizer: a name, a file reference, a class, or any of these with settings."""
 RECORD = ("all", "improvements")
 MAX_STUDIES = 10_000_000
 LEAST_MEMORY = 500.0
 
 
-class Use(msgspec.Struct, frozen=True, omit_defaults=True):
+class Use(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """An optimizer (or solver) as an experiment uses it: a registered name or a file, settings, its name in tables."""
 
     use: str
@@ -49,12 +53,12 @@ class Use(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def label(self) -> str:
-        if self.name:
-            return self.name
-        base = _title(self.use)
-        if not self.settings:
-            return base
-        return f"{base}({', '.join(f'{key}={value}' for key, value in sorted(self.settings.items()))})"
+        return self.name or _label(_title(self.use), self.settings)
+
+    @property
+    def given(self) -> type[Optimizer] | None:
+        """The class itself, where only this process has it: no part of the plain data."""
+        return self.__dict__.get("given")
 
     @property
     def identity(self) -> str:
@@ -77,9 +81,40 @@ def _title(use: str) -> str:
     return path.parent.name or path.stem if path.name == "optimizer.py" else path.name.removesuffix(".py")
 
 
-def use(optimizer: str, *, name: str = "", **settings: Any) -> Use:
-    """An optimizer with settings: `use("QuasiRandom", sequence="halton")`."""
-    return Use(optimizer, settings, name)
+def _label(base: str, settings: Mapping[str, Any]) -> str:
+    if not settings:
+        return base
+    return f"{base}({', '.join(f'{key}={value}' for key, value in sorted(settings.items()))})"
+
+
+def use(optimizer: str | type[Optimizer] | type[Solver], *, name: str = "", **settings: Any) -> Use:
+    """An optimizer with settings: `use("QuasiRandom", sequence="halton")`, or `use(MyOptimizer)`, a class."""
+    return _use(optimizer, settings, name)
+
+
+def _use(optimizer: Any, settings: dict[str, Any], name: str = "") -> Use:
+    """A class is used by the name or the file under which any process finds it, where it has one."""
+    if isinstance(optimizer, str):
+        return Use(optimizer, settings, name)
+    if not (isinstance(optimizer, type) and issubclass(optimizer, (Optimizer, Solver))):
+        raise OptarenaError(
+            f"optimizers: expected a name, 'file.py:Class' or a subclass of optarena.Optimizer, got {optimizer!r}"
+        )
+    kind = optimizers_ if issubclass(optimizer, Optimizer) else solvers_
+    target = f"{optimizer.__module__}:{optimizer.__qualname__}"
+    known = next((entry.name for entry in kind.entries() if entry.target == target), None)
+    reference = known or reference_of(optimizer)
+    if reference is not None:
+        return Use(reference, settings, name)
+    title = optimizer.__name__
+    if issubclass(optimizer, Solver):
+        raise OptarenaError(
+            f"optimizers: every run of a solver is a process of its own, and only this process has {title}: put it in a"
+            " file and name it 'file.py:Class'"
+        )
+    out = Use(f"{optimizer.__module__}.{title}", settings, name or _label(title, settings))
+    out.__dict__["given"] = optimizer
+    return out
 
 
 class Budget(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -162,7 +197,7 @@ class Experiment:
 
     def __init__(
         self,
-        optimizers: str | Use | Sequence[str | Use | Mapping[str, Any]],
+        optimizers: Named | Sequence[Named | Mapping[str, Any]],
         problems: str | Problem | Sequence[str | Problem],
         budget: int | str | None = None,
         *,
@@ -175,7 +210,9 @@ class Experiment:
         seed: str | uuid.UUID | None = None,
         base: Path | None = None,
     ) -> None:
-        self.optimizers = [_as_use(item, i) for i, item in enumerate(_as_list(optimizers, (str, Use), "optimizers"))]
+        self.optimizers = [
+            _as_use(item, i) for i, item in enumerate(_as_list(optimizers, (str, Use, type), "optimizers"))
+        ]
         labels = [item.label for item in self.optimizers]
         for label in labels:
             if labels.count(label) > 1:
@@ -239,7 +276,7 @@ class Experiment:
                 raise OptarenaError(f"{key}: no such field.{nearest(key, _FIELDS)} (known: {', '.join(_FIELDS)})")
         fields = dict(data)
         if "solvers" in fields:
-            given = _as_list(fields.pop("solvers"), (str, Use), "solvers")
+            given = _as_list(fields.pop("solvers"), (str, Use, type), "solvers")
             for i, item in enumerate(given):
                 name = _as_use(item, i, "solvers").use
                 if not solvers_.is_solver(name, base):
@@ -247,7 +284,7 @@ class Experiment:
                     raise OptarenaError(
                         f"solvers[{i}]: no solver {name!r}.{nearest(name, known)} (optarena list solvers)"
                     )
-            others = _as_list(fields["optimizers"], (str, Use), "optimizers") if "optimizers" in fields else []
+            others = _as_list(fields["optimizers"], (str, Use, type), "optimizers") if "optimizers" in fields else []
             fields["optimizers"] = [*others, *given]
         for key in ("optimizers", "problems"):
             if key not in fields:
@@ -275,7 +312,12 @@ class Experiment:
         """The studies under a root (else this experiment's seed, else a fresh one), trial by trial."""
         plan = Plan(self, root or self.seed or uuid.uuid4())
         for item in self.optimizers:
-            if solvers_.is_solver(item.use, self.base):
+            source: str | None
+            if item.given is not None:
+                check_settings(item.given, item.label, item.settings)
+                plan.classes[item.label] = item.given
+                source = class_hash(item.given)
+            elif solvers_.is_solver(item.use, self.base):
                 solver = solvers_.get_solver(item.use, self.base)
                 solvers_.check_settings(solver, item.use, item.settings)
                 plan.classes[item.label] = solver
@@ -573,22 +615,22 @@ def _as_list(given: Any, single: tuple[type, ...], field: str) -> list[Any]:
 def _as_use(item: Any, index: int, where: str = "optimizers") -> Use:
     if isinstance(item, Use):
         return item
-    if isinstance(item, str):
-        return Use(item)
+    if isinstance(item, (str, type)):
+        return _use(item, {})
     field = f"{where}[{index}]"
     if not isinstance(item, Mapping):
-        raise OptarenaError(f"{field}: expected a name or a table {{use = …, settings = {{…}}}}, got {item!r}")
+        raise OptarenaError(f"{field}: expected a name, a class or a table {{use = …, settings = {{…}}}}, got {item!r}")
     for key in item:
         if key not in ("use", "settings", "name"):
             hint = nearest(str(key), ("use", "settings", "name"))
             raise OptarenaError(f"{field}.{key}: no such field.{hint} (known: use, settings, name)")
-    if not isinstance(item.get("use"), str):
+    if not isinstance(item.get("use"), (str, type)):
         raise OptarenaError(f"{field}.use: missing; name an optimizer or a solver (optarena list {where} shows all)")
     if not isinstance(item.get("settings", {}), Mapping):
         raise OptarenaError(f"{field}.settings: expected a table, got {item['settings']!r}")
     if not isinstance(item.get("name", ""), str):
         raise OptarenaError(f"{field}.name: expected a text, got {item['name']!r}")
-    return Use(item["use"], dict(item.get("settings", {})), item.get("name", ""))
+    return _use(item["use"], dict(item.get("settings", {})), item.get("name", ""))
 
 
 def _as_limits(given: Mapping[str, Any] | Limits | None) -> Limits:

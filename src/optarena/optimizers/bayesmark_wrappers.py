@@ -191,9 +191,17 @@ def _class_of(module: ModuleType, wrapper: Wrapper) -> type:
     own = _own_classes(module)
     offered = [name for name, cls in here.items() if "_optarena_offered" in vars(cls)]
     told = [wrapper.attribute] if wrapper.attribute else offered or _named_in(wrapper.file) or list(own)
+    if not told:
+        raise OptarenaError(
+            f"{wrapper.file}, the file of {wrapper.name!r}, has no wrapper class: it should define a subclass of"
+            " bayesmark.abstract_optimizer.AbstractOptimizer with suggest and observe"
+        )
     if len(set(told)) != 1:
-        what = f"{len(set(told))} wrappers ({', '.join(told)}): name one, as {wrapper.file.name}:{told[0]}"
-        raise OptarenaError(f"{wrapper.file} has {what if told else 'no subclass of AbstractOptimizer'}")
+        some = ", ".join(dict.fromkeys(told))
+        raise OptarenaError(
+            f"{wrapper.file}, the file of {wrapper.name!r}, has several wrapper classes ({some}): it should offer one"
+            f" with experiment_main(Class), or be named as {wrapper.file.name}:{told[0]}"
+        )
     found = here.get(told[0])
     if found is None or not all(callable(getattr(found, method, None)) for method in ("suggest", "observe")):
         raise OptarenaError(

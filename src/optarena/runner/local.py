@@ -63,8 +63,8 @@ def run(
 ) -> None:
     """Run what the store lacks under its root (`new`: under a fresh one).
 
-    workers: processes, by default one per core. 0 runs in this process, without hard limits: needed for a problem that
-    is an object of this process (a closure in a notebook), and chosen for it by default. retry: failed studies too.
+    workers: processes, by default one per core. 0 runs in this process, without hard limits: needed for a problem or a
+    class that only this process has (one of a notebook), and chosen for it by default. retry: failed studies too.
     kernels: "pinned" computes the same bits on every x86-64 CPU with AVX2, "native" with what the CPU offers
     (`optarena.runner.kernels`). This process keeps the kernels that it has.
     """
@@ -141,9 +141,12 @@ class _Heart:
 
 
 def _workers(plan: Plan, wanted: int | None) -> int:
-    here = sorted(set(plan.problems) - set(plan.references))
+    here = [
+        *(f"problem {id!r}" for id in sorted(set(plan.problems) - set(plan.references))),
+        *(f"optimizer {item.label!r}" for item in plan.experiment.optimizers if item.given is not None),
+    ]
     if any(issubclass(cls, Solver) for cls in plan.classes.values()) and (wanted == 0 or here):
-        what = "workers: 0" if wanted == 0 else f"problem {here[0]!r}"
+        what = "workers: 0" if wanted == 0 else here[0]
         raise OptarenaError(
             f"{what}: every run of a solver is a process of its own, so give workers, and instances by their ids or"
             " as 'file.py:instance'"
@@ -154,8 +157,8 @@ def _workers(plan: Plan, wanted: int | None) -> int:
         raise OptarenaError(f"workers: expected a whole number of at least 0, got {wanted!r}")
     if wanted and here:
         raise OptarenaError(
-            f"problem {here[0]!r} is an object of this process and cannot go to a worker: use workers=0, or put it in a"
-            " file and name it 'file.py:problem'"
+            f"{here[0]} is an object of this process and cannot go to a worker: use workers=0, or put it in a"
+            " file and name it 'file.py:name'"
         )
     return min(wanted, max(1, len(plan.studies)))
 
@@ -249,7 +252,7 @@ def _refuse_drift(plan: Plan, results: Results, retry: bool) -> None:
             tried_again = retry and status[start.study] in RETRIED
             if source is not None and start.source not in (None, source) and not tried_again:
                 raise OptarenaError(
-                    f"{start.use}: its file is not what it was when store {results.path} ran it; {afresh}"
+                    f"{start.use}: its source is not what it was when store {results.path} ran it; {afresh}"
                 )
     for problem in plan.problems.values():
         found = cards.get((problem.id, problem.version))
