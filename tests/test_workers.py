@@ -225,6 +225,39 @@ def test_hard_limits_on_an_evaluation():
         assert (row["status"] == "timed out") == (row["parameters"]["x"] > 0.3)
 
 
+SLOW_TO_LOAD = """
+import os, time
+if os.environ.get("PYTHONHASHSEED") == "0":  # in a worker
+    time.sleep(2)
+import optarena as oa
+from mine import Population, S, value
+
+class Slow(Population):
+    pass
+
+class SlowToCreate(Population):
+    def __init__(self, space, **more):
+        super().__init__(space, **more)
+        time.sleep(30)
+
+class Signed(oa.Problem):
+    id = "signed"
+    def __init__(self):
+        time.sleep(1)
+        self.space = oa.Space(S)
+    def evaluate(self, x):
+        return value(x)
+"""
+
+
+def test_a_studys_limit_starts_when_its_optimizer_is_created(tmp_path):
+    (tmp_path / "late.py").write_text(SLOW_TO_LOAD)
+    names = ["late.py:Slow", "late.py:SlowToCreate"]
+    experiment = oa.Experiment(names, "late.py:Signed", 20, limits={"study": 1.2}, seed=ROOT)
+    status = {row["optimizer"]: row["status"] for row in experiment.run("s", workers=1).studies.iter_rows(named=True)}
+    assert status == {"Slow": "done", "SlowToCreate": "timed out"}
+
+
 def test_a_hard_limit_on_a_study_keeps_what_it_did():
     results = run(["slow", "plain"], budget=100, limits={"study": 5}, workers=2)
     slow, plain = results.studies.sort("problem", descending=True).iter_rows(named=True)

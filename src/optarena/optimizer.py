@@ -9,6 +9,7 @@ class Halving(optarena.Optimizer):
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import inspect
@@ -130,9 +131,12 @@ class Entry(msgspec.Struct, frozen=True):
     libraries: ClassVar[Mapping[str, Library]] = LIBRARIES
 
     @property
+    def modules(self) -> tuple[str, ...]:
+        return (self.needs,) if isinstance(self.needs, str) else self.needs or ()
+
+    @property
     def installed(self) -> bool:
-        needs = (self.needs,) if isinstance(self.needs, str) else self.needs or ()
-        return all(importlib.util.find_spec(module) is not None for module in needs)
+        return all(importlib.util.find_spec(module) is not None for module in self.modules)
 
     @property
     def licence(self) -> str:
@@ -339,6 +343,17 @@ def get_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
             raise OptarenaError(f"{where} of {entry.library} does not load: {describe(error)}") from error
     if not (isinstance(found, type) and issubclass(found, Optimizer)):
         raise OptarenaError(f"{where}: {found!r} is not a subclass of optarena.Optimizer")
+    return found
+
+
+def ready_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
+    """The class, its library imported: what that takes is no part of a study's time. What fails fails in the study."""
+    from optarena.optimizers._global_state import import_apart
+
+    found = get_optimizer(name, base)
+    for module in BUILT_IN[name].modules if name in BUILT_IN else ():
+        with contextlib.suppress(Exception):
+            import_apart(module)
     return found
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 SIZE = 64
 
 # places in the cell
-SERIAL, PHASE, EVALUATION, SINCE, DONE, ROWS = range(6)
+SERIAL, PHASE, EVALUATION, SINCE, DONE, ROWS, STARTED = range(7)
 
 # phases
 IDLE, SETUP, SUGGEST, EVALUATE, OBSERVE, CLOSE = range(6)
@@ -28,6 +28,16 @@ class Cell:
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), SIZE)
         self.view = memoryview(self._map).cast("q")
+
+    def take(self, serial: int) -> None:
+        """A task was taken; the clock of its study stands still while its problem and its library are loaded."""
+        view = self.view
+        view[DONE] = view[STARTED] = 0
+        view[SERIAL] = serial  # last: what stands above must not be taken for the new task's
+
+    def start(self) -> None:
+        """The clock of the study starts: its optimizer is about to be created. A second attempt does not restart it."""
+        self.view[STARTED] = self.view[STARTED] or time.monotonic_ns()
 
     def enter(self, phase: int) -> None:
         view = self.view
@@ -49,6 +59,9 @@ class Cell:
 
 class NoCell:
     """Where nobody watches: a study in this very process."""
+
+    def start(self) -> None:
+        pass
 
     def enter(self, phase: int) -> None:
         pass

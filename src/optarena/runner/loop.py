@@ -232,6 +232,7 @@ class _Loop:
             return Outcome("failed", self.evaluate.done, str(failure), traceback_of(failure.__cause__))
 
     def _open(self, opened: list[tuple[str, Optimizer | Problem]]) -> Outcome:
+        self.cell.start()
         self.cell.enter(SETUP)
         if type(self.problem).reset is not Problem.reset:
             _call("resetting the problem", self.problem.reset, problem_rng(self.study))

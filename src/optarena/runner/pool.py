@@ -35,6 +35,8 @@ POLL_SECONDS = 0.05
 WATCH_SECONDS = 0.2
 STOPPED_SECONDS = 2.0
 START_SECONDS = 120.0
+PREPARE_SECONDS = 600.0
+"""Beyond a study's limit: how long its problem and library may take to load, where there is such a limit."""
 GRACE_SECONDS = 5.0
 AHEAD = 2
 STILLBORN = 3
@@ -55,8 +57,8 @@ class Death(msgspec.Struct):
     rows: int
     journal: str
     ours: str = ""
-    """'timed out', 'memory', 'study' or 'stopped' when we killed it for that, 'overtaken' when it had gone on before we
-    could; else empty."""
+    """'timed out', 'memory', 'study', 'preparing' or 'stopped' when we killed it for that, 'overtaken' when it had gone
+    on before we could; else empty."""
     fault: bool = False
     text: str = ""
 
@@ -86,6 +88,7 @@ class _Worker:
         self.ours = ""
         self.last = False
         self.begun = False
+        self.took: float | None = None
         self.started = time.monotonic()
         self.retired_at: float | None = None
         self.stopped_since: float | None = None
@@ -168,7 +171,8 @@ class Pool:
         )
         self._next_watch = 0.0
         self._stillborn = 0
-        self._began: dict[int, float] = {}
+        self._spent: dict[int, float] = {}
+        """Task -> seconds of its study in workers that died."""
         self._environment = for_workers(kernels)
         self.alone: Callable[[Task], bool] = lambda task: False  # noqa: ARG005
 
@@ -271,10 +275,10 @@ class Pool:
             task = worker.tasks[0]
             if answer.what == "begun":
                 worker.journal, worker.begun, self._stillborn = answer.journal, True, 0
-                self._began.setdefault(task.serial, time.monotonic())
+                worker.took = time.monotonic()
             elif answer.what == "ended":
                 worker.tasks.popleft()
-                self._began.pop(task.serial, None)
+                self._spent.pop(task.serial, None)
                 self.handler.ended(task, answer)
             else:
                 raise WorkError(answer.reason)
@@ -302,14 +306,29 @@ class Pool:
                 worker.kill("stopped")
             return
         self.handler.progressed(task, view[cells.DONE])
-        began = self._began.get(task.serial)
         phase, evaluation, since = view[cells.PHASE], view[cells.EVALUATION], view[cells.SINCE]
         elapsed = (time.monotonic_ns() - since) * 1e-9
-        if self.limits.study is not None and began is not None and now - began > self.limits.study:
-            worker.kill("study")
+        if late := self._late(worker, task):
+            worker.kill(late)
         elif elapsed > self._allowed(task) and phase == cells.EVALUATE:
             worker.decided = (evaluation, since)
             worker.kill("timed out")
+
+    def _late(self, worker: _Worker, task: Task) -> str:
+        """Why a study is out of time: its own, or what it may take to get ready; empty while it is not."""
+        if self.limits.study is None:
+            return ""
+        if self._seconds(worker, task) > self.limits.study:
+            return "study"
+        waiting = worker.took is not None and not worker.cell.view[cells.STARTED]
+        most = PREPARE_SECONDS + self.limits.study
+        return "preparing" if waiting and time.monotonic() - (worker.took or 0.0) > most else ""
+
+    def _seconds(self, worker: _Worker, task: Task) -> float:
+        """How long a study has run, in this worker since its optimizer is being created, and in those that died."""
+        started = worker.cell.view[cells.STARTED]
+        here = (time.monotonic_ns() - started) * 1e-9 if started else 0.0
+        return here + self._spent.get(task.serial, 0.0)
 
     def _allowed(self, task: Task) -> float:
         """Seconds that an evaluation may take, or a solver all in all."""
@@ -338,6 +357,8 @@ class Pool:
                         text=_how(code, worker.tail),
                     )
                 )
+                if again is not None:
+                    self._spent[current.serial] = self._seconds(worker, current)
                 tasks = tasks[1:] if again is None else [again, *tasks[1:]]
             elif not worker.begun and not worker.ours and code >= 0:
                 self._never_began(worker)

@@ -78,6 +78,7 @@ def _run(
         cell.enter(SETUP)
         for module in solver_class.modules:
             importlib.import_module(module)
+        cell.start()
         solver = solver_class(seed=int(optimizer_rng(study).integers(2**31)), **study.optimizer.settings)
         cell.evaluate(1, 1)
         budget = emitter.begin(seconds)

@@ -19,7 +19,7 @@ from optarena.runner.cell import EVALUATE, PHASES
 from optarena.runner.environment import environment
 from optarena.runner.loop import Outcome, begin
 from optarena.runner.past import Past, begun_again, continued, from_columns
-from optarena.runner.pool import Death, Pool
+from optarena.runner.pool import PREPARE_SECONDS, Death, Pool
 from optarena.runner.solve import grace
 from optarena.runner.worker import Answer, Task
 from optarena.store import Store
@@ -127,8 +127,8 @@ class Supervisor:
         done = task.past.last
         evaluating = death.phase == EVALUATE
         where = PHASES[death.phase]
-        if death.ours == "study":
-            return self._end(task, "timed out", done, f"more than {self.limits.study:g} s")
+        if death.ours in ("study", "preparing"):
+            return self._late(death, done)
         if death.ours == "timed out":
             return self._failed_row(task, death, "timed out", f"more than {self.limits.evaluation:g} s")
         if death.ours == "memory":
@@ -150,8 +150,8 @@ class Supervisor:
         if death.ours in ("timed out", "overtaken"):
             seconds = task.study.budget.seconds
             return self._end(task, "timed out", done, f"killed {grace(seconds):g} s after its budget of {seconds:g} s")
-        if death.ours == "study":
-            return self._end(task, "timed out", done, f"more than {self.limits.study:g} s")
+        if death.ours in ("study", "preparing"):
+            return self._late(death, done)
         if death.ours == "memory":
             return self._end(task, "failed", done, "out of memory")
         if death.fault and not death.ours:
@@ -164,6 +164,13 @@ class Supervisor:
             return self._end(task, "failed", done, f"crashed: {death.text}")
         task.past = Past(attempt=task.past.attempt + 1, cause="retried")
         return task
+
+    def _late(self, death: Death, done: int) -> Task | None:
+        """A study that was out of time, or whose problem and library did not get ready."""
+        reason = f"more than {self.limits.study:g} s"
+        if death.ours == "preparing":
+            reason = f"its problem and library were not ready within {PREPARE_SECONDS + (self.limits.study or 0):g} s"
+        return self._end(death.task, "timed out", done, reason)
 
     def _judge(self, task: Task, death: Death, where: str, evaluating: bool, progress: bool) -> Task | None:
         """A death that was not ours."""

@@ -80,9 +80,9 @@ def main() -> None:
 def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
     from optarena.errors import WorkError
     from optarena.instance import Instance
-    from optarena.optimizer import get_optimizer
+    from optarena.optimizer import ready_optimizer
     from optarena.problem import Problem, build
-    from optarena.runner.cell import DONE, IDLE, SERIAL, Cell
+    from optarena.runner.cell import DONE, IDLE, Cell
     from optarena.runner.environment import environment
     from optarena.runner.kernels import PINNED, in_use
     from optarena.runner.loop import run_study
@@ -107,7 +107,7 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
         for task in _tasks(tasks, sync):
             if journal is None:
                 journal = Journal(Store(store).journals, environment())
-            cell.view[SERIAL], cell.view[DONE] = task.serial, 0
+            cell.take(task.serial)
             answer(Answer(task.serial, "begun", journal=journal.path.name))
             if not task.study.solver:  # its threads reserve more than they use: the supervisor watches what it holds
                 _limit_memory(task.memory)
@@ -139,7 +139,7 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
                     outcome = run_study(
                         task.study,
                         problems[key],
-                        get_optimizer(task.study.optimizer.use, base),
+                        ready_optimizer(task.study.optimizer.use, base),
                         journal,
                         source=task.source,
                         past=task.past,
