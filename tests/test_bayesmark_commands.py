@@ -216,6 +216,93 @@ def test_another_batch_under_the_same_uuid_is_refused(launched, capsys):
     assert "was launched with -p 2" in capsys.readouterr().err
 
 
+# ---- derived files and what they are made of ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+    """A launch, aggregated and scored, with the baseline that this made."""
+    pytest.importorskip("sklearn")
+    root = tmp_path_factory.mktemp("scored")
+    place = ["-dir", str(root), "-b", "db"]
+    assert main(["bayesmark", "launch", *SMALL, *place, "-o", "RandomSearch", "-m", "acc"]) == 0
+    for command in ("agg", "anal"):
+        assert main(["bayesmark", command, *place]) == 0
+    return root / "db"
+
+
+def copied(scored, tmp_path):
+    """A copy of it, the flags that name it, and its baseline as data."""
+    shutil.copytree(scored, tmp_path / "db")
+    file = tmp_path / "db" / "derived" / "baseline.json"
+    return ["-dir", str(tmp_path), "-b", "db"], file, json.loads(file.read_text())
+
+
+def test_cubes_that_lack_studies_of_the_database_are_refused_until_agg_is_run(scored, tmp_path, capsys):
+    place, *_ = copied(scored, tmp_path)
+    more = ["f" * 32 if flag == ROOT else flag for flag in SMALL]
+    assert main(["bayesmark", "launch", *more, *place, "-o", "RandomSearch", "-m", "acc"]) == 0
+    capsys.readouterr()
+    for command in ("anal", "baseline"):
+        assert main(["bayesmark", command, *place]) == 2
+        said = capsys.readouterr()
+        assert "was made of 2 studies, and the database has 4 now: run optarena bayesmark agg -dir" in said.err
+        assert said.out == ""
+    for command in ("agg", "anal"):
+        assert main(["bayesmark", command, *place]) == 0
+
+
+def test_cubes_of_studies_that_were_made_longer_are_refused(scored, tmp_path, capsys):
+    place, *_ = copied(scored, tmp_path)
+    longer = ["5" if flag == "3" else flag for flag in SMALL]
+    assert main(["bayesmark", "launch", *longer, *place, "-o", "RandomSearch", "-m", "acc"]) == 0
+    assert main(["bayesmark", "anal", *place]) == 2
+    assert "was made of 2 studies, and they have changed since: run optarena bayesmark agg" in capsys.readouterr().err
+
+
+def test_cubes_without_their_studies_are_scored(scored, tmp_path):
+    place, *_ = copied(scored, tmp_path)
+    shutil.rmtree(tmp_path / "db" / "eval")
+    shutil.rmtree(tmp_path / "db" / "optarena")
+    assert main(["bayesmark", "anal", *place]) == 0
+
+
+def test_a_baseline_of_another_problem_or_batch_size_is_refused(scored, tmp_path, capsys):
+    place, file, data = copied(scored, tmp_path)
+    assert data["meta"]["suggestions"] == 1
+    data["meta"]["signature"]["DT_iris_acc"][0] += 0.1
+    file.write_text(json.dumps(data))
+    store = str(scored / "optarena")
+    for words in (["bayesmark", "anal", *place], ["score", store, "--mode", "bayesmark", "--frame", str(file)]):
+        assert main(words) == 2
+        assert "DT_iris_acc in the baseline is not that of the studies" in capsys.readouterr().err
+    data["meta"].update(suggestions=4, signature={})
+    file.write_text(json.dumps(data))
+    assert main(["bayesmark", "anal", *place]) == 2
+    assert "the frame is for batches of 4, the studies have batches of 1" in capsys.readouterr().err
+
+
+def test_what_a_baseline_does_not_tell_is_said_to_be_unchecked(scored, tmp_path, capsys):
+    place, file, data = copied(scored, tmp_path)
+    file.write_text(json.dumps({**data, "meta": {"args": {}, "signature": {}}}))
+    assert main(["bayesmark", "anal", *place]) == 0
+    said = capsys.readouterr().err
+    assert "note: the baseline does not tell its batch size, so it is not checked" in said
+    assert "note: the baseline has no signature of DT_iris_acc, so it is not checked" in said
+
+
+def test_a_saved_frame_carries_the_signatures_of_its_problems(scored, tmp_path, capsys):
+    file = tmp_path / "frame.json"
+    assert main(["score", str(scored / "optarena"), "--save-frame", str(file)]) == 0
+    assert main(["score", str(scored / "optarena"), "--frame", str(file)]) == 0
+    assert "not checked" not in capsys.readouterr().out
+    data = json.loads(file.read_text())
+    data["signatures"]["sklearn/DT_iris_acc"][0] += 0.1
+    file.write_text(json.dumps(data))
+    assert main(["score", str(scored / "optarena"), "--frame", str(file)]) == 2
+    assert "the signature of sklearn/DT_iris_acc in the baseline is not that" in capsys.readouterr().err
+
+
 def test_one_failing_study_stops_nothing(tmp_path, capsys):
     pytest.importorskip("sklearn")
     folder = wrapper(tmp_path / "opts", "broken", BROKEN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import uuid
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from optarena.cli._text import clean, table
 from optarena.cli.bayesmark_command import as_bayesmark_says, database, name_some, say
 from optarena.errors import OptarenaError
 from optarena.formats._bayesmark_database import Unfinished, put_into_database
-from optarena.formats._bayesmark_derived import aggregate, score, write_baseline, write_performance
+from optarena.formats._bayesmark_derived import aggregate, refuse_stale, score, write_baseline, write_performance
 from optarena.formats._bayesmark_files import (
     FileStudy,
     left_out_of_cubes,
@@ -90,6 +91,7 @@ def _tell_missing(lines: Sequence[str], verbose: bool) -> None:
 def baseline(flags: argparse.Namespace) -> None:
     """The baseline, from the cube."""
     path = database(flags)
+    _refuse_stale(path)
     _tell_missing(left_out_of_cubes(path), flags.verbose)
     view, signatures = score(path, baseline=None)
     write_baseline(path, view, signatures, as_bayesmark_says(flags))
@@ -101,6 +103,7 @@ def anal(flags: argparse.Namespace) -> None:
     path = database(flags)
     args = as_bayesmark_says(flags)
     file = path / "derived" / "baseline.json"
+    _refuse_stale(path)
     _tell_missing(left_out_of_cubes(path), flags.verbose)
     if not file.is_file():
         say("Baselines not found. Need to construct baseline.")
@@ -115,8 +118,15 @@ def anal(flags: argparse.Namespace) -> None:
         _print_summary(view, metric)
 
 
+def _refuse_stale(path: Path) -> None:
+    """Refuse to score older cubes than the database has studies; the store may have some that are not in files yet."""
+    if (path / "derived" / "eval.json").is_file():
+        put_into_database(path)
+        refuse_stale(path)
+
+
 def _tell(view: FixedCost, verbose: bool) -> None:
-    for note in view.notes if verbose else []:
+    for note in view.notes if verbose else view.frame["unchecked"]:
         say(f"note: {clean(note)}")
     for item in view.excluded:
         say("excluded: " + clean(" ".join(str(value) for value in item.values() if value is not None)))

@@ -12,6 +12,8 @@ from optarena.formats._bayesmark_cubes import cubes, share
 from optarena.formats._bayesmark_files import (
     FileStudy,
     dataset,
+    files_of,
+    made_of,
     read_cubes,
     signatures_of,
     write_dataset,
@@ -35,8 +37,24 @@ def aggregate(
     medians, _ = signatures_of(whole)
     more = {key: value for key, value in {"missing": missing, "left_out": [*gone, *left_out]}.items() if value}
     for name, cube in made.items():
-        write_dataset(path / "derived" / f"{name}.json", args or {}, medians, cube, **more)
+        of = {"made_of": files_of(path)} if name == "eval" else {}
+        write_dataset(path / "derived" / f"{name}.json", args or {}, medians, cube, **more, **of)
     return left_out
+
+
+def refuse_stale(path: Path) -> None:
+    """Refuse cubes that were made of other studies than the database has now."""
+    now = files_of(path)
+    if not now["studies"]:  # only `derived` is left
+        return
+    was = made_of(path)
+    if was.get("studies") == now["studies"] and was.get("hash", now["hash"]) == now["hash"]:
+        return
+    more = "they have changed since" if was["studies"] == now["studies"] else f"the database has {now['studies']} now"
+    raise OptarenaError(
+        f"{path / 'derived' / 'eval.json'} was made of {was['studies']} studies, and {more}: run"
+        f" optarena bayesmark agg -dir {path.parent} -b {path.name} first"
+    )
 
 
 def score(path: Path, *, baseline: Path | None) -> tuple[FixedCost, dict[str, list[float]]]:
@@ -60,7 +78,7 @@ def score(path: Path, *, baseline: Path | None) -> tuple[FixedCost, dict[str, li
 
 def write_baseline(path: Path, view: FixedCost, signatures: Mapping[str, Any], args: Mapping[str, Any]) -> None:
     """`derived/baseline.json`."""
-    _write(path, {"baseline": "baseline"}, view, signatures, args)
+    _write(path, {"baseline": "baseline"}, view, signatures, args, suggestions=view.frame["batch"])
 
 
 def write_performance(path: Path, view: FixedCost, signatures: Mapping[str, Any], args: Mapping[str, Any]) -> None:
@@ -69,8 +87,13 @@ def write_performance(path: Path, view: FixedCost, signatures: Mapping[str, Any]
 
 
 def _write(
-    path: Path, files: Mapping[str, str], view: FixedCost, signatures: Mapping[str, Any], args: Mapping[str, Any]
+    path: Path,
+    files: Mapping[str, str],
+    view: FixedCost,
+    signatures: Mapping[str, Any],
+    args: Mapping[str, Any],
+    **more: Any,
 ) -> None:
     made = arrays(view, objective=True)
     for file, name in files.items():
-        write_dataset(path / "derived" / f"{file}.json", args, dict(signatures), dataset(*made[name]))
+        write_dataset(path / "derived" / f"{file}.json", args, dict(signatures), dataset(*made[name]), **more)

@@ -5,6 +5,7 @@ They are not strict JSON: Infinity and NaN stand for themselves. What a study is
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -226,14 +227,32 @@ def write_dataset(file: Path, args: Mapping[str, Any], signature: Any, data: Map
 
 def left_out_of_cubes(path: Path) -> list[str]:
     """What `derived/eval.json` was not made of, in words, as its first line says where it was written here."""
+    return [str(text) for text in _first_line(path).get("left_out", [])]
+
+
+def files_of(path: Path) -> dict[str, Any]:
+    """The studies that a database has, as `derived/eval.json` tells what it was made of: how many, and a hash."""
+    files = sorted((path / "eval").glob("*.json")) if (path / "eval").is_dir() else []
+    text = "\n".join(f"{file.name} {file.stat().st_size}" for file in files)
+    return {"studies": len(files), "hash": hashlib.sha256(text.encode()).hexdigest()[:16]}
+
+
+def made_of(path: Path) -> dict[str, Any]:
+    """What `derived/eval.json` was made of; where Bayesmark wrote it, only how many studies its cube has."""
+    told = _first_line(path).get("made_of")
+    return told if isinstance(told, dict) and "studies" in told else {"studies": len(read_cubes(path))}
+
+
+def _first_line(path: Path) -> dict[str, Any]:
+    """The meta data of `derived/eval.json`, read from its first line, which is theirs where it was written here."""
     file = path / "derived" / "eval.json"
     _must_be_there(file)
     with file.open("rb") as lines:
         first = lines.readline().strip().removesuffix(b",")
     try:
-        return [str(text) for text in json.loads(first + b"}")["meta"]["left_out"]]
+        return dict(json.loads(first + b"}")["meta"])
     except (ValueError, KeyError, TypeError):
-        return []
+        return {}
 
 
 def _must_be_there(file: Path) -> None:

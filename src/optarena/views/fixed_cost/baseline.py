@@ -278,6 +278,7 @@ def _checked(frame: Frame) -> Frame:
 
 def _bayesmark(data: Mapping[str, Any]) -> Frame:
     """coords and vars, or an xarray Dataset's to_dict under "data"; with or without the dimension `objective`."""
+    meta = data.get("meta") or {}
     data = data.get("data", data)
     coords = {name: list(c["data"] if isinstance(c, Mapping) else c) for name, c in data["coords"].items()}
     variables = data["vars"] if "vars" in data else data["data_vars"]
@@ -298,4 +299,5 @@ def _bayesmark(data: Mapping[str, Any]) -> Frame:
         name: Baseline(problems, median[i], mean[i], clip[i], best[i], best[i], none) for i, name in enumerate(names)
     }
     grid = np.arange(1.0, len(coords["iter"]) + 1)
-    return _checked(Frame("batches", None, grid, metrics, {"source": BAYESMARK}))
+    told = {str(name): [float(v) for v in values] for name, values in (meta.get("signature") or {}).items()}
+    return _checked(Frame("batches", meta.get("suggestions"), grid, metrics, {"source": BAYESMARK, "signatures": told}))

@@ -94,6 +94,14 @@ class Curves:
         """Whether iterations are whole numbers of batches or evaluations."""
         return self.axis in COUNTED
 
+    def signatures(self) -> dict[str, list[float]]:
+        """What the studies tell of their problems' values at fixed points: problem -> values; not all tell it."""
+        cards, out = self.results.cards, {}
+        for p, i in zip(self.problem.tolist(), self.kept.tolist(), strict=True):
+            if self.problems[p] not in out and cards[i].signature:
+                out[self.problems[p]] = [float(value) for value in cards[i].signature if value is not None]
+        return out
+
     def furthest(self) -> float:
         """The last point of the axis that any study reached, or had as its budget."""
         return float(np.max(np.where(np.isinf(self.end), self.last, self.end)))

@@ -17,6 +17,7 @@ from optarena.views._scores import cube
 from optarena.views._view import View
 from optarena.views.fixed_cost.baseline import BAYESMARK, Baseline, Frame, compute, read_frame
 from optarena.views.fixed_cost.curves import VISIBLE, Curves, curves
+from optarena.views.fixed_cost.given import check
 from optarena.views.fixed_cost.notes import exclude, find_left_out, tell_gaps, tell_undefined
 from optarena.views.fixed_cost.scores import Scores, score, with_baseline_uncertainty
 from optarena.views.fixed_cost.tables import baseline_rows, problem_rows, summary_rows
@@ -166,8 +167,8 @@ def fixed_cost(
             f"no RandomSearch with every evaluation recorded is among the studies of {results.path}: run it on the "
             "same problems (optarena run -o RandomSearch …), or give a baseline with --frame FILE"
         )
-    if given is not None:
-        _fits(given, every, bootstrap)
+    unchecked = [] if given is None else check(given, every, bootstrap)
+    every.notes += unchecked
     grid = (
         every.grid()
         if given is None
@@ -203,6 +204,7 @@ def fixed_cost(
             "source": "RandomSearch",
             "ends": dict(zip(every.problems, ends.tolist(), strict=True)),
             "maximised": [name for name, sign in zip(every.problems, every.sign, strict=True) if sign < 0],
+            "signatures": every.signatures(),
         },
     )
     return FixedCost(
@@ -224,6 +226,7 @@ def fixed_cost(
             "intervals": f"95 % over {over}" + (f", {bootstrap} resamplings of random search" if bootstrap else ""),
             "differs_from_bayesmark": DIFFERENCES[mode][1 if used.facts.get("source") == BAYESMARK else 0 :],
             "provisional": bool((results.studies["status"] == "running").any()),
+            "unchecked": unchecked,
         },
         excluded=every.excluded,
         notes=list(dict.fromkeys(every.notes)),
@@ -282,29 +285,6 @@ def _dimensions(results: Results, every: Curves) -> list[int | None]:
     table = results.studies.filter(results.studies["status"] != "missing")["dimension"].to_list()
     of = {int(p): table[i] for p, i in zip(every.problem, every.kept.tolist(), strict=True)}
     return [of.get(p) for p in range(len(every.problems))]
-
-
-def _fits(given: Frame, every: Curves, bootstrap: int) -> None:
-    """Refuse a frame that does not fit what is asked."""
-    if bootstrap:
-        raise OptarenaError("with a given frame there is no random search to resample: leave --bootstrap out")
-    mode = given.facts.get("mode", every.mode)
-    if mode != every.mode:
-        raise OptarenaError(f"the frame was made in mode {mode}, the scores were asked in mode {every.mode}")
-    up = {name for name, sign in zip(every.problems, every.sign, strict=True) if sign < 0}
-    theirs = {name for base in given.metrics.values() for name in base.problems}
-    wrong = sorted((up ^ set(given.facts.get("maximised", []))) & theirs)
-    if wrong:
-        raise OptarenaError(f"{wrong[0]} is maximised in the frame or in the store, and minimised in the other")
-    if given.facts.get("source") == BAYESMARK and every.mode == "exact" and len(every.results.metrics):
-        every.notes.append(
-            "Bayesmark's baselines of hidden metrics are those of an oracle: random search scores over 1"
-        )
-    if given.axis != every.axis:
-        raise OptarenaError(f"the frame is by {given.axis}, the scores were asked by {every.axis}")
-    size = int(every.batch.max())
-    if given.axis == "batches" and given.batch not in (None, size):
-        raise OptarenaError(f"the frame is for batches of {given.batch}, the studies have batches of {size}")
 
 
 def _one_metric(
