@@ -14,7 +14,7 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
-from optarena.report import latex, sections
+from optarena.report import how, latex, sections
 from optarena.report.how import as_toml
 from optarena.report.material import Material
 from optarena.report.page import page, payload
@@ -219,6 +219,17 @@ def test_how_it_was_run_gives_commands_that_run_it_again(tmp_path, capsys):
     assert main(report.split()[1:]) == 0
     keep = ["study", "optimizer", "problem", "trial", "best", "best_evaluation"]
     assert oa.open("again").studies.select(keep).equals(oa.open("store").studies.select(keep))
+
+
+def test_an_old_run_file_says_when_it_ended_and_not_how():
+    oa.Experiment("RandomSearch", "functions/sphere/d2", 5, trials=3).run("s", workers=0)
+    (file,) = Path("s/runs").glob("*.json")
+    data = json.loads(file.read_text())
+    assert data.pop("how") == "done"
+    file.write_text(json.dumps(data))
+    assert [row[2:6] for row in how.runs(oa.open("s")).rows] == [[3, 3, 3, "ended"]]
+    file.write_text(json.dumps({**data, "todo": [*data["todo"], "another"]}))
+    assert [row[2:6] for row in how.runs(oa.open("s")).rows] == [[3, 4, 3, "ended before all were finished"]]
 
 
 def test_an_experiment_as_toml_comes_back_the_same():

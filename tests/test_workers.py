@@ -18,6 +18,7 @@ import pytest
 import optarena as oa
 from optarena.errors import OptarenaError
 from waiting import wait_for
+from optarena.report import how
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
 
@@ -574,6 +575,25 @@ FLAGS = [
 ]
 
 
+def runs_of_report(store):
+    """The report's table of runs: planned, to run, finished, state."""
+    return [row[2:6] for row in how.runs(oa.open(store)).rows]
+
+
+def test_the_report_tells_a_killed_run_from_those_that_ended():
+    process = start(*FLAGS)
+    wait_for(begun)
+    assert runs_of_report("s")[0][3] == "running"
+    process.kill()
+    process.wait()
+    wait_for(lambda: runs_of_report("s")[0][3] != "running")
+    frame = oa.open("s").studies
+    done = int((frame["status"] == "done").sum())
+    assert done < 4
+    run("slow", budget=80, trials=4)
+    assert runs_of_report("s") == [[4, 4, done, "killed: no end was recorded"], [4, 4 - done, 4 - done, "ended"]]
+
+
 def begun(rows=5):
     return Path("s").exists() and (oa.open("s").studies["evaluations"].sum() or 0) >= rows
 
@@ -594,6 +614,8 @@ def test_a_clean_end_takes_the_children_along(number):
     frame = oa.open("s").studies
     assert set(frame["status"]) <= {"interrupted", "missing", "done"}
     Path("quick").touch()
+    done = int((frame["status"] == "done").sum())
+    assert runs_of_report("s") == [[4, 4, done, "interrupted"]]
     whole = run("slow", budget=80, trials=4, store="whole")
     assert traces(run("slow", budget=80, trials=4)) == traces(whole)
 

@@ -14,9 +14,17 @@ from optarena.runner.kernels import PINNED
 from optarena.solver import ENDS
 from optarena.store import Store
 from optarena.store.results import Results, open_store
+from optarena.store.runs import KILLED, LIVE, state
 
 ORDER = ("done", "stopped early", "failed", "timed out", "interrupted", "stale", "running", "missing")
 SHOWN = 10
+RUNS = {
+    LIVE: "goes on in process {pid}",
+    KILLED: "was killed: it recorded no end and its process is gone",
+    "interrupted": "was interrupted",
+    "failed": "ended with an error",
+}
+"""What is said of runs that did not end in order."""
 
 
 class Format(StrEnum):
@@ -88,10 +96,8 @@ def command(
     for note in results.notes():
         print(f"\nnote: {clean(note)}")
     for run in results.runs:
-        if run.ended is None:
-            alive = Store(results.path).is_live(run)
-            text = f"goes on in process {run.pid}" if alive else "ended without a word: its heartbeat is gone"
-            print(f"\nrun {run.id} on {run.host} {text}")
+        if text := RUNS.get(state(Store(results.path), run)):
+            print(f"\nrun {run.id} on {run.host} {text.format(pid=run.pid)}")
     for text in _refused(results):
         print(text)
 
@@ -131,6 +137,7 @@ def as_data(results: Results) -> dict[str, Any]:
                 "started": run.time,
                 "ended": run.ended,
                 "state": "ended" if run.ended else "live" if Store(results.path).is_live(run) else "stale",
+                "how": state(Store(results.path), run),
             }
             for run in results.runs
         ],

@@ -11,14 +11,13 @@ import numpy as np
 
 from optarena.errors import OptarenaError
 from optarena.store.reading import Attempt
-from optarena.store.records import ProblemCard
+from optarena.store.records import FINISHED, ProblemCard
 from optarena.store.results import Results
 from optarena.traces import Floats, Ints, cumulative_minimum
 
 _NUMBER = re.compile(r"f0*(\d{1,6})\Z")
 NOISE_FREE = "noise_free"
 CONSTRAINT_EVALUATIONS = "constraint_evaluations"
-FINISHED = ("done", "stopped early", "timed out", "failed")
 
 
 @dataclass(eq=False)

@@ -11,10 +11,25 @@ import polars as pl
 
 from optarena.report.tables import Column, Table
 from optarena.report.text import visible
-from optarena.store import RunFile
+from optarena.store import RunFile, Store
 from optarena.store.results import Results
+from optarena.store.runs import KILLED, LIVE, finished, state
 
 FACTS = ("python", "platform", "cpu", "cores", "numpy", "scipy", "blas", "kernels")
+
+
+def _ended(done: int, wanted: int) -> str:
+    """Of a run whose file says when it ended, and not how."""
+    return "ended" if done == wanted else "ended before all were finished"
+
+
+STATES = {
+    "done": "ended",
+    "interrupted": "interrupted",
+    "failed": "ended by an error",
+    LIVE: "running",
+    KILLED: "killed: no end was recorded",
+}
 
 
 def runs_of(results: Results) -> list[RunFile]:
@@ -26,14 +41,16 @@ def runs_of(results: Results) -> list[RunFile]:
 
 
 def runs(results: Results) -> Table:
-    """A row a run."""
+    """One row per run: what it was to do, what of that it finished, and how it ended."""
+    store, counts = Store(results.path), finished(results)
     rows = [
         [
             time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.time)),
             run.root,
             len(run.studies),
             len(run.todo),
-            "ended" if run.ended else "did not say that it ended",
+            counts[run.id],
+            STATES.get(state(store, run)) or _ended(counts[run.id], len(run.todo)),
             shlex.join(run.argv) if run.argv else "from Python",
         ]
         for run in runs_of(results)
@@ -42,7 +59,8 @@ def runs(results: Results) -> Table:
         Column("began", "time"),
         Column("root"),
         Column("studies planned", "number"),
-        Column("studies run", "number"),
+        Column("to run", "number", None, "of these studies; the others were finished before"),
+        Column("finished", "number", None, "of the studies to run, when the run ended"),
         Column("state"),
         Column("as it was called"),
     ]

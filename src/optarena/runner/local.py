@@ -27,10 +27,10 @@ from optarena.solver import PROVEN, Solver
 from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
 from optarena.store.merging import differing
+from optarena.store.records import FINISHED
 from optarena.store.results import Results, open_part
 from optarena.store.signatures import has_changed, made_with
 
-FINISHED = ("done", "stopped early", "failed", "timed out")
 RETRIED = ("failed", "timed out")
 HEARTBEAT_SECONDS = 2.0
 
@@ -92,6 +92,7 @@ def run(
         todo = list(_todo(plan, before, retry))
         this = place.begin_run(plan, [study.id for study in todo])
     plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
+    how = "failed"
     try:
         progress.begin(plan, todo, len(plan.studies) - len(todo), workers)
         heart = _Heart(place, this)
@@ -99,8 +100,12 @@ def run(
             Supervisor(place, plan, experiment, progress, heart, chosen).run(todo, before._columns, workers)
         else:
             _here(place, plan, todo, before, progress, heart)
+        how = "done"
+    except KeyboardInterrupt:
+        how = "interrupted"
+        raise
     finally:
-        place.end_run(this)
+        place.end_run(this, how)
 
 
 def _crowded(plan: Plan, workers: int) -> list[str]:

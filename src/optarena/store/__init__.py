@@ -54,6 +54,8 @@ class RunFile(msgspec.Struct):
     pid: int = 0
     born: int = 0
     ended: float | None = None
+    how: str = ""
+    """How it ended: done, interrupted, or failed with an error; empty where that was not recorded."""
     version: int = FORMAT_VERSION
 
 
@@ -166,8 +168,8 @@ class Store:
         self._write_run(run)
         return run
 
-    def end_run(self, run: RunFile) -> None:
-        run.ended = time.time()
+    def end_run(self, run: RunFile, how: str) -> None:
+        run.ended, run.how = time.time(), how
         self._write_run(run)
 
     def heartbeat(self, run: RunFile) -> None:

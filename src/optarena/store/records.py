@@ -16,6 +16,8 @@ from optarena.experiment import Budget
 from optarena.problem import Known, Objective
 
 FORMAT_VERSION = 1
+FINISHED = ("done", "stopped early", "failed", "timed out")
+"""How a study may have ended so that nothing of it is left to do."""
 
 
 class Header(msgspec.Struct, tag_field="t", tag="journal"):

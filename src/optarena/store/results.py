@@ -21,7 +21,7 @@ from optarena._process import alive, host
 from optarena.errors import OptarenaError, nearest
 from optarena.store import RunFile, Store, signatures
 from optarena.store.reading import ROW_STATUSES, Attempt, Codes, Columns, read_columns
-from optarena.store.records import IMPORTED, ProblemCard
+from optarena.store.records import FINISHED, IMPORTED, ProblemCard
 from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Results:
         frame = pl.DataFrame(rows, schema={key: kind for key, kind in SCHEMA.items() if key not in _REDUCED})
         frame = frame.with_columns(**self._reductions())
         lost = pl.col("lost") > 0
-        told = pl.col("status").is_in(["done", "stopped early", "failed", "timed out"])
+        told = pl.col("status").is_in(FINISHED)
         frame = frame.with_columns(
             status=pl.when(lost & told).then(pl.lit("interrupted")).otherwise("status"),
             reason=pl.when(pl.col("lost") == 1)

@@ -132,7 +132,7 @@ def how_section(material: Material) -> Content:
         out.words.append("This page shows a part of the store; the commands run the whole experiment again.")
     view = material.fixed_cost
     if view is not None:
-        rows = [[key.replace("_", " "), _fact(value)] for key, value in view.frame.items()]
+        rows = [[key.replace("_", " "), _fact(value)] for key, value in view.frame.items() if value != []]
         rows = [["view", view.name], ["mode", view.mode], *rows]
         out.blocks.append(
             Table(

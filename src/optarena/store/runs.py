@@ -1,0 +1,42 @@
+"""What became of a store's runs: how each ended, and how many of its studies it finished."""
+
+from __future__ import annotations
+
+import math
+
+from optarena.store import RunFile, Store
+from optarena.store.records import FINISHED
+from optarena.store.results import Results
+
+LIVE, KILLED = "live", "killed"
+
+
+def state(store: Store, run: RunFile) -> str:
+    """live; killed, where the process is gone and recorded no end; else how it ended, or ended, where that is unknown.
+
+    On another machine, a process without a heartbeat is gone.
+    """
+    if run.ended is None:
+        return LIVE if store.is_live(run) else KILLED
+    return run.how or "ended"
+
+
+def finished(results: Results) -> dict[str, int]:
+    """Run -> how many of the studies that it was to run were finished between its start and its end.
+
+    A run without an end is over when another takes one of its studies: two live runs share none.
+    """
+    ends: dict[str, list[float]] = {}
+    for attempt in results._columns.attempts:
+        found = [end.time for end in attempt.ends if end.status in FINISHED]
+        ends.setdefault(attempt.start.study, []).extend(found)
+    taken: dict[str, float] = {}
+    out = {}
+    for run in sorted(results.all_runs, key=lambda run: run.time, reverse=True):
+        last = math.inf if run.ended is None else run.ended
+        out[run.id] = sum(
+            any(run.time <= time <= min(last, taken.get(study, math.inf)) for time in ends.get(study, ()))
+            for study in run.todo
+        )
+        taken |= dict.fromkeys(run.todo, run.time)
+    return out
