@@ -17,8 +17,8 @@ import pytest
 
 import optarena as oa
 from optarena.errors import OptarenaError
-from waiting import wait_for
 from optarena.report import how
+from waiting import wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from optarena.formats.from_results import FINISHED, differences, function_number
+from optarena.formats.from_results import differences, function_number
 from optarena.staircase import entering
 from optarena.store.reading import ROW_STATUSES, Attempt, Columns
-from optarena.store.records import IMPORTED
+from optarena.store.records import FINISHED, IMPORTED
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from optarena.errors import OptarenaError
-from optarena.formats._bayesmark_files import SIGNATURE_TOLERANCE, bayesmark_name
+from optarena.formats._bayesmark_files import bayesmark_name
+from optarena.store.signatures import TOLERANCE, relative_gap
 from optarena.views.fixed_cost.baseline import BAYESMARK, Frame
 from optarena.views.fixed_cost.curves import Curves
 
@@ -53,7 +52,7 @@ def _check_signatures(given: Frame, every: Curves, theirs: set[str]) -> list[str
         other = told.get(name) or told.get(bayesmark_name(name))
         if not other:
             silent.append(name)
-        elif not _same(other, signature):
+        elif relative_gap(other, signature) > TOLERANCE:
             raise OptarenaError(
                 f"the signature of {name} in the baseline is not that of the studies: the same points give other"
                 " values, so these are two problems; score by a baseline that was made on the same version of it"
@@ -62,9 +61,3 @@ def _check_signatures(given: Frame, every: Curves, theirs: set[str]) -> list[str
         return []
     where = silent[0] if len(silent) == 1 else f"{len(silent)} problems ({', '.join(silent[:3])}, …)"
     return [f"the baseline has no signature of {where}, so it is not checked that it is of the same problems"]
-
-
-def _same(one: list[float], other: list[float]) -> bool:
-    if len(one) != len(other):
-        return False
-    return bool(np.allclose(one, other, rtol=SIGNATURE_TOLERANCE, atol=0.0, equal_nan=True))
