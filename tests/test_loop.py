@@ -14,6 +14,7 @@ import pytest
 import optarena as oa
 import optarena.optimizer as registry
 from optarena.errors import OptarenaError
+from optarena.runner.again import replay
 
 ROOT = uuid.UUID(int=7)
 LINE = {"x": {"type": "real", "space": "linear", "range": [-1.0, 1.0]}}
@@ -727,3 +728,60 @@ def test_a_lost_evaluation_of_a_stateful_problem_is_made_again():
     again = run("RandomSearch", remembering, batch=1, target=-1.0)
     assert again.studies["status"].to_list() == ["done"]
     assert np.array_equal(again.traces().values, first)
+
+
+# ---- failures that must not pass for results -------------------------------------------------------------------------
+
+
+class Columnwise(oa.Optimizer):
+    """Suggests matrices that are stored column by column."""
+
+    capabilities = oa.Capabilities(array_native=True)
+
+    def suggest(self, n):
+        return np.asfortranarray(self.space.sample(n, self.rng))
+
+
+@pytest.mark.parametrize(
+    "problem", ["bbob/f1/d3/i1", "bbob-biobj/f1/d2/i1", "functions/sphere/d3", "zdt/zdt1/d5", "dtlz/dtlz2/m3/d4"]
+)
+def test_suggestions_in_fortran_order_are_evaluated(problem):
+    several = oa.Capabilities(array_native=True, several_objectives=True)
+    cls = type("ColumnwiseToo", (Columnwise,), {"capabilities": several})
+    results = oa.Experiment([oa.use(cls, name="F")], problem, 12, batch=4, seed=ROOT).run("s", workers=0)
+    assert results.studies.select("status", "evaluations", "failures").rows() == [("done", 12, 0)]
+
+
+def test_halton_points_are_evaluated_on_bbob():
+    use = oa.use("QuasiRandom", sequence="halton")
+    results = oa.Experiment([use], "bbob/f1/d3/i1", 20, batch=4, seed=ROOT).run("s", workers=0)
+    assert results.studies["failures"].to_list() == [0]
+
+
+def test_a_study_in_which_every_evaluation_failed_has_failed_and_a_retry_starts_it_again(tmp_path):
+    (tmp_path / "moody.py").write_text(
+        "import os, optarena as oa\n"
+        "@oa.as_problem({'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}})\n"
+        "def moody(x):\n    assert os.path.exists('licence'), 'no licence'\n    return x['x']\n"
+    )
+    experiment = oa.Experiment("RandomSearch", "moody.py:moody", 6, seed=ROOT)
+    for workers in (0, 1):
+        first = experiment.run(f"s{workers}", workers=workers)
+        assert first.studies.select("status", "reason", "failures").rows() == [
+            ("failed", "every evaluation failed: AssertionError: no licence", 6)
+        ]
+    assert replay("s0", first.studies["study"][0]).same
+    (tmp_path / "licence").touch()
+    again = experiment.run("s1", retry=True, workers=1)
+    assert again.studies.select("status", "attempt", "failures", "conflicts").rows() == [("done", 1, 0, 0)]
+
+
+def test_a_study_with_one_good_evaluation_is_done():
+    @oa.as_problem(LINE, id="mostly")
+    def mostly(x):
+        mostly.calls = getattr(mostly, "calls", 0) + 1
+        if mostly.calls != 3:
+            raise ValueError("not now")
+        return x["x"]
+
+    assert run("RandomSearch", mostly, 5).studies.select("status", "failures").rows() == [("done", 4)]

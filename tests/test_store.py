@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -277,3 +278,30 @@ def test_a_journal_whose_numbers_were_changed_by_hand_is_named(store):
     path.write_text(re.sub(r'"w":\[\d+,', '"w":[', path.read_text(), count=1))
     with pytest.raises(OptarenaError, match=rf"{path.name}: a line has no such numbers as it should have"):
         oa.open(store)
+
+
+def test_opening_a_store_in_the_moment_in_which_it_is_created_never_fails():
+    names = [f"new{i}" for i in range(300)]
+
+    def create():
+        for name in names:
+            Store(name).create()
+
+    with ThreadPoolExecutor(1) as other:
+        done = other.submit(create)
+        for name in names:
+            while not Path(name).exists():
+                pass
+            assert oa.open(name).studies.height == 0
+        done.result()
+
+
+def test_a_store_is_created_where_an_empty_directory_or_a_link_stands(tmp_path):
+    Path("empty").mkdir()
+    Path("linked").symlink_to("elsewhere", target_is_directory=True)
+    Path("elsewhere").mkdir()
+    for name in ("empty", "linked"):
+        Store(name).create()
+        assert oa.open(name).studies.height == 0
+    assert Path("linked").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "empty", "linked"]
