@@ -94,7 +94,7 @@ def test_what_a_user_disabled_stays_disabled(monkeypatch):
 def test_a_cpu_without_avx2_runs_natively_and_says_so(monkeypatch, capsys):
     monkeypatch.setattr(kernels, "_simd", lambda kind: {"baseline": ("X86_V2",)}.get(kind, ()))
     main(["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "3", "--store", "s", "--workers", "1"])
-    assert "this CPU has no AVX2 and FMA: numeric kernels are native" in capsys.readouterr().out
+    assert "NumPy finds no AVX2 and FMA on this machine: numeric kernels are native" in capsys.readouterr().out
 
 
 # ---- torch ----------------------------------------------------------------------------------------------------------
@@ -105,8 +105,10 @@ needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reas
 @needs_torch
 def test_square_roots_of_torch_are_correctly_rounded_where_kernels_are_pinned():
     code = """
+import importlib.util
 from optarena.runner.torch_kernels import pin_torch
 pin_torch()
+importlib.util.find_spec("torch")  # as whoever asks whether it is installed
 import numpy as np
 import torch
 for kind in (torch.float64, torch.float32):
@@ -120,6 +122,12 @@ assert x.grad.item() == 0.25
 assert torch.sqrt(torch.tensor([4, 9])).tolist() == [2.0, 3.0]
 assert torch.tensor(-1.0).sqrt().isnan()
 assert torch.tensor([4.0], dtype=torch.bfloat16).sqrt().dtype == torch.bfloat16
+for refused in (lambda: torch.tensor([4]).sqrt_(), lambda: torch.sqrt(x.detach(), out=torch.zeros(1, dtype=int))):
+    try:
+        refused()
+    except RuntimeError:
+        continue
+    raise AssertionError("a whole number cannot hold a root")
 print("ok")
 """
     out = subprocess.run([sys.executable, "-c", code], env=for_workers("x86-64-v3"), capture_output=True, text=True)

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import optarena as oa
+from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.report import how
 from waiting import wait_for
@@ -714,3 +715,41 @@ def test_facts_of_workers_are_kept():
     assert environment["variables"]["OPENBLAS_NUM_THREADS"] == "1"
     assert environment["variables"]["PYTHONHASHSEED"] == "0"
     assert np.isfinite(results.studies["cpu_seconds"].to_numpy()).all()
+
+
+def test_a_larger_budget_goes_on_with_a_study_that_failed_in_full_as_if_it_had_been_given_at_once(capsys):
+    Path("unlucky.py").write_text(
+        "import optarena as oa\n"
+        "@oa.as_problem({'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}})\n"
+        "def unlucky(x):\n    if x['x'] > 0.3:\n        raise ValueError(f'{x} is too much')\n    return x['x']\n"
+    )
+
+    def go(budget, store, **options):
+        return oa.Experiment("RandomSearch", "unlucky.py:unlucky", budget, trials=8, seed=ROOT).run(store, **options)
+
+    first = go(2, "s", workers=1)
+    assert {"failed", "done"} == set(first.studies["status"])
+    assert main(["run", "-o", "RandomSearch", "-p", "unlucky.py:unlucky", "-n", "2", "-r", "8", "--store", "s"]) == 0
+    assert "not run again: " in capsys.readouterr().out
+    longer, whole = go(20, "s", workers=2), go(20, "whole", workers=1)
+    assert traces(longer) == traces(whole)
+    assert longer.studies.select("status", "attempt", "conflicts").unique().rows() == [("done", 0, 0)]
+
+
+def test_reasons_of_failures_are_counted_by_kind_and_add_up(capsys):
+    Path("says.py").write_text(
+        "import optarena as oa\n"
+        "@oa.as_problem({'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}})\n"
+        "def says(x):\n"
+        "    if x['x'] < 0.5:\n        raise ValueError(f\"{x['x']} is too small\")\n"
+        "    if x['x'] < 0.8:\n        raise KeyError('one of ' + chr(97 + int(x['x'] * 1000) % 26) * 3)\n"
+        "    return x['x']\n"
+    )
+    assert main(["run", "-o", "RandomSearch", "-p", "says.py:says", "-n", "60", "-r", "2", "--workers", "2"]) == 0
+    out = capsys.readouterr().out
+    rows = oa.open("results").failures()
+    small = rows["message"].str.contains("too small").sum()
+    assert f"{rows.height} of 120 evaluations failed, in 2 studies:\n" in out
+    assert f"{small} × such as ValueError: 0." in out
+    counts = [int(line.split(" × ")[0]) for line in out.splitlines() if " × " in line and line.startswith("  ")]
+    assert sum(counts) == rows.height

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from optarena.errors import OptarenaError, describe, nearest
@@ -105,10 +105,20 @@ def _text_of(value: Any) -> str:
     inner = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
     if not isinstance(inner, FunctionType):
         return re.sub(r" at 0x[0-9a-f]+", "", repr(value))  # an address says nothing
+    enclosed = [_enclosed(cell) for cell in inner.__closure__ or ()]
     try:
-        return inspect.getsource(inner)
+        return f"{inspect.getsource(inner)}{enclosed}"
     except (OSError, TypeError):
-        return _compiled(inner.__code__)
+        return f"{_compiled(inner.__code__)}{enclosed}"
+
+
+def _enclosed(cell: CellType) -> str:
+    """The value of a variable around a function, as text: another value is another function."""
+    try:
+        value = cell.cell_contents
+    except ValueError:  # not set yet
+        return ""
+    return value.__qualname__ if isinstance(value, type) else re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def _compiled(code: CodeType) -> str:

@@ -103,10 +103,18 @@ def _use(optimizer: Any, settings: dict[str, Any], name: str = "") -> Use:
     kind = optimizers_ if issubclass(optimizer, Optimizer) else solvers_
     target = f"{optimizer.__module__}:{optimizer.__qualname__}"
     known = next((entry.name for entry in kind.entries() if entry.target == target), None)
-    reference = known or reference_of(optimizer)
-    if reference is not None:
-        return Use(reference, settings, name)
     title = optimizer.__name__
+    if known is not None:
+        return Use(known, settings, name)
+    reference = reference_of(optimizer)
+    if reference is not None:
+        found = get_optimizer(reference) if issubclass(optimizer, Optimizer) else solvers_.get_solver(reference)
+        if class_hash(found) != class_hash(optimizer):
+            raise OptarenaError(
+                f"optimizers: {title} was changed after it was loaded from {reference.rpartition(':')[0]}, and workers"
+                " load the file: put the change into it, or make it a setting"
+            )
+        return Use(reference, settings, name)
     if issubclass(optimizer, Solver):
         raise OptarenaError(
             f"optimizers: every run of a solver is a process of its own, and only this process has {title}: put it in a"

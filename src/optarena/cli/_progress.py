@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 import time
@@ -12,12 +11,12 @@ from typing import Any, TextIO
 from optarena.cli._text import clean, counted, duration, shorten
 from optarena.experiment import Plan, Study
 from optarena.runner.loop import Outcome
+from optarena.runner.reasons import Reasons
 from optarena.solver import Solver
 from optarena.store.records import STATUSES
 
 PLAIN_SECONDS = 5.0
 REASONS = 3
-NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?")
 
 
 class RunProgress:
@@ -33,11 +32,13 @@ class RunProgress:
         self.solvers_only = False
         self.outcomes: Counter[str] = Counter()
         self.failed: list[tuple[Study, Outcome]] = []
+        self.late: list[tuple[Study, Outcome]] = []
+        """Studies that timed out."""
         self.evaluations = 0
         self.failures = 0
         self.failing = 0
         """Studies with failed evaluations."""
-        self.reasons: Counter[str] = Counter()
+        self.reasons = Reasons()
         self._live: dict[str, int] = {}
         self._bars: Any = None
         self._tasks: dict[str, Any] = {}
@@ -107,6 +108,8 @@ class RunProgress:
         if outcome.status == "failed":
             self.failed.append((study, outcome))
             self._failed_by[clean(study.optimizer.label)] += 1
+        elif outcome.status == "timed out":
+            self.late.append((study, outcome))
         if self._bars is not None:
             label = clean(study.optimizer.label)
             failed = self._failed_by[label]
@@ -135,31 +138,34 @@ class RunProgress:
         lines = [
             f"finished in {duration(time.monotonic() - self.began)} · {' · '.join(parts) or 'nothing was left to do'}"
         ]
-        if self.failed:
-            why = Counter(f"{study.optimizer.label}: {outcome.reason}" for study, outcome in self.failed)
-            lines.append(f"{len(self.failed):,} of {counted(sum(self.outcomes.values()), 'study')} failed:")
-            lines += _most_frequent(why)
+        for status, ended in (("failed", self.failed), ("timed out", self.late)):
+            if ended:
+                why = Reasons()
+                for study, outcome in ended:
+                    why.add(f"{study.optimizer.label}: {outcome.reason}")
+                lines.append(f"{len(ended):,} of {counted(sum(self.outcomes.values()), 'study')} {status}:")
+                lines += _most_frequent(why, len(ended))
         if self.failures:
             lines.append(
                 f"{self.failures:,} of {counted(self.evaluations, 'evaluation')} failed, in"
                 f" {counted(self.failing, 'study')}:"
             )
-            lines += _most_frequent(self.reasons)
-        if self.failed or self.failures:
+            lines += _most_frequent(self.reasons, self.failures)
+        if self.failed or self.late or self.failures:
             lines.append(f"see all: optarena status {shlex.quote(self.store)} --failed")
         return "\n".join(lines)
 
 
-def _most_frequent(reasons: Counter[str]) -> list[str]:
-    """The most frequent reasons, one per line; those that differ in numbers only are one."""
-    groups: Counter[str] = Counter()
-    example: dict[str, str] = {}
-    for reason, count in reasons.items():
-        kind = NUMBER.sub("#", reason)
-        groups[kind] += count
-        example.setdefault(kind, reason)
-    width = len(f"{max(groups.values(), default=0):,}")
-    shown = [f"  {count:>{width},} × {shorten(clean(example[kind]))}" for kind, count in groups.most_common(REASONS)]
-    if len(groups) > REASONS:
-        shown.append(f"  … and {counted(len(groups) - REASONS, 'other reason')}")
-    return shown
+def _most_frequent(reasons: Reasons, total: int) -> list[str]:
+    """The most frequent reasons, one per line with an example, and how many had others."""
+    found = list(reasons.counts().items())[:REASONS]
+    width = len(f"{total:,}")
+    shown = [f"  {count:>{width},} × {_like(example, count)}" for example, count in found]
+    others = total - sum(count for _, count in found)
+    return [*shown, f"  {others:>{width},} × other reasons"] if others else shown
+
+
+def _like(example: str, count: int) -> str:
+    """A reason; one that has numbers stands for others that may have other numbers."""
+    several = count > 1 and any(sign.isdigit() for sign in example)
+    return f"{'such as ' if several else ''}{shorten(clean(example))}"

@@ -12,6 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from optarena.cli._progress import RunProgress
+from optarena.cli._text import clean
 from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment
 from optarena.optimizer import is_file as is_own_optimizer
@@ -128,7 +129,7 @@ def command(
             raise typer.Exit(130) from None
     print(progress.summary())
     further = "score {} --view anytime" if progress.solvers_only else "best {}"
-    place = shlex.quote(str(store))
+    place = clean(shlex.quote(str(store)))
     print(f"look: optarena status {place}   ·   optarena {further.format(place)}")
     if progress.failed:
         raise typer.Exit(1)

@@ -69,7 +69,8 @@ def command(
     for status in ORDER[2:]:
         _studies(frame.filter(pl.col("status") == status), status, everything=failed)
     _studies(frame.filter(pl.col("conflicts") > 0), "with rows that contradict each other", everything=failed)
-    _studies(frame.filter(pl.col("attempt") > 0), "begun again, earlier attempts unscored", everything=failed)
+    again = frame.filter(pl.col("attempt") > 0).with_columns(reason=pl.col("study").replace_strict(results.causes()))
+    _studies(again, "started again, earlier attempts unscored", everything=failed)
     kinds = results.failures().group_by("status", maintain_order=True).len().rows()
     if kinds:
         print(f"\nfailed evaluations: {', '.join(f'{n:,} {kind}' for kind, n in kinds)} (--failed shows each)")
@@ -91,7 +92,7 @@ def command(
             )
     kernels = results.kernels()
     if kernels and set(kernels) != {PINNED}:
-        shares = ", ".join(f"{name} in {counted(n, 'study')}" for name, n in kernels.items())
+        shares = ", ".join(f"{clean(name)} in {counted(n, 'study')}" for name, n in kernels.items())
         print(f"\nnumeric kernels: {shares} (native ones may give other last digits on other machines)")
     for note in results.notes():
         print(f"\nnote: {clean(note)}")

@@ -91,7 +91,8 @@ def _config(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
             or not isinstance(line[1], dict)
         ):
             raise OptarenaError(f'{path}, {name!r}: expected ["file.py", {{keyword arguments}}], got {line!r}')
-        if Path(line[0]).is_absolute() or ".." in Path(line[0]).parts or not line[0].endswith(".py"):
+        odd = "\0" in line[0] or Path(line[0]).is_absolute() or ".." in Path(line[0]).parts
+        if odd or not line[0].endswith(".py"):
             raise OptarenaError(f"{path}, {name!r}: {line[0]!r} is not a .py file in that directory")
         out[name] = (line[0], line[1])
     if not out:
@@ -181,8 +182,8 @@ def wrapper_classes(file: Path) -> list[str]:
 
 
 def _own_classes(module: ModuleType) -> dict[str, type]:
-    classes = {name: thing for name, thing in vars(module).items() if inspect.isclass(thing)}
-    return {n: c for n, c in classes.items() if issubclass(c, AbstractOptimizer) and c.__module__ == module.__name__}
+    classes = {thing: name for name, thing in reversed(vars(module).items()) if inspect.isclass(thing)}  # each once
+    return {n: c for c, n in classes.items() if issubclass(c, AbstractOptimizer) and c.__module__ == module.__name__}
 
 
 def _class_of(module: ModuleType, wrapper: Wrapper) -> type:

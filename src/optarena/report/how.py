@@ -95,8 +95,9 @@ def recipes(results: Results) -> list[tuple[str, str]]:
     out = []
     for i, run in enumerate(newest.values(), start=1):
         name = "experiment.toml" if len(newest) == 1 else f"experiment-{i}.toml"
+        kernels = " --kernels native" if run.kernels == "native" else ""
         commands = [
-            f"optarena run {name} --seed {run.root} --store again",
+            f"optarena run {name} --seed {run.root} --store again{kernels}",
             "optarena report again -o report.html",
         ]
         out.append((f"# {name}\n{as_toml(run.experiment)}", "\n".join(commands)))

@@ -185,8 +185,11 @@ def _facts(attempt: Attempt, programs: dict[str, str], kernels: str) -> list[str
     """What the store says of the machine and versions, where the replay says otherwise; `programs`: of no package."""
     out = []
     now = environment() | {"kernels": kernels}
+    keys = ["optarena", "python", "machine", "cpu", "numpy", "scipy", "kernels"]
+    if kernels == NATIVE:  # a pinned worker has its own
+        keys.append("blas")
     headers = attempt.headers
-    for key in ("optarena", "python", "machine", "cpu", "numpy", "scipy", "kernels"):
+    for key in keys:
         was = sorted({str(header.environment.get(key, NATIVE if key == "kernels" else None)) for header in headers})
         if was and was != [str(now[key])]:
             out.append(f"{key}: {', '.join(was)}, now {now[key]}")

@@ -90,22 +90,35 @@ def run(
         _refuse_drift(plan, before, retry)
         _refuse_other_values(plan, before, functools.partial(signatures, kernels=chosen if workers else None))
         todo = list(_todo(plan, before, retry))
-        this = place.begin_run(plan, [study.id for study in todo])
+        this = place.begin_run(plan, [study.id for study in todo], kernels)
+        plan.notices += _left_failed(plan, before, todo)
     plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
     how = "failed"
     try:
         progress.begin(plan, todo, len(plan.studies) - len(todo), workers)
         heart = _Heart(place, this)
         if workers:
-            Supervisor(place, plan, experiment, progress, heart, chosen).run(todo, before._columns, workers)
+            Supervisor(place, plan, experiment, progress, heart, chosen, retry).run(todo, before._columns, workers)
         else:
-            _here(place, plan, todo, before, progress, heart)
+            _here(place, plan, todo, before, progress, heart, retry)
         how = "done"
     except KeyboardInterrupt:
         how = "interrupted"
         raise
     finally:
         place.end_run(this, how)
+
+
+def _left_failed(plan: Plan, before: Results, todo: list[Study]) -> list[str]:
+    """What to say of studies that failed before and are not run again."""
+    planned = {study.id for study in plan.studies} - {study.id for study in todo}
+    left = [status for study, status in _statuses(before).items() if study in planned and status in RETRIED]
+    counts = " and ".join(f"{left.count(status):,} {status}" for status in RETRIED if status in left)
+    return [f"studies that ended before and are not run again: {counts} (--retry does)"] if left else []
+
+
+def _statuses(results: Results) -> dict[str, str]:
+    return dict(results.studies.select("study", "status").iter_rows())
 
 
 def _crowded(plan: Plan, workers: int) -> list[str]:
@@ -169,7 +182,13 @@ def _workers(plan: Plan, wanted: int | None) -> int:
 
 
 def _here(
-    place: Store, plan: Plan, todo: list[Study], before: Results, progress: Progress, heart: Callable[[], None]
+    place: Store,
+    plan: Plan,
+    todo: list[Study],
+    before: Results,
+    progress: Progress,
+    heart: Callable[[], None],
+    retry: bool,
 ) -> None:
     """In this process: study by study."""
     if not todo:
@@ -191,7 +210,7 @@ def _here(
                 cls,
                 journal,
                 source=plan.sources.get(study.optimizer.label),
-                past=continued(before._columns, study.id),
+                past=continued(before._columns, study.id, retry),
                 tick=tick,
             )
             progress.ended(study, outcome)
@@ -204,11 +223,17 @@ def _todo(plan: Plan, results: Results, retry: bool) -> Iterator[Study]:
         row = known.get(study.id)
         if row is None or row["status"] not in FINISHED:
             yield study
-        elif row["status"] == "done":
-            if _room(study, row):
+        elif row["status"] == "done" or _failed_in_full(row):
+            if _room(study, row) or (retry and row["status"] in RETRIED):
                 yield study
         elif retry and row["status"] in RETRIED:
             yield study
+
+
+def _failed_in_full(row: dict[str, Any]) -> bool:
+    """Whether a study made all evaluations of its budget and all of them failed: a larger budget may go on with it."""
+    made: int = row["evaluations"]
+    return row["status"] == "failed" and row["budget"] is not None and made >= row["budget"] and row["failures"] == made
 
 
 def _room(study: Study, row: dict[str, Any]) -> bool:
@@ -240,7 +265,7 @@ def _refuse_drift(plan: Plan, results: Results, retry: bool) -> None:
     afresh = plan.experiment.afresh
     labels = {study.id: study.optimizer.label for study in plan.studies}
     sources = {item.identity: plan.sources.get(item.label) for item in plan.experiment.optimizers}
-    status = dict(results.studies.select("study", "status").iter_rows())
+    status = _statuses(results)
     cards = {}
     for i in results._attempts:
         attempt = results._columns.attempts[i]

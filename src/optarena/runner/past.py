@@ -152,17 +152,17 @@ def from_columns(columns: Columns, study: str) -> Past | None:
     )
 
 
-def continued(columns: Columns, study: str) -> Past | None:
+def continued(columns: Columns, study: str, retry: bool = False) -> Past | None:
     """What a study goes on from: its newest attempt, or a new one where that cannot go on.
 
-    A study that does not repeat cannot, nor one that failed because all its evaluations did: they would be answered by
-    the same failures again.
+    A study that does not repeat cannot. Nor can the retry of one that failed because all its evaluations did: they
+    would be answered by the same failures again.
     """
     past = from_columns(columns, study)
     if past is None:
         return None
     ends = columns.attempts[columns.newest[study]].ends
-    all_failed = bool(past.rows) and all(line.f for line in past.rows) and any(end.status == "failed" for end in ends)
-    if all_failed or any(end.reason.startswith(NOT_REPEATABLE) for end in ends):
+    in_full = bool(past.rows) and all(line.f for line in past.rows) and any(end.status == "failed" for end in ends)
+    if (retry and in_full) or any(end.reason.startswith(NOT_REPEATABLE) for end in ends):
         return Past(attempt=past.attempt + 1, cause="retried")
     return past

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from optarena._json import Number, number, numbers
 from optarena.problem import Evaluation, Problem
+from optarena.runner.reasons import Reasons, reason_of
 from optarena.space import Array
 from optarena.store.journal import Journal
 from optarena.store.records import Count, Rows
 
 COUNT_SECONDS = 1.0
 RETURNED_NAN = ("nan", "evaluate returned nan")
-REASONS_COUNTED = 100
-REASONS_KEPT = 5
 
 
 class Recorder:
@@ -39,7 +37,7 @@ class Recorder:
         self.spent = spent
         self.free = False
         self.failures = 0
-        self._reasons: Counter[str] = Counter()
+        self._reasons = Reasons()
         self._costs = [0, 0, 0, 0, 0, 0]
         self._archive = np.empty((0, len(problem.objectives)))
         self._next_count = time.monotonic() + COUNT_SECONDS
@@ -60,13 +58,11 @@ class Recorder:
     def failed(self, status: str, message: str, count: int = 1) -> None:
         """Count evaluations that failed, and why."""
         self.failures += count
-        reason = message if status in ("error", "nan") else f"{status}: {message}"
-        if reason in self._reasons or len(self._reasons) < REASONS_COUNTED:
-            self._reasons[reason] += count
+        self._reasons.add(reason_of(status, message), count)
 
     def reasons(self) -> dict[str, int]:
-        """The most frequent reasons of failed evaluations, with their counts."""
-        return dict(self._reasons.most_common(REASONS_KEPT))
+        """Why evaluations failed: an example of each kind of reason, with its count."""
+        return self._reasons.counts()
 
     # ---- an array-native batch -------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from optarena.runner.environment import environment
 from optarena.runner.loop import Outcome, begin
 from optarena.runner.past import Past, begun_again, continued, from_columns
 from optarena.runner.pool import PREPARE_SECONDS, Death, Pool
+from optarena.runner.reasons import Reasons, reason_of
 from optarena.runner.solve import grace
 from optarena.runner.worker import Answer, Task
 from optarena.store import Store
@@ -42,8 +43,9 @@ class Supervisor:
         progress: Any,
         heart: Callable[[], None],
         kernels: str,
+        retry: bool = False,
     ) -> None:
-        self.kernels = kernels
+        self.kernels, self.retry = kernels, retry
         self.store, self.plan, self.limits = store, plan, experiment.limits
         self.base = str((experiment.base or Path.cwd()).resolve())
         self.progress, self.heart = progress, heart
@@ -69,7 +71,7 @@ class Supervisor:
             if study.solver:
                 yield self._solver_task(serial, study)
                 continue
-            past = self._pasts.get(study.id) if self._pasts is not None else continued(self._columns, study.id)
+            past = self._pasts.get(study.id) if self._pasts is not None else self._past(study.id)
             yield Task(
                 serial=serial,
                 study=study,
@@ -80,6 +82,9 @@ class Supervisor:
                 singly=self.limits.evaluation is not None,
                 memory=int(self.limits.memory * 1e6) if self.limits.memory else None,
             )
+
+    def _past(self, study: str) -> Past | None:
+        return continued(self._columns, study, self.retry)
 
     def _solver_task(self, serial: int, study: Study) -> Task:
         """A solver begins anew: what an earlier attempt found stays, unscored."""
@@ -246,8 +251,13 @@ class Supervisor:
         start = self._start(task)
         assert self._journal is not None
         self._journal.end(End(start.s, status, evaluations, time.time(), [0] * 6, reason))
-        failures = sum(len(line.f) for line in task.past.rows) if task.past is not None else 0
-        self.progress.ended(task.study, Outcome(status, evaluations, reason, failures=failures))
+        why = Reasons()
+        failed = [failure for line in (task.past.rows if task.past is not None else ()) for failure in line.f.values()]
+        for kind, message in failed:
+            why.add(reason_of(kind, message))
+        self.progress.ended(
+            task.study, Outcome(status, evaluations, reason, failures=len(failed), reasons=why.counts())
+        )
         return None
 
 

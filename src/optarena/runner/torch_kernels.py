@@ -7,7 +7,6 @@ the IEEE standard defines them, and takes over where kernels are pinned.
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import warnings
 from collections.abc import Sequence
@@ -30,18 +29,15 @@ def pin_torch() -> None:
 
 
 class _AfterImport(MetaPathFinder):
-    """Lets torch be imported as usual, and is called when that is done."""
+    """Lets torch be found as usual, by whoever asks, and takes over when it has been loaded."""
 
     def find_spec(
-        self,
-        name: str,
-        path: Sequence[str] | None = None,  # noqa: ARG002
-        target: ModuleType | None = None,  # noqa: ARG002
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name != "torch":
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec("torch")
+        others = [finder for finder in sys.meta_path if finder is not self]
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
 
@@ -54,6 +50,8 @@ class _AfterImport(MetaPathFinder):
 
 
 def _take_over() -> None:
+    if _installed:
+        return
     import numpy as np
     import torch
 
@@ -66,10 +64,12 @@ def _take_over() -> None:
             return torch.from_numpy(np.asarray(np.sqrt(x.detach().resolve_conj().numpy())))
 
     def in_place(x: Any) -> Any:
-        return x.copy_(root(x))
+        return into(x, out=x)
 
     def into(x: Any, *, out: Any) -> Any:
         found = root(x)
+        if not torch.can_cast(found.dtype, out.dtype):
+            raise RuntimeError(f"result type {found.dtype} can't be cast to the desired output type {out.dtype}")
         if out.shape != found.shape:
             out.resize_(found.shape)
         return out.copy_(found)

@@ -57,6 +57,8 @@ class RunFile(msgspec.Struct):
     how: str = ""
     """How it ended: done, interrupted, or failed with an error; empty where that was not recorded."""
     version: int = FORMAT_VERSION
+    kernels: str = ""
+    """The numeric kernels that were asked for: `pinned` or `native`; empty in older files."""
 
 
 class Store:
@@ -139,7 +141,7 @@ class Store:
         same = [run for run in runs if run.experiment == strict(experiment.to_data())]
         return uuid.UUID((same or runs)[-1].root) if runs else None
 
-    def begin_run(self, plan: Plan, todo: Sequence[str]) -> RunFile:
+    def begin_run(self, plan: Plan, todo: Sequence[str], kernels: str = "") -> RunFile:
         """Say what is going to be done, before it is done; a live run that does some of the same is not disturbed.
 
         Call it under the lock "run", with a `todo` that was found under the same lock.
@@ -153,6 +155,7 @@ class Store:
             studies=[PlannedStudy(s.id, s.optimizer.label, s.problem, s.trial) for s in plan.studies],
             refused=[(r.optimizer, r.problem, r.reason) for r in plan.refused],
             todo=list(todo),
+            kernels=kernels,
             host=host(),
             pid=os.getpid(),
             born=born(os.getpid()),

@@ -39,11 +39,18 @@ def merge(sources: Sequence[Store], target: Store) -> Results:
     opened = [open_store(store.path) for store in stores]
     _refuse_mismatch(opened)
     _refuse_conflicts(stores, opened)
+    copies = [
+        (path, target.path / part / path.name)
+        for store in sources
+        for part, names in (("journal", "*.jsonl"), ("shards", "*.parquet"), ("runs", "*.json"))
+        for path in sorted((store.path / part).glob(names))
+    ]
+    _refuse_changed_files(copies)
     target.create()
-    for store in sources:
-        for part, names in (("journal", "*.jsonl"), ("shards", "*.parquet"), ("runs", "*.json")):
-            for path in sorted((store.path / part).glob(names)):
-                _copy(path, target.path / part / path.name)
+    for path, to in copies:
+        data = _newer(path, to)
+        if data is not None:
+            write_whole(to, data)
     return open_store(target.path)
 
 
@@ -147,7 +154,7 @@ def _refuse_conflicts(stores: Sequence[Store], opened: Sequence[Results]) -> Non
     attempt = new[0]
     kernels = sorted({facts_of(header)[-1] for header in attempt.headers})
     hint = f" (made with kernels {' and '.join(kernels)})" if len(kernels) > 1 else ""
-    others = f", and {len(new) - 1:,} more studies" if len(new) > 1 else ""
+    others = f" (and {len(new) - 1:,} more)" if len(new) > 1 else ""
     raise OptarenaError(
         f"study {attempt.start.study} ({attempt.start.optimizer} on {attempt.card.id}, trial {attempt.start.trial}):"
         f" evaluation {attempt.conflicts[0]} has other values in different stores{hint}{others}; nothing was merged,"
@@ -160,24 +167,34 @@ def _conflicts(columns: Columns) -> dict[tuple[str, int], Attempt]:
     return {(item.start.study, item.start.attempt): item for item in columns.attempts if item.conflicts}
 
 
-def _copy(path: Path, to: Path) -> None:
-    """A journal only grows, so of two with one name the longer is taken if it begins with the other."""
+def _refuse_changed_files(copies: Sequence[tuple[Path, Path]]) -> None:
+    """Refuse files of one name that neither grew from each other nor from what the target has."""
+    first: dict[Path, Path] = {}
+    for path, to in copies:
+        _newer(path, to)
+        _newer(path, first.setdefault(to, path))
+
+
+def _newer(path: Path, have: Path) -> bytes | None:
+    """The content of a file where it is newer than another of its name; None where that has it all.
+
+    A journal only grows, so one must begin with the other. Of run files, the one that has ended is the newer.
+    """
     data = path.read_bytes()
-    if to.exists():
-        have = to.read_bytes()
-        if have.startswith(data):
-            return
-        if not data.startswith(have):
-            data = _newer(path, data, have)
-    write_whole(to, data)
-
-
-def _newer(path: Path, data: bytes, have: bytes) -> bytes:
-    """Of two versions of a run file, the one that has ended; any other difference is a conflict."""
+    if not have.exists():
+        return data
+    known = have.read_bytes()
+    if known.startswith(data):
+        return None
+    if data.startswith(known):
+        return data
     if path.suffix == ".json":
         try:
             ended = msgspec.json.decode(data).get("ended")
         except (msgspec.DecodeError, AttributeError):
             ended = None
-        return data if ended is not None else have
-    raise OptarenaError(f"{path} and the file of that name in the target differ: one of them was changed by hand")
+        return data if ended is not None else None
+    raise OptarenaError(
+        f"{path} and {have} differ, and neither begins with the other: one of them was changed by hand; nothing was"
+        " merged"
+    )

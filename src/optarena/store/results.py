@@ -251,17 +251,35 @@ class Results:
         """What whoever reads these studies should know: problems whose values differ between machines."""
         return signatures.notes(self._columns, {card.id for card in self.cards})
 
+    def causes(self) -> dict[str, str]:
+        """Why the newest attempt of each study was started; empty for a first one."""
+        words = {
+            "diverged": "what was recorded did not repeat",
+            "extended": "a larger budget than its last batch or its seconds",
+            "retried": "retried",
+        }
+        kernels: dict[str, set[str]] = {}
+        for attempt in self._columns.attempts:
+            ran = {signatures.facts_of(header)[-1] for header in attempt.headers}
+            kernels.setdefault(attempt.start.study, set()).update(ran)
+        out = {}
+        for i in self._attempts:
+            start = self._columns.attempts[i].start
+            other = start.cause == "diverged" and len(kernels[start.study]) > 1
+            out[start.study] = words.get(start.cause, start.cause) + (" with other numeric kernels" if other else "")
+        return out
+
     def kernels(self) -> dict[str, int]:
         """How many studies ran with which numeric kernels: `x86-64-v3`, or `native`."""
         return dict(signatures.kernels_of(self._columns, self._attempts))
 
     def environments(self) -> list[dict[str, Any]]:
-        """The different machines and processes that worked at these studies, as their journals describe them."""
+        """The different machines and processes that ran these studies, as their journals describe them."""
         out: list[dict[str, Any]] = []
         for i in self._attempts:
             for header in self._columns.attempts[i].headers:
                 facts = {key: value for key, value in header.environment.items() if key != "argv"}
-                if facts not in out:
+                if "imported" not in facts and facts not in out:
                     out.append(facts)
         return out
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from optarena.errors import OptarenaError
 from optarena.store.records import Header, ProblemCard
 
 if TYPE_CHECKING:
@@ -44,7 +45,14 @@ def gap(one: ProblemCard, two: ProblemCard) -> float:
     """The largest relative difference between two signatures; 0 where one of them is missing."""
     if not one.signature or not two.signature:
         return 0.0
-    return relative_gap(*([float(v) for v in card.signature if v is not None] for card in (one, two)))
+    return relative_gap(_values(one), _values(two))
+
+
+def _values(card: ProblemCard) -> list[float]:
+    try:
+        return [float(value) for value in card.signature if value is not None]
+    except ValueError:
+        raise OptarenaError(f"the signature of {card.id} is {list(card.signature)}: expected numbers") from None
 
 
 def relative_gap(one: Iterable[float], two: Iterable[float]) -> float:
@@ -110,7 +118,8 @@ def kernels_of(columns: Columns, attempts: Iterable[int]) -> Mapping[str, int]:
     counts: dict[str, int] = {}
     for i in attempts:
         attempt = columns.attempts[i]
-        if any(header.environment for header in attempt.headers):
-            name = " and ".join(sorted({facts_of(header)[-1] for header in attempt.headers}))
+        ran = [header for header in attempt.headers if "blas" in header.environment]  # what was imported does not tell
+        if ran:
+            name = " and ".join(sorted({facts_of(header)[-1] for header in ran}))
             counts[name] = counts.get(name, 0) + 1
     return dict(sorted(counts.items()))
