@@ -137,12 +137,12 @@ def _unpinned(wanted: str, workers: int) -> list[str]:
     if wanted == kernels_.NATIVE:
         return []
     if not kernels_.can_pin():
-        return [
-            "this CPU has no AVX2 and FMA: numeric kernels are native, so other machines may give other last digits"
-        ]
-    if not workers and kernels_.in_use() == kernels_.NATIVE:
-        return ["without workers numeric kernels are native, so other machines may give other last digits"]
-    return []
+        why = "NumPy finds no AVX2 and FMA on this machine"
+    elif not workers and kernels_.in_use() == kernels_.NATIVE:
+        why = "without workers"
+    else:
+        return []
+    return [f"{why}: numeric kernels are native, so other machines may give other last digits"]
 
 
 class _Heart:
