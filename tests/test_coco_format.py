@@ -441,6 +441,17 @@ def test_a_run_that_was_unfinished_when_it_was_imported_is_completed():
     assert not import_files("coco", ["early"], "store")[0].new
 
 
+@pytest.mark.parametrize("order", [("early", "late"), ("late", "early")])
+def test_of_a_run_and_its_longer_version_in_one_import_the_longer_is_added(order):
+    runs_of_one_instance("early", (10, [(1, 9.5), (3, 2.5)]), (10, [(1, 8.5), (2, 3.5)]))
+    runs_of_one_instance("late", (20, [(1, 9.5), (3, 2.5), (12, 0.5)]), (20, [(1, 8.5), (2, 3.5)]))
+    results, _ = import_coco(*order)
+    assert results.studies.select("trial", "evaluations", "budget", "best").rows() == [
+        (0, 20, 20, 0.5),
+        (1, 20, 20, 3.5),
+    ]
+
+
 def test_what_a_store_ran_is_not_extended_by_a_log_of_it():
     Experiment("RandomSearch", "bbob/f1/d2/i1", 20).run("short", workers=0)
     shutil.copytree("short", "long")

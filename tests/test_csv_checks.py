@@ -6,7 +6,9 @@ import datetime
 import gzip
 import io
 import math
+import os
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -622,18 +624,76 @@ def test_a_full_disk_leaves_no_part_of_an_import(monkeypatch):
     imported(ONE)
     before = everything_in("s")
     names = [write(f"{i}.csv", ONE.replace("p,A", f"q{i},A")) for i in range(3)]
-    real, calls = files._write_synced, []
+    real = files._write_synced
 
     def full(path: Path, data: bytes) -> None:
-        calls.append(path)
-        real(path, data[:20] if len(calls) == 3 else data)
-        if len(calls) == 3:
-            raise OSError(28, "No space left on device")
+        real(path, data[:20])
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "_write_synced", full)
     with pytest.raises(WorkError, match="No space left on device"):
         import_files("csv", names, "s")
     assert everything_in("s") == before
+
+
+def test_the_files_of_an_import_appear_together_by_one_rename():
+    imported(ONE)
+    names = [write(f"{i}.csv", ONE.replace("p,A", f"q{i},A") + f"p,B{i},0,1,5\n") for i in range(3)]
+    before = everything_in("s")
+    import_files("csv", names, "s")
+    (journal,) = everything_in("s").keys() - before.keys()
+    assert '"imported":"0.csv, 1.csv, 2.csv"' in journal.read_text().splitlines()[0]
+    frame = oa.open("s").studies.sort("problem", "optimizer")
+    assert frame.select("problem", "optimizer", "evaluations").rows() == [
+        ("p", "A", 3),
+        *(("p", f"B{i}", 1) for i in range(3)),
+        *((f"q{i}", "A", 3) for i in range(3)),
+    ]
+
+
+@pytest.mark.parametrize("clean_up", ["import", "compact"])
+def test_what_a_killed_import_left_is_removed_an_hour_later(clean_up):
+    imported(ONE)
+    old, young = (Path(f"s/journal/import-{age}.jsonl.1234.tmp") for age in ("old", "young"))
+    for path in (old, young):
+        path.write_text("cut")
+    an_hour_ago = time.time() - 3700
+    os.utime(old, (an_hour_ago, an_hour_ago))
+    if clean_up == "import":
+        imported(ONE)
+    else:
+        compact(Store("s"))
+    assert (old.exists(), young.exists()) == (False, True)
+
+
+@pytest.mark.parametrize("name", ["q", "q4", "r", "some/other"])
+@pytest.mark.parametrize("order", [(20, 60), (60, 20), (20, 60, 40)])
+def test_of_a_run_and_its_longer_versions_in_one_import_the_longest_is_added(name, order):
+    rows = [f"{name},M,0,{k},{v}" for k, v in ((1, 0.5), (7, 0.4), (33, 0.3))]
+    files = [
+        write(
+            f"{budget}.csv",
+            "\n".join(
+                ["problem,optimizer,trial,evaluation,value,budget"]
+                + [f"{row},{budget}" for row in rows if int(row.split(",")[3]) <= budget]
+            ),
+        )
+        for budget in order
+    ]
+    done = import_files("csv", files, "s")
+    frame = oa.open("s").studies
+    assert frame.select("evaluations", "budget", "status", "best", "conflicts").rows() == [(60, 60, "done", 0.3, 0)]
+    assert {d.name: d.added for d in done} == {f"{budget}.csv": int(budget == 60) for budget in order}
+
+
+def test_files_of_one_import_that_complete_a_run_are_all_added():
+    head = "problem,optimizer,trial,evaluation,value,budget\n"
+    short = write("a.csv", f"{head}p,A,0,1,5,20\np,A,0,7,6,20\n")
+    long = write("b.csv", f"{head}p,A,0,1,5,60\np,A,0,33,4,60\n")
+    import_files("csv", [short, long], "s")
+    results = oa.open("s")
+    assert results.studies.select("evaluations", "conflicts").rows() == [(60, 0)]
+    assert results.traces().evaluation.tolist() == [1, 7, 33]
 
 
 def test_a_file_that_has_grown_adds_rows_and_a_shorter_one_nothing():

@@ -103,12 +103,15 @@ def _agreed(read: Sequence[Table | Runs], store: Store) -> list[Incoming]:
 def _bring(read: Sequence[Incoming], store: Store) -> list[Imported]:
     """Write what the store lacks, after all of it was compared."""
     from optarena.formats.admission import admit
-    from optarena.formats.writing import write_journals
+    from optarena.formats.writing import write_journal
 
-    done = admit(read, store)
-    if any(summary.new for summary, _ in done):
-        write_journals([(summary.name, records) for summary, records in done if summary.new], store)
-    return [summary for summary, _ in done]
+    if store.exists:
+        store.remove_stale()
+    admission = admit(read, store)
+    if admission.records:
+        names = [imported.name for imported in admission.imported if imported.new]
+        write_journal(names, admission.records, store)
+    return admission.imported
 
 
 def export(name: str, results: Results, output: str | Path, notices: list[str] | None = None) -> Path:

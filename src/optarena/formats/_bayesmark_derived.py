@@ -18,7 +18,7 @@ from optarena.formats._bayesmark_files import (
     signatures_of,
     write_dataset,
 )
-from optarena.formats.writing import write_journals
+from optarena.formats.writing import write_journal
 from optarena.store import Store
 from optarena.store.results import open_store
 from optarena.views.fixed_cost import FixedCost, fixed_cost
@@ -69,7 +69,7 @@ def score(path: Path, *, baseline: Path | None) -> tuple[FixedCost, dict[str, li
         )
     with tempfile.TemporaryDirectory(prefix="optarena-bayesmark-") as directory:
         store = Store(Path(directory) / "store")
-        write_journals([(str(path), records_of(studies, str(path), own_ids=False))], store)
+        write_journal([str(path)], records_of(studies, str(path), own_ids=False), store)
         results = open_store(store.path)
         results.path = path  # what messages speak of
         view = fixed_cost(results, mode="bayesmark", frame=baseline)

@@ -1,5 +1,6 @@
 """What of an import a store lacks. Everything is compared before anything is written: with the store, and the files
-of one call with each other. A run that exists already is not added again; one that contradicts is refused.
+of one call with each other. A run that exists already is not added again; one that contradicts is refused. Of a run
+that several paths of one call have, the longest version is added.
 
 Studies with an id are compared under that id. Runs without one (COCO, IOHprofiler) are compared by what they found:
 a run that another data file or the store has is a copy, a longer one replaces its beginning, any other is a further
@@ -12,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from optarena.errors import OptarenaError
 from optarena.formats.incoming import Incoming, study_id
@@ -20,6 +21,7 @@ from optarena.formats.same_run import (
     Study,
     adds,
     contradiction,
+    has_more_rows,
     is_copy,
     is_part,
     is_row_by_row_copy,
@@ -29,7 +31,7 @@ from optarena.formats.same_run import (
 from optarena.formats.writing import journal_header
 from optarena.store import Store
 from optarena.store.reading import columns_of
-from optarena.store.records import Count, End, ProblemCard, Record, RowsWithoutPoints, Start
+from optarena.store.records import Count, End, ProblemCard, Record, Rows, Start
 from optarena.store.results import Results, open_store
 
 _Relation: TypeAlias = Callable[[Study, Study], bool]
@@ -58,31 +60,104 @@ class Imported:
         return self.added > 0
 
 
-def admit(read: Sequence[Incoming], store: Store) -> list[tuple[Imported, list[Record]]]:
-    """What each of the paths adds to a store, in lines of a journal; an OptarenaError for the first contradiction."""
+class Admission(NamedTuple):
+    """What each path had and added, and what they add together: the lines of one journal, without its header."""
+
+    imported: list[Imported]
+    records: list[Record]
+
+
+def admit(read: Sequence[Incoming], store: Store) -> Admission:
+    """What the paths add to a store; an OptarenaError for the first contradiction."""
     known = _Known(open_store(store.path) if store.exists else None, f"store {store.path}")
-    return [_admit(incoming, i, known) for i, incoming in enumerate(read)]
+    imported: list[Imported] = []
+    to_add: dict[tuple[str, int], list[Study]] = {}
+    for index, incoming in enumerate(read):
+        out, kept = _admit(incoming, index, known)
+        imported.append(out)
+        for study in kept:
+            to_add.setdefault((study.attempt.start.study, study.attempt.start.attempt), []).append(study)
+    written = [_longest_first(versions) for versions in to_add.values()]
+    for used, unused in written:
+        for study in used:
+            imported[_index(study)].added += 1
+        for study in unused:
+            imported[_index(study)].present[used[0].where] += 1
+    return Admission(imported, _one_journal(read, [used for used, _ in written]))
 
 
-def _admit(incoming: Incoming, index: int, known: _Known) -> tuple[Imported, list[Record]]:
-    lines = [journal_header(incoming.name, 0.0), *incoming.records]
+def _admit(incoming: Incoming, index: int, known: _Known) -> tuple[Imported, list[Study]]:
+    """What was read of one path, and the studies of it that the store lacks or has in part."""
+    lines = [journal_header([incoming.name], 0.0), *incoming.records]
     results = Results(Path(incoming.name), columns_of(lines, incoming.name), [], set())
     studies = sorted(studies_of(results, incoming.name), key=lambda study: study.attempt.start.s)
     out = Imported(incoming.name, len(studies), notices=incoming.notices)
-    kept = set()
+    kept = []
     taken: dict[tuple[int, str], set[int]] = {}
     for study in studies:
-        s = study.attempt.start.s
-        study.source = (index, incoming.sources.get(s, ""))
+        study.source = (index, incoming.sources.get(study.attempt.start.s, ""))
         out.evaluations += study.made
         out.rows += len(study.rows)
         where = _settle(study, incoming, known, taken.setdefault(study.source, set()))
         if where is None:
-            kept.add(s)
+            kept.append(study)
         else:
             out.present[where] += 1
-    out.added = len(kept)
-    return out, _only(incoming.records, kept)
+    return out, kept
+
+
+def _index(study: Study) -> int:
+    """The place of its path in the call."""
+    assert study.source is not None
+    return study.source[0]
+
+
+def _longest_first(versions: Sequence[Study]) -> tuple[list[Study], list[Study]]:
+    """The versions of one study that are written, and those that add nothing to the longest; of equal ones the last."""
+    longest = max(reversed(versions), key=lambda study: (study.made, study.finished))
+    used: list[Study] = [longest]
+    unused: list[Study] = []
+    for study in versions:
+        if study is not longest:
+            (used if has_more_rows(longest, study) else unused).append(study)
+    for study in versions:
+        start = longest.attempt.start
+        start.attributes = {**study.attempt.start.attributes, **start.attributes}
+    return used, unused
+
+
+def _one_journal(read: Sequence[Incoming], written: Sequence[Sequence[Study]]) -> list[Record]:
+    """The lines of studies, each under a number of its own: one start and one end, of the longest version."""
+    cards: dict[str, ProblemCard] = {}
+    starts: dict[tuple[int, int], Start] = {}
+    rows: dict[tuple[int, int], list[Rows | Count]] = {}
+    ends: dict[tuple[int, int], End] = {}
+    for index, incoming in enumerate(read):
+        for record in incoming.records:
+            if isinstance(record, ProblemCard):
+                cards.setdefault(record.hash, record)
+            elif isinstance(record, Start):
+                starts[index, record.s] = record
+            elif isinstance(record, (Rows, Count)):
+                rows.setdefault((index, record.s), []).append(record)
+            elif isinstance(record, End):
+                ends[index, record.s] = record
+    out: list[Record] = []
+    named: set[str] = set()
+    for s, used in enumerate(written):
+        places = [(_index(study), study.attempt.start.s) for study in used]
+        start = starts[places[0]]
+        if start.problem not in named:
+            named.add(start.problem)
+            out.append(cards[start.problem])
+        lines: list[Start | Rows | Count | End] = [start]
+        for place in places:
+            lines += rows.get(place, ())
+        lines += [ends[places[0]]] if places[0] in ends else []
+        for line in lines:
+            line.s = s
+        out += lines
+    return out
 
 
 def _settle(study: Study, incoming: Incoming, known: _Known, taken: set[int]) -> str | None:
@@ -117,17 +192,6 @@ def _joined(study: Study, same: Study, known: _Known) -> str | None:
         return same.where
     known.replace(same, study)
     return None
-
-
-def _only(records: Sequence[Record], kept: set[int]) -> list[Record]:
-    """The lines of some studies, and of their problems."""
-    cards = {record.problem for record in records if isinstance(record, Start) and record.s in kept}
-    return [
-        record
-        for record in records
-        if (isinstance(record, ProblemCard) and record.hash in cards)
-        or (isinstance(record, (Start, RowsWithoutPoints, Count, End)) and record.s in kept)
-    ]
 
 
 class _Candidates:

@@ -184,6 +184,11 @@ def adds(known: Study, new: Study) -> bool:
     return bool(more or ended or attributes) or _has_more_points(known, new)
 
 
+def has_more_rows(known: Study, new: Study) -> bool:
+    """Whether a study under a known id has evaluations or points that are not known."""
+    return not np.isin(new.evaluation, known.evaluation).all() or _has_more_points(known, new)
+
+
 def _common(one: Study, two: Study) -> tuple[Ints, Ints]:
     """The places of the evaluations that both have."""
     _, a, b = np.intersect1d(one.evaluation, two.evaluation, assume_unique=True, return_indices=True)

@@ -1,4 +1,4 @@
-"""Journals of imported studies: named by what they hold, and written all together or not at all."""
+"""The journal of an import: one file for all its paths, named by what it holds, and written atomically."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from optarena._files import write_together
+from optarena._files import write_whole
 from optarena._json import printable
 from optarena._process import host
 from optarena._version import __version__
@@ -20,15 +20,10 @@ from optarena.store.records import FORMAT_VERSION, Close, End, Header, Record, S
 _encode = msgspec.json.Encoder().encode
 
 
-def write_journals(journals: Sequence[tuple[str, Iterable[Record]]], store: Store) -> None:
-    """Write a journal for each name and its lines, whose times are left at 0."""
+def write_journal(names: Sequence[str], records: Iterable[Record], store: Store) -> None:
+    """Write what an import adds, whose times are left at 0, by one rename: a reader sees all of it or nothing."""
     at = time.time()
     store.create()
-    write_together({store.journals / name: data for name, data in (_journal(*each, at) for each in journals)})
-
-
-def _journal(name: str, records: Iterable[Record], at: float) -> tuple[str, bytes]:
-    """The name and the bytes of a journal's file."""
     digest = hashlib.sha256()
     lines: list[bytes] = []
     for record in records:
@@ -36,10 +31,10 @@ def _journal(name: str, records: Iterable[Record], at: float) -> tuple[str, byte
         if isinstance(record, (Start, End)):
             record.time = at
         lines.append(_encode(record))
-    whole = b"\n".join([_encode(journal_header(name, at)), *lines, _encode(Close()), b""])
-    return f"import-{digest.hexdigest()[:24]}.jsonl", whole
+    whole = b"\n".join([_encode(journal_header(names, at)), *lines, _encode(Close()), b""])
+    write_whole(store.journals / f"import-{digest.hexdigest()[:24]}.jsonl", whole)
 
 
-def journal_header(name: str, at: float) -> Header:
-    environment = {"optarena": __version__, "imported": printable(Path(name).name)}
-    return Header(FORMAT_VERSION, __version__, host(), os.getpid(), at, environment)
+def journal_header(names: Sequence[str], at: float) -> Header:
+    imported = ", ".join(printable(Path(name).name) for name in names)
+    return Header(FORMAT_VERSION, __version__, host(), os.getpid(), at, {"optarena": __version__, "imported": imported})

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PARTS = ("journal", "shards", "runs")
 MADE = ("journal", "runs")
 STALE_SECONDS = 60.0  # a heartbeat comes every two seconds
+ABANDONED_SECONDS = 3600.0  # nobody takes so long to write a temporary file
 
 
 class PlannedStudy(msgspec.Struct, array_like=True):
@@ -103,6 +104,13 @@ class Store:
             for part in MADE:
                 (whole / part).mkdir(parents=True)
             whole.rename(self.path)
+
+    def remove_stale(self) -> None:
+        """Remove what imports that were killed left of a journal that they had not finished writing."""
+        for path in self.journals.glob("*.jsonl.*.tmp"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
+                    path.unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[None]:

@@ -213,6 +213,7 @@ def compact(store: Store) -> Compaction:
 
 
 def _compact(store: Store) -> Compaction:
+    store.remove_stale()
     out = Compaction()
     resting: list[Path] = []
     for path in sorted(store.journals.glob("*.jsonl")):
