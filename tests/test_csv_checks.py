@@ -8,6 +8,8 @@ import io
 import math
 import os
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -634,6 +636,33 @@ def test_a_full_disk_leaves_no_part_of_an_import(monkeypatch):
     with pytest.raises(WorkError, match="No space left on device"):
         import_files("csv", names, "s")
     assert everything_in("s") == before
+
+
+SLOW_IMPORT = """
+import sys, time
+import optarena.formats.admission as admission
+from optarena.formats import import_files
+real = admission.admit
+def slow(*args):
+    out = real(*args)
+    time.sleep(0.5)
+    return out
+admission.admit = slow
+import_files("csv", [sys.argv[1]], sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("store", ["new", "deep/er/new"])
+def test_two_imports_that_make_a_store_at_once_do_not_contradict_each_other(store):
+    names = [write(f"{value}.csv", f"{STUDY}p,A,0,1,{value}\n") for value in (5, 6)]
+    both = [
+        subprocess.Popen([sys.executable, "-c", SLOW_IMPORT, name, store], stderr=subprocess.PIPE, text=True)
+        for name in names
+    ]
+    errors = [process.communicate(timeout=60)[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 1]
+    assert any("evaluation 1 is" in text for text in errors)
+    assert oa.open(store).studies.select("evaluations", "conflicts").rows() == [(1, 0)]
 
 
 def test_the_files_of_an_import_appear_together_by_one_rename():

@@ -63,14 +63,16 @@ def _sync_directory(path: Path) -> None:
 
 @contextlib.contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Only one process at a time does what needs this lock, which leaves no file; some file systems cannot lock."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
+    """Only one process at a time does what needs this lock, which leaves no file.
+
+    There is no lock where a file system has none, or a directory cannot be read.
+    """
+    with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
+            descriptor = os.open(directory, os.O_RDONLY)
+            held.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(descriptor)
 
 
 def read_text(path: Path) -> str:

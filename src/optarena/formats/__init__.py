@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,9 +80,18 @@ def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> l
         return _bring(_agreed([module.read(path) for path in named], place), place)
 
 
-def _alone(store: Store) -> AbstractContextManager[None]:
-    """One import into a store at a time, so that what was compared is what is there when it is written."""
-    return locked(store.path) if store.exists else nullcontext()
+@contextmanager
+def _alone(store: Store) -> Iterator[None]:
+    """One import into a store at a time, so that what was compared is what exists when it is written.
+
+    An import that makes the store holds the directory above it until it is done.
+    """
+    with ExitStack() as held:
+        held.enter_context(locked(next(path for path in store.path.resolve().parents if path.is_dir())))
+        if store.exists:
+            held.close()  # nobody is making it: its own lock suffices, and imports into other stores need not wait
+            held.enter_context(locked(store.path))
+        yield
 
 
 def _agreed(read: Sequence[Table | Runs], store: Store) -> list[Incoming]:
