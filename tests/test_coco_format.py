@@ -486,6 +486,26 @@ def test_one_run_as_two_formats_is_one_run():
     assert (done.added, dict(done.present)) == (0, {"store other": 4})
 
 
+@pytest.mark.parametrize("log", ["coco", "iohprofiler"])
+@pytest.mark.parametrize("log_first", [True, False])
+def test_a_log_and_a_table_of_the_same_runs_are_one_run_each_in_any_order(log, log_first):
+    results = Experiment(["RandomSearch", "QuasiRandom"], "bbob/f8/d3/i{1,2}", 40, trials=2).run("store", workers=0)
+    paths = {format: export(format, results, f"out-{format}") for format in (log, "csv")}
+    first, second = (log, "csv") if log_first else ("csv", log)
+    assert import_files(first, [paths[first]], "other")[0].added == 8
+    (done,) = import_files(second, [paths[second]], "other")
+    assert (done.added, dict(done.present)) == (0, {"store other": 8})
+    assert optarena.open("other").studies.height == 8
+
+
+def test_equal_runs_under_another_trial_number_stay_repetitions_of_a_log():
+    results = Experiment("RandomSearch", "bbob/f8/d3/i1", 40).run("store", workers=0)
+    import_coco(export("coco", results, "out"), store="other")
+    frame = pl.read_csv(export("csv", results, "out.csv")).drop("study").with_columns(trial=pl.lit(1))
+    optarena.from_frame(frame, "other")
+    assert optarena.open("other").studies["trial"].to_list() == [0, 1]
+
+
 def test_a_stores_own_export_of_two_objectives_adds_nothing():
     results = Experiment("RandomSearch", "bbob-biobj/f1/d2/i1", 30).run("store", workers=0)
     (done,) = import_files("coco", [export("coco", results, "out")], "store")

@@ -2,9 +2,9 @@
 of one call with each other. A run that exists already is not added again; one that contradicts is refused. Of a run
 that several paths of one call have, the longest version is added.
 
-Studies with an id are compared under that id. Runs without one (COCO, IOHprofiler) are compared by what they found:
-a run that another data file or the store has is a copy, a longer one replaces its beginning, any other is a further
-trial.
+Studies with an id are compared under that id, and with runs of the same trial that were imported without one. Runs
+without an id (COCO, IOHprofiler) are compared by what they found: a run that another data file or the store has is a
+copy, a longer one replaces its beginning, any other is a further trial.
 """
 
 from __future__ import annotations
@@ -169,6 +169,8 @@ def _settle(study: Study, incoming: Incoming, known: _Known, taken: set[int]) ->
             return _joined(study, same, known)
         is_same = is_row_by_row_copy_of_a_trial if incoming.trials_stated else is_row_by_row_copy
         copy = known.find(study, taken, is_same)
+        if copy is None and incoming.trials_stated:
+            copy = known.find(study, taken, _is_log_of_a_trial)
     else:
         copy = known.find(study, taken, is_copy) or known.find(study, taken, lambda old, new: is_part(new, old))
         shorter = None if copy else known.find(study, taken, is_part)
@@ -182,6 +184,13 @@ def _settle(study: Study, incoming: Incoming, known: _Known, taken: set[int]) ->
         known.number(study, keep_id=incoming.ids_stated)
     known.add(study)
     return None
+
+
+def _is_log_of_a_trial(old: Study, new: Study) -> bool:
+    """Whether a run that was imported without an id is this trial: COCO's and IOHprofiler's logs keep improvements."""
+    start, card = old.attempt.start, old.attempt.card
+    id_was_made = old.imported and start.study == study_id(card.id, start.optimizer, start.trial, card.instance)
+    return id_was_made and start.trial == new.attempt.start.trial and is_copy(old, new)
 
 
 def _joined(study: Study, same: Study, known: _Known) -> str | None:
