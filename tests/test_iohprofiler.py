@@ -157,3 +157,50 @@ def test_a_run_begins_where_evaluations_is_1_though_columns_are_named_once(folde
     columns = ["problem", "trial", "evaluations", "best", "best_evaluation"]
     assert found.studies.select(columns).equals(expected.studies.select(columns))
     assert np.array_equal(found.traces().values, expected.traces().values)
+
+
+# ---- runs that have grown --------------------------------------------------------------------------------------------
+
+FOUND = [(1, 8.123456789012345), (3, 2.987654321098765), (15, 1.123456789012345), (40, 0.555555555555555)]
+
+
+def logged(folder, evaluations, sign=1.0):
+    """The first evaluations of a run as ioh logs them: ten decimals, all digits of the best, the current value last."""
+    rows = [(k, sign * value) for k, value in FOUND if k <= evaluations]
+    Path(folder, "data").mkdir(parents=True)
+    lines = [f"{k} {value:.10f}\n" for k, value in [*rows, (evaluations, sign * 9.5)]]
+    Path(folder, "data/f1.dat").write_text("".join(["evaluations raw_y\n", *lines]))
+    best = {"evals": rows[-1][0], "y": rows[-1][1]}
+    runs = [{"instance": 1, "evals": evaluations, "best": best}]
+    data = {
+        **{"version": "0.3.22", "suite": "mine", "function_id": 1, "function_name": "f", "maximization": sign < 0},
+        "algorithm": {"name": "A"},
+        "scenarios": [{"dimension": 2, "path": "data/f1.dat", "runs": runs}],
+    }
+    Path(folder, "f1.json").write_text(json.dumps(data))
+    return folder
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("order", [(20, 60), (60, 20), (20, 60, 30)])
+def test_a_run_that_has_grown_is_one_run_and_keeps_its_digits(order, together, sign):
+    folders = [logged(f"for-{n}", n, sign) for n in order]
+    for some in [folders] if together else [[folder] for folder in folders]:
+        import_files("iohprofiler", some, "store")
+    results = optarena.open("store")
+    assert results.studies.select("trial", "evaluations", "conflicts").rows() == [(0, 60, 0)]
+    values = results.traces().values[:, 0].tolist()
+    assert values == pytest.approx([value for _, value in FOUND], abs=1e-10)
+    assert values[-1] == FOUND[-1][1]
+    if order[0] == 20:
+        assert values[2] == FOUND[2][1]
+
+
+def test_a_run_that_only_nearly_begins_as_another_is_another_trial():
+    one, two = logged("one", 20), logged("two", 60)
+    path = Path("two/data/f1.dat")
+    path.write_text(path.read_text().replace("1.1234567890", "1.1234567892"))
+    for folder in (one, two):
+        import_files("iohprofiler", [folder], "store")
+    assert optarena.open("store").studies["trial"].to_list() == [0, 1]

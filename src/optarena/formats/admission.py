@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from optarena.errors import OptarenaError
 from optarena.formats.incoming import Incoming, study_id
 from optarena.formats.same_run import (
@@ -176,6 +178,7 @@ def _settle(study: Study, incoming: Incoming, known: _Known, taken: set[int]) ->
         shorter = None if copy else known.find(study, taken, is_part)
         if shorter is not None:
             _refuse_mixture(shorter, study)
+            _take_digits(study, shorter, incoming)
             return _joined(study, shorter, known)
     if copy is not None:
         return copy.where
@@ -191,6 +194,21 @@ def _is_log_of_a_trial(old: Study, new: Study) -> bool:
     start, card = old.attempt.start, old.attempt.card
     id_was_made = old.imported and start.study == study_id(card.id, start.optimizer, start.trial, card.instance)
     return id_was_made and start.trial == new.attempt.start.trial and is_copy(old, new)
+
+
+def _take_digits(study: Study, shorter: Study, incoming: Incoming) -> None:
+    """Give the longer run the best value of its beginning, of which only that has all digits (see `is_part`)."""
+    last = shorter.improvements[0][0][-1:]
+    (here,), (there,) = (np.flatnonzero(np.isin(one.evaluation, last)) for one in (study, shorter))
+    if study.values[here, 0] == shorter.values[there, 0]:
+        return
+    row = study.rows[here]
+    value = float(shorter.columns.values[shorter.rows[there], 0])
+    record = incoming.records[int(study.columns.position[row]) - 1]  # the first line is a header
+    assert isinstance(record, Rows)
+    record.y[int(study.columns.inner[row])][0] = study.columns.values[row, 0] = value
+    study.values[here], study.difference[here] = shorter.values[there], shorter.difference[there]
+    del study.improvements
 
 
 def _joined(study: Study, same: Study, known: _Known) -> str | None:

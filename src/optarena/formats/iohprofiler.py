@@ -20,6 +20,7 @@ from optarena.formats.csv import write_file
 from optarena.formats.folders import Folder
 from optarena.formats.from_results import Log, by_folder, logs
 from optarena.formats.runs import Run, Runs, improvements
+from optarena.formats.same_run import IOH_VERSION
 from optarena.problem import Known, Objective
 from optarena.store.results import Results
 
@@ -73,7 +74,7 @@ def _read_function(folder: Folder, name: str, data: dict[str, Any], out: Runs) -
     }
     attributes = {
         "ioh_function": called,
-        "ioh_version": str(data["version"]),
+        IOH_VERSION: str(data["version"]),
         "ioh_info": str(data["algorithm"].get("info", "")),
         **({"values": "f - f_opt"} if bbob else {}),
     }

@@ -19,6 +19,9 @@ from optarena.store.records import FINISHED, IMPORTED
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
 
+IOH_VERSION = "ioh_version"
+"""The attribute that runs of IOHprofiler have."""
+IOH_ROUNDING = 0.5e-10  # its rows have ten decimals
 EFFORT_TOLERANCE = 1e-9  # relative: units are converted
 
 
@@ -115,14 +118,22 @@ def is_copy(one: Study, two: Study) -> bool:
 
 
 def is_part(short: Study, long: Study) -> bool:
-    """Whether one is the beginning of the other; a single value is too little to tell."""
+    """Whether one is the beginning of the other; a single value is too little to tell.
+
+    IOHprofiler has all digits of a run's best value, and rounds it where a longer run has a better one.
+    """
     enough = len(short.improvements[0][0]) >= (2 if short.finished else 1)
-    return short.made < long.made and enough and _improve_alike(short, long, short.made)
+    rounded = all(IOH_VERSION in study.attempt.start.attributes for study in (short, long))
+    tolerance = IOH_ROUNDING if rounded else 0.0
+    return short.made < long.made and enough and _improve_alike(short, long, short.made, tolerance)
 
 
-def _improve_alike(one: Study, two: Study, until: int) -> bool:
+def _improve_alike(one: Study, two: Study, until: int, last: float = 0.0) -> bool:
+    """Whether improvements are equal up to some evaluation, the last of them to a tolerance."""
     return any(
-        len(a) == len(b) and np.array_equal(a, b) and np.array_equal(x, y)
+        np.array_equal(a, b)
+        and np.array_equal(x[:-1], y[:-1])
+        and (np.abs(x[-1:] - y[-1:]) <= last + np.spacing(np.abs(x[-1:])) * (last > 0)).all()
         for a, x in _cut(one, until)
         for b, y in _cut(two, until)
     )
