@@ -623,6 +623,11 @@ def three_dimensions():
     return info, info.read_text().rstrip("\n")
 
 
+def fingerprint(run):
+    """Which problem a run is filed under, and what it found."""
+    return run.problem, *run.values.ravel().tolist()
+
+
 def summary(runs):
     return sorted((run.problem, run.evaluations, run.status) for run in runs)
 
@@ -640,8 +645,23 @@ def test_no_run_is_lost_without_a_word_wherever_an_info_is_cut(three_dimensions)
         lost = len(complete.runs) - len(read.runs)
         if summary(read.runs) != summary(complete.runs):
             assert read.notices, text[:n]
+        assert {fingerprint(run) for run in read.runs} <= {fingerprint(run) for run in complete.runs}, text[:n]
         if lost >= 3:
             assert any("DIM5.dat" in notice and "left out" in notice for notice in read.notices), text[:n]
+
+
+@pytest.mark.parametrize(("suite", "kept"), [("bbob", 2), ("other", 1)])
+def test_a_run_whose_instance_may_be_cut_is_kept_if_its_optimum_is_that_of_the_instance(suite, kept):
+    results = Experiment("RandomSearch", "bbob/f1/d2/i{1,2}", 12).run("store", workers=0)
+    (info,) = export("coco", results, "out").rglob("*.info")
+    text = info.read_text().replace("suite = 'bbob'", f"suite = '{suite}'")
+    info.write_text(text[: text.rindex("2:12") + 1])
+    read = coco.read(Path("out"))
+    assert [run.instance for run in read.runs] == [1, 2][:kept]
+    if kept == 1:
+        assert "run 2: lost: its .info is cut, perhaps within the number of the instance (2…)" in read.notices[-1]
+    info.write_text(text[: text.rindex("2:12") + 1] + "\n")  # a line that ends is not cut
+    assert [run.instance for run in coco.read(Path("out")).runs] == [1, 2]
 
 
 def test_a_cut_info_is_named_with_its_line_and_the_runs_that_are_lost(three_dimensions):

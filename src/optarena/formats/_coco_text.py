@@ -20,6 +20,8 @@ class Entry:
 
     instance: int
     evaluations: int | None
+    may_be_cut: bool = False
+    """Whether the file ends with its instance, which may then have had more digits."""
 
 
 @dataclass
@@ -81,6 +83,9 @@ def parse_info(text: str, say: Say) -> list[DataFile]:
             else:
                 current.entries.append(Entry(int(found[1]), int(found[2]) if found[2] else None))
     _name_bare(head, say)
+    last = out[-1].entries[-1] if out and out[-1].entries else None
+    if last is not None and last.evaluations is None and text[-1:].isdecimal():
+        last.may_be_cut = True
     return out
 
 

@@ -21,12 +21,14 @@ from optarena.formats.folders import Folder
 from optarena.formats.from_results import CONSTRAINT_EVALUATIONS
 from optarena.formats.runs import Run, Runs, improvements
 from optarena.problem import Known, Objective
+from optarena.store.merging import Optimum, told_optimum
 from optarena.traces import Floats, Ints
 
 __all__ = ["SUFFIXES", "read", "write"]
 SUFFIXES: tuple[str, ...] = ()
 DIFFERENCE = "f - f_opt"
 INDICATOR = "indicator"
+OPTIMUM_DIGITS = 1e-6  # COCO's optima have two decimals; fewer digits do not tell instances apart
 _ARCHIVE = re.compile(r"_f0*(\d+)_i0*(\d+)_d0*(\d+)_nondom_\w+\.adat\Z")
 _END = re.compile(rb"%\s*evaluations\s*=\s*(\d{1,15})")
 
@@ -125,6 +127,9 @@ def _read_data(folder: Folder, name: str, file: DataFile, identity: tuple[str, i
         rows = [block.numbers, timed[i].numbers] if timed else [block.numbers]
         make = _two_objectives if two else _one_objective
         run = make(folder, identity, entry, block, rows, where)
+        if entry.may_be_cut and block.instance is None and not _has_optimum_of_its_instance(run):
+            where(f"lost: its .info is cut, perhaps within the number of the instance ({entry.instance}…); left out")
+            continue
         run.optimizer = file.facts.get("algId") or file.facts.get("algorithm") or "unknown"
         if entry.evaluations is None:
             run.status, run.reason = "interrupted", "COCO's .info has no end of it"
@@ -139,6 +144,23 @@ def _read_data(folder: Folder, name: str, file: DataFile, identity: tuple[str, i
         }
         run.source = name
         out.runs.append(run)
+
+
+def _has_optimum_of_its_instance(run: Run) -> bool:
+    """Whether the optimum in the head of its rows is that of its instance, as far as that can be computed here."""
+    from optarena.problem import get_suite
+
+    try:
+        if not run.suite.startswith("bbob"):  # COCO's own; nothing else is loaded because a file names it
+            return False
+        suite = get_suite(run.suite)
+        known = suite.build(run.problem).known.optimum if suite.contains(run.problem) else None
+    except OptarenaError:
+        return False
+    told = told_optimum(run.card, run.attributes)
+    if known is None or told is None:
+        return False
+    return told.within <= OPTIMUM_DIGITS and told.agrees(Optimum(known[0], OPTIMUM_DIGITS))
 
 
 def _fits(entry: Entry | None, block: BlockOfNumbers) -> bool:
