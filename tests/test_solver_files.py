@@ -369,6 +369,60 @@ def test_instances_of_one_model_that_disagree_are_refused():
     assert not Path("s").exists()
 
 
+def test_instances_of_one_model_share_their_sense_over_the_paths_of_an_import_and_with_the_store():
+    gathered(Path("p1/cfg"), {"pack/a": [1, 5, 9]})
+    gathered(Path("p2/cfg"), {"pack/b": [7]})
+    gathered(Path("p3/cfg"), {"pack/c": [3], "odd/a": [4]})
+    two, one = import_files("aries", ["p2", "p1"], "s")
+    assert senses("s") == {"pack/a": "max", "pack/b": "max"}
+    assert (two.notices, one.notices) == (
+        ["sense of pack inferred as max from 1 run with solutions that rise, of 2"],
+        [],
+    )
+    (three,) = import_files("aries", ["p3"], "s")
+    assert senses("s") == {"pack/a": "max", "pack/b": "max", "pack/c": "max", "odd/a": "min"}
+    assert three.notices[0] == "sense of pack taken as max from store s"
+    assert three.notices[1].startswith("sense of odd assumed to be min")
+
+
+def test_a_model_that_disagrees_with_another_path_or_the_store_is_refused_with_advice():
+    gathered(Path("p1/cfg"), {"pack/a": [1, 5, 9]})
+    gathered(Path("p2/cfg"), {"pack/b": [7, 2]})
+    with pytest.raises(OptarenaError, match=r"pack rise here and fall there \(cfg/results.csv, p2: cfg/results.csv\)"):
+        import_files("aries", ["p1", "p2"], "s")
+    gathered(Path("p3/cfg"), {"pack/c": [3]})
+    import_files("aries", ["p3"], "s")  # assumed to be min
+    with pytest.raises(OptarenaError) as caught:
+        import_files("aries", ["p1"], "s")
+    assert str(caught.value) == (
+        "p1: cfg/results.csv: pack/a has solutions that rise, so its sense is max, but pack has min in store s; import"
+        " all into a new store, or say it in a manifest.csv with the columns 'file' and 'sense' (min or max) if max is"
+        " wrong; nothing was imported"
+    )
+    Path("p1/manifest.csv").write_text("file,sense\ncfg/results.csv,min\n")
+    import_files("aries", ["p1"], "s")
+    assert senses("s") == {"pack/a": "min", "pack/c": "min"}
+
+
+@pytest.mark.parametrize("named", ["results", "results/cfg", "results/cfg/results.csv"])
+@pytest.mark.parametrize("rows", ["cfg/results.csv", "cfg/pack/a/a.csv"])
+def test_a_manifest_above_what_is_named_tells_the_same(named, rows):
+    gathered(Path("results/cfg"), {"pack/a": [7]})
+    Path("results/manifest.csv").write_text(f"file,sense,configuration\n{rows},max,mine\nother/results.csv,min,no\n")
+    Path("manifest.csv").write_text("name,sense\nof somebody else,1,2,3\n")
+    (done,) = import_files("aries", [named], "s")
+    assert oa.open("s").studies.select("problem", "optimizer", "sense").rows() == [("pack/a", "mine", "max")]
+    above = [f"whose runs they are is told by {Path('results/manifest.csv').resolve()}"]
+    assert done.notices == ([] if named == "results" else above)
+
+
+def test_a_manifest_above_that_names_nothing_of_what_is_named_is_not_used():
+    gathered(Path("results/cfg"), {"pack/a": [7, 9]})
+    Path("results/manifest.csv").write_text("file,sense\nother/results.csv,min\n")
+    import_files("aries", ["results/cfg"], "s")
+    assert senses("s") == {"pack/a": "max"}
+
+
 @pytest.mark.parametrize("place", ["results/manifest.csv", "results/cfg/manifest.csv"])
 def test_a_manifest_tells_of_the_runs_that_a_gathered_file_has(place):
     gathered(Path("results/cfg"), {"pack/a": [7], "pack/b": [9], "shop/a": [5]})

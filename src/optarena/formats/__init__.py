@@ -28,7 +28,8 @@ class Format(NamedTuple):
     """A format: `module` has SUFFIXES (none: it is a folder), `read(path)` and `write(results, path)`, one or both.
 
     A folder that is one of several under a root says so by ROOTED. A format that knows more than a table or runs can
-    tell has `incoming(paths, store)` instead of `read`.
+    tell has `incoming(paths, store)` instead of `read`; one whose paths complete each other has
+    `read_together(paths, store)`.
     """
 
     name: str
@@ -77,6 +78,8 @@ def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> l
     with _alone(place):
         if hasattr(module, "incoming"):
             return _bring(module.incoming(named, place), place)
+        if hasattr(module, "read_together"):
+            return _bring(_agreed(module.read_together(named, place), place), place)
         return _bring(_agreed([module.read(path) for path in named], place), place)
 
 

@@ -1,7 +1,7 @@
 """Logs of solvers, one file per run, as one tidy table: whose run a file is, and which way is better.
 
-A `manifest.csv` beside the files, or in a folder above them, may tell: `file`, and any of `problem`, `optimizer` (or
-`configuration`), `trial`, `sense`, `budget_seconds`, `best_known`, `f_opt`. Without one, names do:
+A `manifest.csv` beside the files, or in one of the folders above them, may tell: `file`, and any of `problem`,
+`optimizer` (or `configuration`), `trial`, `sense`, `budget_seconds`, `best_known`, `f_opt`. Without one, names do:
 `configuration/problem.json`, or `problem__configuration__trial.json`.
 """
 
@@ -10,18 +10,22 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from optarena.errors import OptarenaError, nearest
-from optarena.formats._senses import MANIFEST, find_senses
+from optarena.formats._senses import MANIFEST, family_of, find_senses, stored_senses
 from optarena.formats.folders import Folder
 from optarena.formats.tidy import Table
+from optarena.store import Store
 
 TOLD = ("file", "problem", "optimizer", "configuration", "trial", "sense", "budget_seconds", "best_known", "f_opt")
+HERE = Path()
+LEVELS_ABOVE = 4  # results/<configuration>/<model>/<instance>/<instance>.csv
 NUMBERS = ("trial", "budget_seconds", "best_known", "f_opt")
 
 
@@ -39,11 +43,13 @@ class Log:
     facts: dict[str, Any] = field(default_factory=dict)
     model: str = ""
     """The model whose instance its problem is, where the format tells: all its instances have one sense."""
+    path: str = ""
+    """What the user named that has it."""
 
     @property
     def family(self) -> str:
         """The problems whose runs may tell the sense of this one: those of its model, or of its folder."""
-        return self.model or self.problem.rpartition("/")[0] or self.problem
+        return self.model or family_of(self.problem)
 
     def take(self, told: dict[str, Any]) -> None:
         """Take what a row of a manifest tells."""
@@ -64,8 +70,12 @@ class Files:
         self._folder = None if self.single else Folder(path)
         self._manifests = self._find_manifests()
         self._told: dict[str, list[dict[str, Any]]] = {}
+        self.notices: list[str] = []
         for manifest in self._manifests:
-            self._read_manifest(manifest)
+            self._read_manifest(f"{self.path}: {manifest}", self.read(manifest) or "", below=Path(manifest).parent)
+        self._above: Path | None = None
+        if MANIFEST not in self._manifests and (self.single or path.is_dir()):
+            self._look_above()
 
     def names(self, *suffixes: str) -> list[str]:
         if self._folder is None:
@@ -84,10 +94,27 @@ class Files:
             return [MANIFEST] if (self.path.parent / MANIFEST).is_file() else []
         return [name for name in self._folder.names(MANIFEST) if Path(name).name == MANIFEST]
 
-    def _read_manifest(self, manifest: str) -> None:
-        """Take note of its rows, by the file that each names; a file's name is relative to the manifest."""
-        where = f"{self.path}: {manifest}"
-        columns, rows = cells(self.read(manifest) or "", where)
+    def _look_above(self) -> None:
+        """Take the nearest manifest in a folder above what was named, if it names a file of it."""
+        here = (self.path.parent if self.single else self.path).resolve()
+        for folder in here.parents[:LEVELS_ABOVE]:
+            manifest = folder / MANIFEST
+            text = manifest.read_text(encoding="utf-8", errors="replace") if manifest.is_file() else ""
+            if "file" not in text.partition("\n")[0]:  # somebody else's
+                continue
+            inside = here.relative_to(folder)
+            if any(inside in Path((row.get("file") or "").strip()).parents for _, row in cells(text, str(manifest))[1]):
+                self._above = manifest
+                self._read_manifest(str(manifest), text, above=inside)
+                self.notices.append(f"whose runs they are is told by {manifest}")
+                return
+
+    def _read_manifest(self, where: str, text: str, *, below: Path = HERE, above: Path = HERE) -> None:
+        """Take note of its rows, by the file that each names, relative to the manifest.
+
+        below: where the manifest is, seen from what the user named; above: where that is, seen from the manifest.
+        """
+        columns, rows = cells(text, where)
         for name in columns:
             if name not in TOLD:
                 raise OptarenaError(f"{where}: no column {name!r}.{nearest(name, TOLD)} ({', '.join(TOLD)})")
@@ -103,8 +130,9 @@ class Files:
             if "configuration" in told:
                 told["optimizer"] = told.pop("configuration")
             told["where"] = f"{where} line {number}"
-            name = str(Path(manifest).parent / told.pop("file", ""))
-            self._told.setdefault(name, []).append(told)
+            name = below / told.pop("file", "")
+            if above == HERE or above in name.parents:
+                self._told.setdefault(str(name.relative_to(above)), []).append(told)
 
     def told(self, name: str) -> list[dict[str, Any]]:
         """The rows of manifests that name a file."""
@@ -113,6 +141,7 @@ class Files:
     def refuse_unnamed(self, *names: str) -> None:
         """Where there is a manifest, it names every file, by one of these names."""
         over = [m for m in self._manifests if Path(m).parent in Path(names[0]).parents]
+        over += [str(self._above)] if self._above else []
         if over and not any(name in self._told for name in names):
             raise OptarenaError(f"{self.path}: {over[0]} does not name {names[0]}")
 
@@ -166,15 +195,31 @@ def _number(text: str, where: str) -> float:
         raise OptarenaError(f"{where}: {text!r} is not a number") from None
 
 
-def table(name: str, logs: list[Log]) -> Table:
-    """All runs as one table, each with the sense of its problem."""
-    if not logs:
-        raise OptarenaError(f"{name}: there is no run in it")
-    senses, notices = find_senses(name, logs)
-    rows = []
-    for log in logs:
-        head = {"problem": log.problem, "optimizer": log.optimizer, "trial": log.trial, "sense": senses[log.problem]}
-        head |= log.facts
-        rows += [{**head, **row} for row in log.rows]
-        rows.append({**head, **log.end})
-    return Table(name, pl.DataFrame(rows, infer_schema_length=None), unit="event", notices=notices)
+class Read(NamedTuple):
+    """The runs of one path."""
+
+    name: str
+    logs: list[Log]
+    notices: list[str]
+
+
+def tables(read: Sequence[Read], store: Store) -> list[Table]:
+    """All runs as one table per path, each with the sense of its problem."""
+    for one in read:
+        if not one.logs:
+            raise OptarenaError(f"{one.name}: there is no run in it")
+        for log in one.logs:
+            log.path = one.name
+    senses, said = find_senses([log for one in read for log in one.logs], stored_senses(store))
+    out = []
+    for one in read:
+        rows = []
+        for log in one.logs:
+            head = {"problem": log.problem, "optimizer": log.optimizer, "trial": log.trial}
+            head |= {"sense": senses[log.problem], **log.facts}
+            rows += [{**head, **row} for row in log.rows]
+            rows.append({**head, **log.end})
+        families = dict.fromkeys(log.family for log in one.logs)
+        notices = [*one.notices, *(text for family in families for text in said.pop(family, ()))]
+        out.append(Table(one.name, pl.DataFrame(rows, infer_schema_length=None), unit="event", notices=notices))
+    return out

@@ -8,12 +8,14 @@ A run's own file is `<configuration>/<problem>/<instance>/<instance>.csv`; what 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from optarena.errors import OptarenaError, nearest
-from optarena.formats._solver_logs import Files, Log, cells, table
+from optarena.formats._solver_logs import Files, Log, Read, cells, tables
 from optarena.formats.tidy import Table
+from optarena.store import Store
 
 SUFFIXES = (".csv",)
 GATHERED = "results.csv"
@@ -27,7 +29,12 @@ NEEDED = ("type", "objective")
 TIMES = ("time(us)", "time")
 
 
-def read(path: Path) -> Table:
+def read_together(paths: Sequence[Path], store: Store) -> list[Table]:
+    """The runs of all paths, whose models have one sense each, there and in the store."""
+    return tables([_read(path) for path in paths], store)
+
+
+def _read(path: Path) -> Read:
     """Every run of a folder (results, or one configuration of them), an archive of one, or a file."""
     files = Files(path)
     names = files.names(".csv")
@@ -38,7 +45,7 @@ def read(path: Path) -> Table:
             logs += _gathered(files, name)
         elif not any(str(parent) in gathered for parent in Path(name).parents):
             logs.append(_single(files, name))
-    return table(str(path), logs)
+    return Read(str(path), logs, files.notices)
 
 
 def _parsed(files: Files, name: str) -> list[tuple[int, dict[str, str]]]:

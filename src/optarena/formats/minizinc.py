@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from optarena.errors import OptarenaError
-from optarena.formats._solver_logs import Files, Log, table
+from optarena.formats._solver_logs import Files, Log, Read, tables
 from optarena.formats.tidy import Table
+from optarena.store import Store
 
 SUFFIXES = (".jsonl", ".json", ".txt", ".log", ".out")
 COUNTERS = {"nodes": "effort.nodes", "failures": "effort.conflicts", "restarts": "effort.restarts"}
@@ -18,10 +20,14 @@ SENSES = {"minimize": "min", "maximize": "max"}
 WANTED = "minizinc --json-stream -i --output-time --output-objective --output-mode json"
 
 
-def read(path: Path) -> Table:
-    """Every run of a folder or archive, or the run of one file."""
+def read_together(paths: Sequence[Path], store: Store) -> list[Table]:
+    """The runs of all paths, each a folder, an archive or the file of one run."""
+    return tables([_read(path) for path in paths], store)
+
+
+def _read(path: Path) -> Read:
     files = Files(path)
-    return table(str(path), [_run(files, name) for name in files.names(*SUFFIXES)])
+    return Read(str(path), [_run(files, name) for name in files.names(*SUFFIXES)], files.notices)
 
 
 def _run(files: Files, name: str) -> Log:
