@@ -797,7 +797,7 @@ def test_what_has_no_place_in_a_coco_folder_is_named():
         export("coco", results, "out")
     assert not Path("out").exists()
     export("coco", results.filter(problem="bbob/*"), "out")
-    with pytest.raises(OptarenaError, match="there already"):
+    with pytest.raises(OptarenaError, match="already exists"):
         export("coco", results.filter(problem="bbob/*"), "out")
 
 

@@ -95,7 +95,10 @@ def _write_nowhere() -> None:
 
 
 def _complain(sentence: str, code: int) -> int:
-    print(f"optarena: {sentence}", file=sys.stderr)
+    from optarena.cli._text import clean
+
+    text = "\n".join(map(clean, sentence.split("\n")))  # it may have names of files
+    print(f"optarena: {text}", file=sys.stderr)
     return code
 
 

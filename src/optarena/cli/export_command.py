@@ -9,7 +9,7 @@ import typer
 
 from optarena.cli._choose import Dimensions, OptimizersLong, Problems, chosen
 from optarena.cli._text import clean, counted
-from optarena.formats import export
+from optarena.formats import export_counted
 
 
 def command(
@@ -20,12 +20,13 @@ def command(
     problem: Problems = None,
     dimension: Dimensions = None,
 ) -> None:
-    """Every evaluation, with parameters, metrics and statuses."""
+    """Every evaluation that was kept, with parameters, metrics and statuses."""
     results = chosen(store, optimizer, problem, dimension)
-    notices: list[str] = []
-    path = export(format, results, output, notices)
-    traces = results.traces()
-    size = f"{counted(len(traces), 'study')}, {counted(int(traces.offsets[-1]), 'evaluation')}"
-    print(f"{path}: {'what it can hold of ' if notices else ''}{size}")
-    for notice in notices:
-        print(f"left out: {clean(notice)}")
+    exported = export_counted(format, results, output)
+    begun = results.studies.head(len(results._attempts))
+    size = f"{counted(begun.height, 'study')}, {counted(int(begun['evaluations'].sum()), 'evaluation')}"
+    if exported.rows is not None:
+        size += f", {counted(exported.rows, 'row')}"
+    print(f"{clean(exported.path)}: {'what it can hold of ' if exported.left_out else ''}{size}")
+    for text in exported.left_out:
+        print(f"left out: {clean(text)}")

@@ -27,13 +27,14 @@ def command(
     Of a folder (coco, iohprofiler) what cannot be read is named and left out.
     """
     for done in import_files(format, paths, store):
-        print(f"{done.name}: {_counts(done)}{_already(done)}")
+        print(f"{clean(done.name)}: {_counts(done)}{_already(done)}")
         for text in done.notices[:SHOWN]:
             print(f"  {clean(text)}")
         if len(done.notices) > SHOWN:
             print(f"  … and {len(done.notices) - SHOWN:,} more")
     frame = open_store(store).studies
-    print(f"{store} has {counted(frame.height, 'study')}   ·   look: optarena status {store}")
+    name = clean(store)
+    print(f"{name} has {counted(frame.height, 'study')}   ·   look: optarena status {name}")
     name_conflicts(frame)
 
 
@@ -47,5 +48,5 @@ def _already(done: Imported) -> str:
     """Which of the runs exist already, and where."""
     if not done.present:
         return ""
-    where = " and ".join(f"{counted(n, 'run')} already in {place}" for place, n in done.present.items())
+    where = " and ".join(f"{counted(n, 'run')} already in {clean(place)}" for place, n in done.present.items())
     return f"; {'not added' if done.new else 'nothing added'}: {where}"

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class Format(NamedTuple):
     """A format: `module` has SUFFIXES (none: it is a folder), `read(path)` and `write(results, path)`, one or both.
 
+    `write` returns how many rows a table got, or what a folder cannot hold, in words.
+
     A folder that is one of several under a root says so by ROOTED. A format that knows more than a table or runs can
     tell has `incoming(paths, store)` instead of `read`; one whose paths complete each other has
     `read_together(paths, store)`.
@@ -126,27 +128,44 @@ def _bring(read: Sequence[Incoming], store: Store) -> list[Imported]:
     return admission.imported
 
 
+class Exported(NamedTuple):
+    """What an export wrote."""
+
+    path: Path
+    rows: int | None
+    """How many rows, where the format is a table."""
+    left_out: list[str]
+    """What the format cannot hold, in words."""
+
+
 def export(name: str, results: Results, output: str | Path, notices: list[str] | None = None) -> Path:
     """Write studies to a file, or into a directory under the name of their store; the path that was written.
 
     What the format cannot hold goes to `notices`, in words.
     """
+    exported = export_counted(name, results, output)
+    if notices is not None:
+        notices.extend(exported.left_out)
+    return exported.path
+
+
+def export_counted(name: str, results: Results, output: str | Path) -> Exported:
+    """The same, with what was written."""
     module = get_format(name, "writes")
     path = Path(output)
     if not module.SUFFIXES:
         path = path / results.path.resolve().name if getattr(module, "ROOTED", False) else path
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            raise OptarenaError(f"{path} is there already: name a new directory for a {name} folder")
+            raise OptarenaError(f"{path} already exists: name a new directory for a {name} folder")
     elif not path.name.endswith(module.SUFFIXES):
         if path.suffix and not path.is_dir():
             raise OptarenaError(f"{path}: a {name} file ends in {' or '.join(module.SUFFIXES)}; else name a directory")
         path = path / f"{results.path.resolve().name}{module.SUFFIXES[0]}"
     if not results._attempts:
         raise OptarenaError(f"store {results.path} has no studies to export (or none that match)")
-    left_out = module.write(results, path)
-    if notices is not None:
-        notices.extend(left_out or ())
-    return path
+    written = module.write(results, path)
+    rows, left_out = (written, []) if isinstance(written, int) else (None, list(written or ()))
+    return Exported(path, rows, left_out)
 
 
 def from_frame(frame: Any, store: str | Path) -> Results:

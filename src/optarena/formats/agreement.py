@@ -66,7 +66,7 @@ class _Optima:
         if not (ran and was_run) and not optimum.agrees(other):  # what was run has a version, and two may differ
             raise OptarenaError(
                 f"{where}: the optimum of {card.id} is {optimum.value!r} there, but {other.value!r} in {there}; two"
-                " problems need two names, nothing was imported"
+                " problems need two names; nothing was imported"
             )
 
 
@@ -105,8 +105,10 @@ def refuse_contradictions(read: Sequence[Tidy | Runs], store: Store) -> None:
                     mistakes.append(_sentence(tidy, card, column, claim, earlier))
     if mistakes:
         more = len(mistakes) - SHOWN
+        if len(mistakes) == 1:
+            raise OptarenaError(f"{mistakes[0]}; nothing was imported")
         texts = mistakes[:SHOWN] + ([f"… and {more:,} more"] if more > 0 else [])
-        raise OptarenaError("\n".join(texts + (["nothing was imported"] if len(mistakes) > 1 else [])))
+        raise OptarenaError("\n".join([*texts, "nothing was imported"]))
     for tidy in tables:
         for card in {card.hash: card for card in study_cards(tidy)}.values():
             optima.compare(card, {}, tidy.table.name)

@@ -144,13 +144,14 @@ def _without_empty(frame: pl.DataFrame, head: list[str], name: str) -> tuple[pl.
     return frame, head
 
 
-def write(results: Results, path: Path) -> None:
-    """Every evaluation of some studies; numbers in the shortest form that reads back as the same number."""
+def write(results: Results, path: Path) -> int:
+    """Every row of some studies; numbers in the shortest form that reads back as the same number."""
     frame = tidy_frame(results, typed=False)
     odd = [name for name in frame.columns if frame.schema[name] == pl.Float64 and frame[name].is_nan().any()]
     frame = frame.with_columns(pl.col(odd).cast(pl.String).replace("NaN", "nan"))
     data = frame.write_csv().encode()
     write_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    return frame.height
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -26,8 +26,10 @@ def read(path: Path) -> Table:
         raise OptarenaError(f"{path}: not a Parquet file ({str(error).splitlines()[0]})") from error
 
 
-def write(results: Results, path: Path) -> None:
-    """Every evaluation of some studies."""
+def write(results: Results, path: Path) -> int:
+    """Every row of some studies."""
     buffer = io.BytesIO()
-    tidy_frame(results, typed=True).write_parquet(buffer, compression="zstd")
+    frame = tidy_frame(results, typed=True)
+    frame.write_parquet(buffer, compression="zstd")
     write_file(path, buffer.getvalue())
+    return frame.height
