@@ -665,6 +665,11 @@ def test_two_imports_that_make_a_store_at_once_do_not_contradict_each_other(stor
     assert oa.open(store).studies.select("evaluations", "conflicts").rows() == [(1, 0)]
 
 
+def test_an_import_that_is_refused_leaves_no_directory():
+    refused(ONE.replace("p,A,0,1,", "p,A,0,x,"), store="deep/er/new")
+    assert not Path("deep").exists()
+
+
 def test_the_files_of_an_import_appear_together_by_one_rename():
     imported(ONE)
     names = [write(f"{i}.csv", ONE.replace("p,A", f"q{i},A") + f"p,B{i},0,1,5\n") for i in range(3)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,12 +91,22 @@ def _alone(store: Store) -> Iterator[None]:
 
     An import that makes the store holds the directory above it until it is done.
     """
+    whole = store.path.resolve()
+    made: list[Path] = []
     with ExitStack() as held:
-        held.enter_context(locked(next(path for path in store.path.resolve().parents if path.is_dir())))
+        with suppress(OSError):  # so that all hold the same directory; one that cannot be made is named by `create`
+            made = [path for path in whole.parents if not path.exists()]
+            whole.parent.mkdir(parents=True, exist_ok=True)
+        held.enter_context(locked(whole.parent))
         if store.exists:
             held.close()  # nobody is making it: its own lock suffices, and imports into other stores need not wait
             held.enter_context(locked(store.path))
-        yield
+        try:
+            yield
+        finally:
+            for path in () if store.exists else made:
+                with suppress(OSError):
+                    path.rmdir()
 
 
 def _agreed(read: Sequence[Table | Runs], store: Store) -> list[Incoming]:

@@ -22,6 +22,7 @@ from optarena.formats.incoming import Incoming, study_id
 from optarena.formats.same_run import (
     Study,
     adds,
+    are_rounded,
     contradiction,
     has_more_rows,
     is_copy,
@@ -178,7 +179,8 @@ def _settle(study: Study, incoming: Incoming, known: _Known, taken: set[int]) ->
         shorter = None if copy else known.find(study, taken, is_part)
         if shorter is not None:
             _refuse_mixture(shorter, study)
-            _take_digits(study, shorter, incoming)
+            if are_rounded(shorter, study):
+                _take_digits(study, shorter, incoming)
             return _joined(study, shorter, known)
     if copy is not None:
         return copy.where

@@ -123,9 +123,13 @@ def is_part(short: Study, long: Study) -> bool:
     IOHprofiler has all digits of a run's best value, and rounds it where a longer run has a better one.
     """
     enough = len(short.improvements[0][0]) >= (2 if short.finished else 1)
-    rounded = all(IOH_VERSION in study.attempt.start.attributes for study in (short, long))
-    tolerance = IOH_ROUNDING if rounded else 0.0
+    tolerance = IOH_ROUNDING if are_rounded(short, long) else 0.0
     return short.made < long.made and enough and _improve_alike(short, long, short.made, tolerance)
+
+
+def are_rounded(*studies: Study) -> bool:
+    """Whether all are logs of IOHprofiler, which have all digits of their best value only."""
+    return all(IOH_VERSION in study.attempt.start.attributes for study in studies)
 
 
 def _improve_alike(one: Study, two: Study, until: int, last: float = 0.0) -> bool:
