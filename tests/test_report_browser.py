@@ -33,6 +33,9 @@ def browser():
         one.close()
 
 
+PATIENCE = 240_000  # milliseconds: however busy the machine is
+
+
 class Opened:
     """A page opened from a file with the network off, and all that it complained of or asked for."""
 
@@ -40,6 +43,7 @@ class Opened:
         self.context = browser.new_context(
             offline=True, viewport={"width": 1200, "height": 800}, accept_downloads=False, **options
         )
+        self.context.set_default_timeout(PATIENCE)
         self.page = self.context.new_page()
         self.complaints: list[str] = []
         self.requests: list[str] = []
@@ -48,14 +52,13 @@ class Opened:
         self.page.on("dialog", lambda dialog: (self.complaints.append("dialog"), dialog.dismiss()))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.resolve().as_uri())
-        self.page.wait_for_selector("#how", timeout=60_000, state="attached")
+        self.page.wait_for_selector("#how" state="attached")
 
     def drawn(self) -> None:
         """Wait until every figure that is on the page is drawn."""
         self.page.wait_for_function(
             "() => [...document.querySelectorAll('.chart')]"
-            ".every(chart => !chart.clientWidth || chart.querySelector('svg, .nothing'))",
-            timeout=60_000,
+            ".every(chart => !chart.clientWidth || chart.querySelector('svg, .nothing'))"
         )
 
     def texts(self, selector: str) -> list[str]:
@@ -315,15 +318,14 @@ def test_a_narrow_page_has_nothing_beyond_its_edge(opened, report):
     one = opened(report)
     one.page.set_viewport_size({"width": 390, "height": 800})
     one.drawn()
-    one.page.wait_for_function("() => document.documentElement.scrollWidth <= 390", timeout=10_000)
+    one.page.wait_for_function("() => document.documentElement.scrollWidth <= 390")
     one.page.wait_for_function(
         """() => ['final-0', 'heatmap-0', 'failure-kinds'].every(name => {
           const [holder] = document.querySelectorAll(`#${name} .chart`);
           const titles = [...holder.querySelectorAll('.role-axis-title text, .role-legend-title text')];
           const right = holder.getBoundingClientRect().right;
           return titles.length && titles.every(one => one.getBoundingClientRect().right <= right + 1);
-        })""",
-        timeout=30_000,
+        })"""
     )
 
 
@@ -340,10 +342,11 @@ def test_a_figure_as_a_page_draws_itself_under_the_same_policy(opened, browser, 
     results = oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/{sphere,ackley}/d2", 20, trials=3)
     path = save(figure("normalised", results.run(tmp_path / "s", workers=0)), tmp_path / "fig.html")
     context = browser.new_context(offline=True)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     complaints = []
     page.on("console", lambda message: complaints.append(message.text))
     page.goto(path.resolve().as_uri())
-    page.wait_for_selector("#chart svg", timeout=60_000)
+    page.wait_for_selector("#chart svg")
     assert complaints == []
     context.close()

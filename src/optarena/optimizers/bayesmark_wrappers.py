@@ -182,8 +182,11 @@ def wrapper_classes(file: Path) -> list[str]:
 
 
 def _own_classes(module: ModuleType) -> dict[str, type]:
-    classes = {thing: name for name, thing in reversed(vars(module).items()) if inspect.isclass(thing)}  # each once
-    return {n: c for c, n in classes.items() if issubclass(c, AbstractOptimizer) and c.__module__ == module.__name__}
+    own: dict[type, str] = {}
+    for name, thing in vars(module).items():
+        if inspect.isclass(thing) and issubclass(thing, AbstractOptimizer) and thing.__module__ == module.__name__:
+            own.setdefault(thing, name)  # a second name for it is not another class
+    return {name: cls for cls, name in own.items()}
 
 
 def _class_of(module: ModuleType, wrapper: Wrapper) -> type:
