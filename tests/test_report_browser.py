@@ -52,7 +52,7 @@ class Opened:
         self.page.on("dialog", lambda dialog: (self.complaints.append("dialog"), dialog.dismiss()))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.resolve().as_uri())
-        self.page.wait_for_selector("#how" state="attached")
+        self.page.wait_for_selector("#how", state="attached")
 
     def drawn(self) -> None:
         """Wait until every figure that is on the page is drawn."""
