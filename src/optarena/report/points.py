@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
+from optarena.sense import sign_of
 from optarena.space import Space
 from optarena.store.results import Results
 from optarena.traces import Floats
@@ -21,7 +22,7 @@ def best_points(results: Results, lines: int = LINES) -> pl.DataFrame:
 
     Beyond so many lines only the best trial of each optimizer on each problem is there.
     """
-    key = pl.when(pl.col("sense") == "max").then(-pl.col("best")).otherwise(pl.col("best"))
+    key = sign_of("sense") * pl.col("best")
     chosen = results.studies.filter(pl.col("best").is_not_null()).with_columns(key=key).sort("key", "trial")
     if chosen.height > lines:
         chosen = chosen.group_by("optimizer", "problem", maintain_order=True).first().head(lines)

@@ -20,6 +20,7 @@ from optarena.runner.interrupts import is_interrupt
 from optarena.runner.past import Diverged, Past, Row
 from optarena.runner.recorder import RETURNED_NAN, Recorder
 from optarena.space import Array
+from optarena.store.costs import EVALUATE
 
 _wall = time.perf_counter_ns
 _cpu = time.process_time_ns
@@ -88,7 +89,7 @@ class Evaluator:
                 if is_interrupt(error):
                     raise
                 return self._afresh(X, rows)  # to learn which row it was
-            self.recorder.charge(2, _wall() - w, _cpu() - c)
+            self.recorder.charge(EVALUATE, _wall() - w, _cpu() - c)
             self.recorder.matrix(first, rows, values)
             self.done += n
             if values.shape[1] > 1:
@@ -126,14 +127,14 @@ class Evaluator:
                 w, c = _wall(), _cpu()
                 result = problem.evaluate(point, *extra)
         except TimeoutError as error:
-            self.recorder.charge(2, _wall() - w, _cpu() - c)
+            self.recorder.charge(EVALUATE, _wall() - w, _cpu() - c)
             return None, "timed out", describe(error, named=False)
         except BaseException as error:
             if is_interrupt(error):
                 raise
-            self.recorder.charge(2, _wall() - w, _cpu() - c)
+            self.recorder.charge(EVALUATE, _wall() - w, _cpu() - c)
             return None, "error", describe(error)
-        self.recorder.charge(2, _wall() - w, _cpu() - c)
+        self.recorder.charge(EVALUATE, _wall() - w, _cpu() - c)
         try:
             if problem.takes_matrix:
                 result = Evaluation(_as_matrix(result, 1, len(problem.objectives))[0].tolist())

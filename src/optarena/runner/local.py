@@ -23,6 +23,7 @@ from optarena.runner.past import continued
 from optarena.runner.signing import Sign, signatures
 from optarena.runner.supervisor import Supervisor
 from optarena.runner.torch_kernels import pin_torch
+from optarena.sense import sign as sign_of_sense
 from optarena.solver import PROVEN, Solver
 from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
@@ -251,7 +252,7 @@ def _room(study: Study, row: dict[str, Any]) -> bool:
     if budget.seconds is not None and spent >= budget.seconds:
         return False
     if budget.target is not None and row["best"] is not None:
-        sign = -1.0 if row["sense"] == "max" else 1.0
+        sign = sign_of_sense(row["sense"])
         goal = sign * budget.target if row["optimum"] is None else sign * row["optimum"] + budget.target
         return bool(sign * row["best"] > goal)
     return True

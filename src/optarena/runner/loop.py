@@ -29,6 +29,9 @@ from optarena.runner.past import NOT_REPEATABLE, Diverged, Past
 from optarena.runner.recorder import Recorder
 from optarena.solver import Solver
 from optarena.space import Array
+from optarena.store.costs import OBSERVE as COST_OF_OBSERVE
+from optarena.store.costs import SUGGEST as COST_OF_SUGGEST
+from optarena.store.costs import no_costs
 from optarena.store.journal import Journal, problem_card
 from optarena.store.records import End, Start
 
@@ -81,7 +84,7 @@ def run_study(
         if past.cause == "diverged" and not extended:
             outcome = Outcome("failed", 0, f"{NOT_REPEATABLE}: {difference}")
             start = begin(study, problem, optimizer_class, journal, source, past)
-            journal.end(End(start.s, outcome.status, 0, time.time(), [0] * 6, outcome.reason))
+            journal.end(End(start.s, outcome.status, 0, time.time(), no_costs(), outcome.reason))
             return outcome
         again = Past(attempt=past.attempt + 1, cause="extended" if extended else "diverged")
         return _attempt(study, problem, optimizer_class, journal, source, again, cell or NoCell(), singly, tick)
@@ -249,7 +252,7 @@ class _Loop:
             **settings,
         )
         opened.append(("optimizer", optimizer))
-        self.recorder.charge(0, _wall() - w, _cpu() - c)
+        self.recorder.charge(COST_OF_SUGGEST, _wall() - w, _cpu() - c)
         return self._loop(optimizer)
 
     def _loop(self, optimizer: Optimizer) -> Outcome:
@@ -269,7 +272,7 @@ class _Loop:
                 suggested = optimizer.suggest(n)
             except BaseException as error:
                 _fail("suggest", error)
-            charge(0, _wall() - w, _cpu() - c)
+            charge(COST_OF_SUGGEST, _wall() - w, _cpu() - c)
             X, rows = self._checked(suggested, n)
             values, violations = evaluate(X, rows)
             y = values * self.signs if self.flip else values
@@ -282,7 +285,7 @@ class _Loop:
                     optimizer.observe(suggested, y)
             except BaseException as error:
                 _fail("observe", error)
-            charge(4, _wall() - w, _cpu() - c)
+            charge(COST_OF_OBSERVE, _wall() - w, _cpu() - c)
             if self.goal is not None and recorder.best <= self.goal:
                 return Outcome("done", evaluate.done, "target reached")
             evaluate.beat()

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from optarena._json import Number, numbers
+from optarena.store.costs import NANOSECONDS, WALL
 from optarena.store.reading import ROW_STATUSES, Attempt, Columns
 from optarena.store.records import Rows
 
@@ -147,7 +148,7 @@ def from_columns(columns: Columns, study: str) -> Past | None:
         cause=start.cause,
         rows=lines,
         counted=attempt.counted if start.record != "all" else 0,
-        spent=round(columns.costs[low:high, ::2].sum() * 1e9),
+        spent=round(columns.costs[low:high, WALL].sum() * NANOSECONDS),
         remainder=max(within, default=None),
     )
 

@@ -12,6 +12,7 @@ from optarena._json import Number, number, numbers
 from optarena.problem import Evaluation, Problem
 from optarena.runner.reasons import Reasons, reason_of
 from optarena.space import Array
+from optarena.store.costs import no_costs
 from optarena.store.journal import Journal
 from optarena.store.records import Count, Rows
 
@@ -22,7 +23,7 @@ RETURNED_NAN = ("nan", "evaluate returned nan")
 class Recorder:
     """Writes the rows of one study. `best` is the least feasible value so far, minimised; `spent` counts nanoseconds.
 
-    `charge(i, wall, cpu)` adds to the costs that ride on the next line: i = 0 suggesting, 2 evaluating, 4 observing.
+    `charge(phase, wall, cpu)` adds to the costs that ride on the next line (`optarena.store.costs`).
     While `free`, nothing is charged: what is recorded already was paid for.
     """
 
@@ -31,14 +32,14 @@ class Recorder:
         self.handle = handle
         self.problem = problem
         self.everything = policy == "all"
-        self.signs = np.array([-1.0 if o.sense == "max" else 1.0 for o in problem.objectives])
+        self.signs = np.array([objective.sign for objective in problem.objectives])
         self.sign = float(self.signs[0])
         self.best = math.inf
         self.spent = spent
         self.free = False
         self.failures = 0
         self._reasons = Reasons()
-        self._costs = [0, 0, 0, 0, 0, 0]
+        self._costs = no_costs()
         self._archive = np.empty((0, len(problem.objectives)))
         self._next_count = time.monotonic() + COUNT_SECONDS
 
@@ -52,7 +53,7 @@ class Recorder:
 
     def pending(self) -> list[int]:
         """The costs since the last line, for the next one."""
-        costs, self._costs = self._costs, [0, 0, 0, 0, 0, 0]
+        costs, self._costs = self._costs, no_costs()
         return costs
 
     def failed(self, status: str, message: str, count: int = 1) -> None:

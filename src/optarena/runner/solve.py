@@ -24,6 +24,7 @@ from optarena.runner.interrupts import is_interrupt
 from optarena.runner.loop import Outcome, begin, traceback_of
 from optarena.runner.past import Past
 from optarena.solver import Crashed, Ended, Solver, Time, as_ended
+from optarena.store.costs import EVALUATE, NANOSECONDS, costs_of, no_costs
 from optarena.store.journal import Journal
 from optarena.store.records import End, Rows
 
@@ -140,13 +141,13 @@ class _Emitter:
     def costs(self) -> list[int]:
         """Wall and CPU nanoseconds since the last line, as those of evaluating."""
         if self._time is None:
-            return [0] * 6
+            return no_costs()
         now = self._time.spent(), _cpu_seconds() - self._cpu
         if self._closed:
             now = float(self.at_end["seconds"] or 0.0), float(self.at_end["effort.cpu_seconds"] or 0.0)
         wall, cpu = (max(0.0, a - b) for a, b in zip(now, self._charged, strict=True))
         self._charged = now
-        return [0, 0, round(wall * 1e9), round(cpu * 1e9), 0, 0]
+        return costs_of(EVALUATE, round(wall * NANOSECONDS), round(cpu * NANOSECONDS))
 
     # ---- a solution --------------------------------------------------------------------------------------------------
 

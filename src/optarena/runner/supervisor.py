@@ -24,6 +24,7 @@ from optarena.runner.reasons import Reasons, reason_of
 from optarena.runner.solve import grace
 from optarena.runner.worker import Answer, Task
 from optarena.store import Store
+from optarena.store.costs import no_costs
 from optarena.store.journal import Journal
 from optarena.store.reading import Columns, read_columns
 from optarena.store.records import End, Rows, Start
@@ -239,7 +240,7 @@ class Supervisor:
         start = self._start(task)
         assert self._journal is not None
         nothing: list[Any] = [None] * len(self.plan.problems[task.study.problem].objectives)
-        row = Rows(start.s, death.evaluation, [nothing], [0] * 6, {0: (status, message)}, x=[])
+        row = Rows(start.s, death.evaluation, [nothing], no_costs(), {0: (status, message)}, x=[])
         self._journal.write(row)
         self._journal.sync()
         task.past.rows = [*task.past.rows, row]
@@ -250,7 +251,7 @@ class Supervisor:
         """Record how a study ended that cannot say so itself; there is nothing left to run."""
         start = self._start(task)
         assert self._journal is not None
-        self._journal.end(End(start.s, status, evaluations, time.time(), [0] * 6, reason))
+        self._journal.end(End(start.s, status, evaluations, time.time(), no_costs(), reason))
         why = Reasons()
         failed = [failure for line in (task.past.rows if task.past is not None else ()) for failure in line.f.values()]
         for kind, message in failed:

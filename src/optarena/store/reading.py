@@ -20,6 +20,7 @@ import numpy.typing as npt
 from optarena._json import Number
 from optarena._memory import no_collection
 from optarena.errors import OptarenaError
+from optarena.store.costs import EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST
 from optarena.store.journal import read_lines
 from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, Rows, RowsWithoutPoints, Start
 from optarena.store.signatures import Signed, facts_of
@@ -173,7 +174,7 @@ class Columns(Block):
     def costs(self) -> Floats:
         """(rows, 6): seconds, wall and CPU, of suggesting, evaluating and the observe before."""
         parts = [block.load_costs() for block in self._blocks]
-        whole = np.concatenate(parts) if parts else np.zeros((0, 6))
+        whole = np.concatenate(parts) if parts else np.zeros((0, NUMBERS))
         return whole if self._origin is None else whole[self._origin]
 
     @cached_property
@@ -354,7 +355,7 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
         max(map(len, metrics), default=0),
         max(map(len, violations), default=0),
     )
-    block.costs = np.zeros((len(rows), 6))
+    block.costs = np.zeros((len(rows), NUMBERS))
     if not rows:
         return block
     n = np.array(sizes)
@@ -381,10 +382,10 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
         block.status[row] = ROW_STATUSES.index(status) if status in ROW_STATUSES else 1
         block.messages[row] = text
     # a line's evaluating is shared by its rows; its suggesting and the observe before it fall to the first
-    block.costs = np.array([record.w for _, record in kept], dtype=float)[line] * 1e-9
-    block.costs[:, 2:4] /= n[line][:, None]
-    block.costs[block.inner > 0, :2] = 0.0
-    block.costs[block.inner > 0, 4:] = 0.0
+    block.costs = np.array([record.w for _, record in kept], dtype=float)[line] * SECONDS
+    block.costs[:, EVALUATE : EVALUATE + 2] /= n[line][:, None]
+    for phase in (SUGGEST, OBSERVE):
+        block.costs[block.inner > 0, phase : phase + 2] = 0.0
     return block
 
 

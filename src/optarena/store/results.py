@@ -19,7 +19,9 @@ import polars as pl
 from optarena._patterns import expand_braces
 from optarena._process import alive, host
 from optarena.errors import OptarenaError, nearest
+from optarena.sense import sign_of
 from optarena.store import RunFile, Store, signatures
+from optarena.store.costs import CPU, EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST, WALL
 from optarena.store.reading import ROW_STATUSES, Attempt, Codes, Columns, read_columns
 from optarena.store.records import FINISHED, IMPORTED, ProblemCard
 from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
@@ -159,11 +161,11 @@ class Results:
         total = len(columns.attempts)
         traces = self.traces()
         seconds = np.column_stack(
-            [np.bincount(columns.owner, weights=columns.costs[:, i], minlength=total) for i in range(6)]
+            [np.bincount(columns.owner, weights=columns.costs[:, i], minlength=total) for i in range(NUMBERS)]
         ).astype(float)
         for i in self._attempts:
             for end in columns.attempts[i].ends:
-                seconds[i] += np.array(end.w) * 1e-9
+                seconds[i] += np.array(end.w) * SECONDS
         made = np.zeros(total, dtype=np.int64)
         if len(columns.owner):  # sorted by attempt, then by evaluation: the last is the greatest
             last = np.flatnonzero(np.append(columns.owner[1:] != columns.owner[:-1], True))
@@ -193,10 +195,10 @@ class Results:
             "best": pl.Series(best).fill_nan(None),
             "best_evaluation": pl.Series(at).set(pl.Series(~found), None) if len(at) else pl.Series(at),
             "failures": pl.Series(failures[chosen]),
-            "suggest_seconds": pl.Series(spent[:, 0]),
-            "evaluate_seconds": pl.Series(spent[:, 2]),
-            "observe_seconds": pl.Series(spent[:, 4]),
-            "cpu_seconds": pl.Series(spent[:, 1] + spent[:, 3] + spent[:, 5]),
+            "suggest_seconds": pl.Series(spent[:, SUGGEST]),
+            "evaluate_seconds": pl.Series(spent[:, EVALUATE]),
+            "observe_seconds": pl.Series(spent[:, OBSERVE]),
+            "cpu_seconds": pl.Series(spent[:, CPU[0]] + spent[:, CPU[1]] + spent[:, CPU[2]]),
         }
 
     def _missing(self) -> pl.DataFrame:
@@ -329,7 +331,7 @@ class Results:
     def _seconds(self) -> Floats:
         """For every row of the store: the seconds since its study began, as imported or as charged."""
         columns = self._columns
-        charged: Floats = _cumulative(columns.costs[:, [0, 2, 4]].sum(axis=1), columns.owner)
+        charged: Floats = _cumulative(columns.costs[:, WALL].sum(axis=1), columns.owner)
         given = columns.extras.get("seconds")
         imported = np.array([attempt.card.version == IMPORTED for attempt in columns.attempts], dtype=bool)
         if imported.any():  # what a file does not tell is not known
@@ -439,7 +441,7 @@ class Results:
             return []
         # measured from each study's own optimum: imported values may be f - f_opt, whose optimum is 0
         apart = pl.col("best") - pl.col("optimum").fill_null(0.0)
-        key = pl.when(pl.col("sense") == "max").then(-apart).otherwise(apart)
+        key = sign_of("sense") * apart
         several = pl.col("instance").drop_nulls().n_unique().over("problem") > 1
         winners = (
             frame.with_columns(_key=key, _variant=pl.when(several).then("instance"))
@@ -593,11 +595,11 @@ def _rank(attempt: Attempt, planned: dict[str, int]) -> tuple[int, str, str, int
 
 
 def _sign(attempt: Attempt) -> float:
-    return -1.0 if attempt.card.objectives[0].sense == "max" else 1.0
+    return attempt.card.objectives[0].sign
 
 
 def _signs(attempt: Attempt, width: int) -> list[float]:
-    signs = [-1.0 if objective.sense == "max" else 1.0 for objective in attempt.card.objectives]
+    signs = [objective.sign for objective in attempt.card.objectives]
     return signs + [1.0] * (width - len(signs))
 
 

@@ -26,6 +26,7 @@ from optarena._process import alive, host
 from optarena.errors import OptarenaError
 from optarena.space import Space
 from optarena.store import Store
+from optarena.store.costs import NANOSECONDS, NUMBERS, SECONDS
 from optarena.store.journal import read_lines
 from optarena.store.reading import (
     Block,
@@ -102,11 +103,11 @@ class ShardBlock(Block):
 
     def load_costs(self) -> Floats:
         lists = pl.scan_parquet(self.path).filter(pl.col("n").is_not_null()).select("w").collect()["w"]
-        out = np.zeros((len(self.owner), 6))
+        out = np.zeros((len(self.owner), NUMBERS))
         if len(lists):
-            out[: len(out) - len(self.counts)] = lists.explode().to_numpy().reshape(-1, 6) * 1e-9
+            out[: len(out) - len(self.counts)] = lists.explode().to_numpy().reshape(-1, NUMBERS) * SECONDS
         for i, count in enumerate(reversed(self.counts), start=1):
-            out[-i] = np.array(count.w) * 1e-9
+            out[-i] = np.array(count.w) * SECONDS
         return out
 
 
@@ -303,7 +304,7 @@ def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
         "n": len(rows),
         "y": columns.values[rows, : len(card.objectives)].ravel(),
         **_points(columns.points(rows), card),
-        "w": np.rint(columns.costs[rows] * 1e9).astype(np.int64).ravel(),
+        "w": np.rint(columns.costs[rows] * NANOSECONDS).astype(np.int64).ravel(),
     }
     if not np.array_equal(columns.evaluation[rows], np.arange(1, len(rows) + 1)):
         out["k"] = columns.evaluation[rows]

@@ -65,7 +65,7 @@ def _check_problem(problem: Problem, points: int) -> list[Finding]:
         out += _fortran_order(problem, X[good], matrix)
     optimum = problem.known.optimum
     if optimum is not None and len(problem.objectives) == 1 and not problem.noisy:
-        sign = -1.0 if problem.objectives[0].sense == "max" else 1.0
+        sign = problem.objectives[0].sign
         for item in first:
             feasible = isinstance(item, Evaluation) and all(v <= 0 for v in item.violations)
             if feasible and sign * item.values[0] < sign * optimum[0] - 1e-9 * max(1.0, abs(optimum[0])):  # type: ignore[union-attr]

@@ -12,6 +12,7 @@ from optarena.report.figures import is_log
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, look_of, spec_of
 from optarena.report.tables import Column, Table, plain
+from optarena.sense import sign_of
 
 CURVES = 2400
 """Curves on the page, at most; and points of all of them together."""
@@ -109,7 +110,7 @@ def _without(material: Material) -> dict[str, str]:
 
 def _ends(material: Material) -> Table:
     """What every optimizer found on every problem, from the studies themselves."""
-    sign = pl.when(pl.col("sense") == "max").then(-1.0).otherwise(1.0)
+    sign = sign_of("sense")
     studies = material.results.studies.filter(pl.col("sense").is_not_null() & (pl.col("evaluations") > 0))
     # a trial that found nothing is the worst of all, and counts
     found = studies.with_columns(found=(pl.col("best") * sign).fill_null(float("inf")), sign=sign)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
+from optarena.sense import signs
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, first_argmin
 from optarena.views._studies import by_instance, indices, named
@@ -124,7 +125,7 @@ def runs_of(results: Results, axis: str, tolerance: float) -> Runs:
     status = [_ending(row["status"], row["reason"] or "") for row in part.to_dicts()]
     notes = _cut_short(status)
     sign = np.ones(len(instances))
-    sign[instance[(part["sense"] == "max").to_numpy()]] = -1.0
+    sign[instance] = signs(part["sense"])
     told = part["optimum"].fill_null(part["best_known"]).to_numpy().astype(float) * sign[instance]
     known = np.full(len(instances), np.nan)
     known[instance[~np.isnan(told)]] = told[~np.isnan(told)]
@@ -190,7 +191,7 @@ def _proved(results: Results, part: pl.DataFrame, kept: Ints, y: Floats, offsets
     said = part["reason"].is_in(PROVED).fill_null(False).to_numpy()
     least = first_argmin(np.where(np.isnan(y), np.inf, y), offsets)[kept]
     best = np.where(least >= 0, np.append(y, np.nan)[least], np.nan)  # nobody may have found anything
-    sign = np.where((part["sense"] == "max").to_numpy(), -1.0, 1.0)
+    sign = signs(part["sense"])
     bounds = results.extra("bound")
     study = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     position = np.full(len(offsets) - 1, -1, dtype=np.int64)

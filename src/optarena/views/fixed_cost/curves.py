@@ -13,6 +13,7 @@ import polars as pl
 
 from optarena.errors import OptarenaError
 from optarena.optimizer import is_random_search
+from optarena.sense import signs
 from optarena.store.reading import ROW_STATUSES
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
@@ -279,7 +280,8 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
     whole = (part["record"] == "all").to_numpy()
     for row in part.filter(name & ~whole).iter_rows(named=True):
         excluded.append(named(row, "only its improvements are recorded: not in random search's baseline"))
-    sign = np.where(pl.Series(problems).is_in(part.filter(part["sense"] == "max")["problem"].to_list()), -1.0, 1.0)
+    sign = np.ones(len(problems))
+    np.minimum.at(sign, indices(part["problem"], problems), signs(part["sense"]))
     last = np.append(effort, 0.0)[np.where(traces.lengths[kept] > 0, traces.offsets[1:][kept] - 1, len(effort))]
     if chosen == "seconds":
         last = np.fmax(last, np.where(ended, part["budget_seconds"].fill_null(np.nan).to_numpy(), np.nan))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from optarena.sense import signs
 from optarena.staircase import coco_indicator
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats
@@ -42,7 +43,7 @@ class Measured:
 def measured(results: Results, frame: pl.DataFrame) -> Measured:
     """frame: the rows of `results.studies` that were begun."""
     traces = results.traces()
-    sign = np.where(frame["sense"].to_numpy() == "max", -1.0, 1.0)
+    sign = signs(frame["sense"])
     y = traces.values[:, 0].copy()
     counts = traces.feasible & ~np.isnan(y)
     out = Measured(

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
+from optarena.sense import signs
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
 from optarena.views._studies import named
@@ -236,7 +237,7 @@ def _share_optima(frame: pl.DataFrame, measure: Measured) -> list[str]:
 
 def _level(part: pl.DataFrame, known: Floats, best: Floats, owner: Ints) -> Floats:
     """(runs,): the minimised value that counts as optimal: the optimum, else the best that is known or was found."""
-    sign = np.where(part["sense"].to_numpy() == "max", -1.0, 1.0)
+    sign = signs(part["sense"])
     told = part["best_known"].to_numpy().astype(float) * sign
     number = _numbered(part)
     seen = np.full(int(number.max()) + 1, np.inf)

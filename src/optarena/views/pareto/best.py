@@ -34,7 +34,7 @@ def best_points(results: Results) -> list[dict[str, Any]]:
         kept = non_dominated(values)
         rows, values = rows[kept], values[kept]
         order = np.lexsort(values.T[::-1])
-        signs = np.array([-1.0 if objective.sense == "max" else 1.0 for objective in objectives])
+        signs = np.array([objective.sign for objective in objectives])
         points = results.parameters(rows[order])
         for row, value, point in zip(rows[order].tolist(), (values[order] * signs).tolist(), points, strict=True):
             study = studies.row(int(owner[row]), named=True)

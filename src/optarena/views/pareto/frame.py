@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from optarena.errors import OptarenaError, nearest
+from optarena.sense import signs
 from optarena.traces import Floats
 from optarena.views._frames import hash_of, saved
 from optarena.views.pareto.domination import non_dominated
@@ -45,7 +46,7 @@ class Reference:
 
     @property
     def signs(self) -> Floats:
-        return np.array([-1.0 if sense == "max" else 1.0 for sense in self.senses])
+        return signs(self.senses)
 
     def normalised(self, points: Floats) -> Floats:
         """Minimised points with the ideal at 0 and the nadir at 1."""

@@ -163,7 +163,7 @@ def _unusable(row: dict[str, Any], card: ProblemCard, rows: int, objectives: dic
         return ONE
     if not rows and not row["evaluations"]:
         return f"no evaluation is recorded ({row['reason'] or row['status']})"
-    signs = np.array([-1.0 if one.sense == "max" else 1.0 for one in card.objectives])
+    signs = np.array([one.sign for one in card.objectives])
     names = [one.name for one in card.objectives]
     first = objectives.setdefault(row["problem"], Objectives(names, signs, card.known))
     if len(first.signs) != len(signs) or (first.signs != signs).any():
