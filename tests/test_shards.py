@@ -80,7 +80,7 @@ def test_a_shard_holds_exactly_what_the_journals_held():
     assert everything(store) == before
     np.testing.assert_allclose(oa.open(store).studies.sort("study").select(TIMES).to_numpy(), seconds, atol=1e-6)
     np.testing.assert_allclose(oa.open(store).traces().seconds, traces.seconds, atol=1e-6)
-    assert compact(Store(store)).shard is None
+    assert compact(Store(store)).shards == []
     more = fill("s", trials=3, budget=50)  # goes on from the shard
     assert compact(Store(more)).journals == 2
     assert len(list((store / "shards").iterdir())) == 2
@@ -93,7 +93,7 @@ def test_a_shard_holds_exactly_what_the_journals_held():
 def test_a_shard_is_named_by_its_content_and_compacting_twice_is_harmless():
     store = fill("s")
     shutil.copytree(store, "copy")
-    names = [compact(Store(path)).shard for path in ("s", "copy")]
+    names = [compact(Store(path)).shards for path in ("s", "copy")]
     assert names[0] == names[1]
     shutil.copytree("copy/shards", "s/shards", dirs_exist_ok=True)
     assert oa.open("s").studies["conflicts"].sum() == 0
@@ -121,7 +121,7 @@ def test_half_of_the_files_there_and_back_changes_nothing():
 def test_a_deleted_shard_leaves_a_store_that_opens_and_tells_the_truth():
     store = fill("s")
     done = compact(Store(store))
-    (store / "shards" / str(done.shard)).unlink()
+    (store / "shards" / done.shards[0]).unlink()
     frame = oa.open(store).studies
     assert set(frame["status"]) == {"missing"}
     assert frame.height == 32
@@ -132,7 +132,7 @@ def test_a_deleted_shard_leaves_a_store_that_opens_and_tells_the_truth():
 def test_a_damaged_shard_is_named(tmp_path):
     oa.Experiment("RandomSearch", "functions/sphere/d2", 5).run("s", workers=0)
     done = compact(Store("s"))
-    path = Path("s/shards") / str(done.shard)
+    path = Path("s/shards") / done.shards[0]
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(OptarenaError, match=r"not a shard, or damaged"):
         oa.open("s")
@@ -191,7 +191,7 @@ def test_contradictions_are_left_where_they_can_be_seen():
     lines[at] = json.dumps(row)
     path.with_name("zz.jsonl").write_text("\n".join(lines) + "\n")
     done = compact(Store("s"))
-    assert done.shard is None
+    assert done.shards == []
     assert {reason for _, reason in done.left} == {"rows contradict each other"}
     assert oa.open("s").studies["conflicts"].to_list() == [1]
 

@@ -1,4 +1,4 @@
-"""`optarena compact`: put journals that are at rest into a shard."""
+"""`optarena compact`: put journals that are at rest into shards."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from optarena.store.shards import compact
 def command(store: Annotated[Path, typer.Argument(help="The store's directory.")]) -> None:
     """Smaller and quicker to open; nothing is lost."""
     done = compact(Store(store))
-    if done.shard is None:
+    if not done.journals:
         print("nothing to compact")
     else:
-        print(f"{counted(done.journals, 'journal')} with {counted(done.rows, 'row')} are now shards/{done.shard}")
+        where = f"shards/{done.shards[0]}" if len(done.shards) == 1 else counted(len(done.shards), "shard")
+        print(f"{counted(done.journals, 'journal')} with {counted(done.rows, 'row')} are now {where}")
     for name, reason in done.left:
         print(f"left as it is: journal/{name}: {reason}")

@@ -92,7 +92,7 @@ def admit(read: Sequence[Incoming], store: Store) -> Admission:
 def _admit(incoming: Incoming, index: int, known: _Known) -> tuple[Imported, list[Study]]:
     """What was read of one path, and the studies of it that the store lacks or has in part."""
     lines = [journal_header([incoming.name], 0.0), *incoming.records]
-    results = Results(Path(incoming.name), columns_of(lines, incoming.name), [], set())
+    results = Results(Path(incoming.name), columns_of([(Path(incoming.name), lines)]), [], set())
     studies = sorted(studies_of(results, incoming.name), key=lambda study: study.attempt.start.s)
     out = Imported(incoming.name, len(studies), notices=incoming.notices)
     kept = []

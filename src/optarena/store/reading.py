@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -22,7 +22,18 @@ from optarena._memory import no_collection
 from optarena.errors import OptarenaError
 from optarena.store.costs import EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST
 from optarena.store.journal import read_lines
-from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, Rows, RowsWithoutPoints, Start
+from optarena.store.records import (
+    IMPORTED,
+    Close,
+    Count,
+    End,
+    Header,
+    ProblemCard,
+    Record,
+    Rows,
+    RowsWithoutPoints,
+    Start,
+)
 from optarena.store.signatures import Signed, facts_of
 from optarena.traces import Bools, Floats, Ints
 
@@ -34,6 +45,8 @@ Codes: TypeAlias = npt.NDArray[np.uint8]
 Line: TypeAlias = Header | ProblemCard | Start | RowsWithoutPoints | Count | End | Close
 decode_line = msgspec.json.Decoder(Line).decode
 _decode_rows = msgspec.json.Decoder(Rows).decode
+decode_record = msgspec.json.Decoder(Record).decode
+"""A line with its points, which `decode_line` passes over."""
 
 
 class Attempt:
@@ -93,11 +106,21 @@ class RecordSource:
 
     def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
         out: list[list[Any]] = []
-        for position, i in zip(positions.tolist(), inner.tolist(), strict=True):
-            record = self._records[position]
+        for low, high in _runs(positions):
+            record = self._records[int(positions[low])]
             assert isinstance(record, Rows)
-            out.append(list(record.x[i]) if i < len(record.x) else [])
+            x = record.x
+            whole = len(x) == high - low and inner[low] == 0 and inner[high - 1] == high - low - 1
+            out.extend(x if whole else (x[i] if i < len(x) else [] for i in inner[low:high].tolist()))
+        if card.version == IMPORTED:  # what is written out is changed in place
+            out = [list(point) for point in out]
         return as_written(out, card)
+
+
+def _runs(values: Ints) -> Iterator[tuple[int, int]]:
+    """Where equal neighbours begin and end."""
+    starts = np.flatnonzero(np.append(True, values[1:] != values[:-1])).tolist() if len(values) else []
+    return zip(starts, [*starts[1:], len(values)], strict=True)
 
 
 def as_written(points: list[list[Any]], card: ProblemCard) -> list[list[Any]]:
@@ -191,7 +214,11 @@ class Columns(Block):
         """The parameters of rows that belong to one attempt."""
         out: list[list[Any]] = [[] for _ in range(len(rows))]
         card = self.attempts[int(self.owner[rows[0]])].card if len(rows) else None
-        for source in np.unique(self.source[rows]).tolist():
+        sources = np.unique(self.source[rows]).tolist()
+        if len(sources) == 1:
+            assert card is not None
+            return self.sources[sources[0]].points(self.position[rows], self.inner[rows], card)
+        for source in sources:
             assert card is not None
             chosen = np.flatnonzero(self.source[rows] == source)
             at = rows[chosen]
@@ -296,25 +323,38 @@ def read_columns(
         blocks.append(read_shard(path, columns, events))
     for _, _, source, records in read:
         columns.sources.append(source)
-        try:
-            here = events.journal(record for _, record in records)
-        except KeyError as error:
-            raise OptarenaError(f"{source.path}: a line speaks of {error}, which no line before it began") from error
-        try:
-            blocks.append(_journal_block(columns, here, records))
-        except ValueError as error:
-            raise OptarenaError(f"{source.path}: a line has no such numbers as it should have ({error})") from error
+        here = _begin(events, source.path, (record for _, record in records))
+        blocks.append(_rows_of(columns, here, source.path, records))
     _join(columns, blocks)
     return columns
 
 
-def columns_of(records: Sequence[Line | Rows], name: str) -> Columns:
-    """The lines of one journal that is not written yet, its header first; one study per start."""
+@no_collection()
+def columns_of(journals: Sequence[tuple[Path, Sequence[Line | Rows]]]) -> Columns:
+    """The lines of journals, each with its header first, that are in memory with their points."""
     columns = Columns()
-    columns.sources.append(RecordSource(Path(name), records))
-    here = Events(columns).journal(records)
-    _join(columns, [_journal_block(columns, here, list(enumerate(records)))])
+    events = Events(columns)
+    blocks: list[Block] = []
+    for path, records in journals:
+        columns.sources.append(RecordSource(path, records))
+        here = _begin(events, path, records)
+        blocks.append(_rows_of(columns, here, path, list(enumerate(records))))
+    _join(columns, blocks)
     return columns
+
+
+def _begin(events: Events, path: Path, records: Iterable[Line]) -> dict[int, int]:
+    try:
+        return events.journal(records)
+    except KeyError as error:
+        raise OptarenaError(f"{path}: a line refers to {error} before its start record") from error
+
+
+def _rows_of(columns: Columns, here: dict[int, int], path: Path, records: Sequence[tuple[int, Line]]) -> Block:
+    try:
+        return _journal_block(columns, here, records)
+    except ValueError as error:
+        raise OptarenaError(f"{path}: a line has numbers that do not fit ({error})") from error
 
 
 def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tuple[int, Line]]) -> Block:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 import time
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import polars as pl
 
 from optarena._files import write_whole
 from optarena._json import strict
+from optarena._memory import no_collection
 from optarena._process import alive, host
 from optarena.errors import OptarenaError
 from optarena.space import Space
@@ -34,10 +36,21 @@ from optarena.store.reading import (
     Events,
     Line,
     as_written,
+    columns_of,
     decode_line,
-    read_columns,
+    decode_record,
 )
-from optarena.store.records import IMPORTED, Close, Count, End, Header, ProblemCard, RowsWithoutPoints, Start
+from optarena.store.records import (
+    IMPORTED,
+    Close,
+    Count,
+    End,
+    Header,
+    ProblemCard,
+    RowsWithoutPoints,
+    Start,
+    refuse_newer,
+)
 from optarena.traces import Floats, Ints
 
 SCHEMA: dict[str, Any] = {
@@ -60,6 +73,9 @@ SCHEMA: dict[str, Any] = {
 LATER = ("points", "names", "extras", "notes")
 """Columns that a shard may lack."""
 _encode = msgspec.json.Encoder().encode
+SHARD_BYTES = 64_000_000
+"""Of the journals that go into one shard."""
+TAIL_BYTES = 1 << 16
 YOUNG_SECONDS = 60.0  # a journal's header follows its creation at once; whoever has none for so long is dead
 
 
@@ -201,13 +217,16 @@ class Compaction(msgspec.Struct):
 
     journals: int = 0
     rows: int = 0
-    shard: str | None = None
+    shards: list[str] = []
     left: list[tuple[str, str]] = []
     """Journals that stay as they are, and why."""
 
 
 def compact(store: Store) -> Compaction:
-    """Put every journal that is at rest into one new shard, then remove the journals."""
+    """Put every journal that is at rest into new shards, then remove the journals.
+
+    One shard takes journals of at most `SHARD_BYTES` together, so that memory follows that and not the store.
+    """
     store.must_exist()
     with store.lock("compact"):
         return _compact(store)
@@ -223,46 +242,95 @@ def _compact(store: Store) -> Compaction:
             resting.append(path)
         else:
             out.left.append((path.name, reason))
-    if not resting:
-        return out
-    columns = read_columns(resting)
-    if any(attempt.conflicts for attempt in columns.attempts):
-        out.left.extend((path.name, "rows contradict each other") for path in resting)
-        return out
-    table = _table(resting, columns)
-    buffer = io.BytesIO()
-    table.write_parquet(buffer, compression="zstd", statistics=False)
-    data = buffer.getvalue()
-    name = f"{hashlib.sha256(data).hexdigest()[:24]}.parquet"
-    write_whole(store.shards / name, data)
-    for path in resting:
-        path.unlink(missing_ok=True)
-    out.journals, out.rows, out.shard = len(resting), int((~columns.counts_only).sum()), name
+    for group in _groups(resting):
+        _compact_group(store, group, out)
     return out
+
+
+def _groups(paths: list[Path]) -> Iterator[list[Path]]:
+    """Journals that go into one shard: oldest first, so that the parts of a study meet where they can."""
+    group: list[Path] = []
+    size = 0
+    for path in sorted(paths, key=lambda path: path.stat().st_mtime):
+        more = path.stat().st_size
+        if group and size + more > SHARD_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(path)
+        size += more
+    if group:
+        yield group
+
+
+@no_collection()
+def _compact_group(store: Store, group: list[Path], out: Compaction) -> None:
+    """Write one shard: every line is decoded once."""
+    read = [(path, [record for _, record in read_lines(path, decode_record)]) for path in group]
+    journals = sorted(((path, records) for path, records in read if records), key=_age)
+    columns = columns_of(journals)
+    if any(attempt.conflicts for attempt in columns.attempts):
+        out.left.extend((path.name, "rows contradict each other") for path in group)
+        return
+    if journals:
+        buffer = io.BytesIO()
+        _table(journals, columns).write_parquet(buffer, compression="zstd", statistics=False)
+        data = buffer.getvalue()
+        name = f"{hashlib.sha256(data).hexdigest()[:24]}.parquet"
+        write_whole(store.shards / name, data)
+        out.shards.append(name)
+    for path in group:
+        path.unlink(missing_ok=True)
+    out.journals += len(group)
+    out.rows += int((~columns.counts_only).sum())
+
+
+def _age(journal: tuple[Path, Sequence[Line]]) -> tuple[float, str]:
+    path, records = journal
+    if not isinstance(records[0], Header):
+        raise OptarenaError(f"{path} line 1: a journal begins with its header")
+    return records[0].time, path.name
 
 
 def _busy(path: Path) -> str | None:
     """Why a journal must not be compacted, or None when it is closed or its process is dead."""
-    records = read_lines(path, decode_line)
-    header = records[0][1] if records else None
-    if not isinstance(header, Header):
+    first, last = _ends(path)
+    if not first:
         young = time.time() - path.stat().st_mtime < YOUNG_SECONDS
         return "it has only just begun" if young else None
-    if isinstance(records[-1][1], Close):
+    refuse_newer(path, first)
+    try:
+        header, record = decode_line(first), decode_line(last) if len(last) < TAIL_BYTES else None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise OptarenaError(f"{path}: not a journal ({error})") from error
+    if not isinstance(header, Header):
+        raise OptarenaError(f"{path} line 1: a journal begins with its header")
+    if isinstance(record, Close):
         return None
     if header.host != host():
         return f"not closed, and its process is on {header.host}"
     return "its process is running" if alive(header.pid, header.born) else None
 
 
-def _table(journals: list[Path], columns: Columns) -> pl.DataFrame:
+def _ends(path: Path) -> tuple[bytes, bytes]:
+    """The first and the last complete line of a journal; a last one of many points is cut."""
+    with path.open("rb") as file:
+        first = file.readline()
+        size = file.seek(0, 2)
+        file.seek(max(0, size - TAIL_BYTES))
+        lines = file.read().split(b"\n")[:-1]
+    if not first.endswith(b"\n"):
+        return b"", b""
+    return first, lines[-1] if lines else first
+
+
+def _table(journals: Sequence[tuple[Path, Sequence[Line]]], columns: Columns) -> pl.DataFrame:
     lines: list[str] = []
     handle: dict[tuple[str, int], int] = {}
     seen: set[str] = set()
     number = 0
-    for path in journals:
+    for _, records in journals:
         here: dict[int, int] = {}
-        for _, record in read_lines(path, decode_line):
+        for record in records:
             renamed, number = _renumber(record, here, seen, number)
             if renamed is None:
                 continue
@@ -315,7 +383,8 @@ def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
     if card.metrics:
         given = columns.measured[rows, : len(card.metrics)].ravel()
         out["m"] = pl.Series(columns.metrics[rows, : len(card.metrics)].ravel()).set(pl.Series(~given), None)
-    messages = {i: columns.messages[row] for i, row in enumerate(rows.tolist()) if row in columns.messages}
+    failed = np.flatnonzero(columns.status[rows]).tolist()
+    messages = {i: columns.messages[row] for i in failed if (row := int(rows[i])) in columns.messages}
     if messages:
         out["failures"] = _encode(messages).decode()
     extras = {name: column[rows] for name, column in columns.extras.items() if not np.isnan(column[rows]).all()}
@@ -336,6 +405,8 @@ def _points(points: list[list[Any]], card: ProblemCard) -> dict[str, Any]:
     if not card.space:  # an instance for solvers
         return {}
     space = Space(card.space)
+    if all(points):
+        return {"x": space.encode_rows(points).ravel()}
     matrix = np.full((len(points), space.dimension), np.nan)
     known = [i for i, point in enumerate(points) if point]
     if known:
