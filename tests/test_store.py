@@ -276,7 +276,7 @@ def test_of_a_part_only_the_journals_that_mention_it_are_read(store):
 def test_a_journal_whose_numbers_were_changed_by_hand_is_named(store):
     path = journal(store)
     path.write_text(re.sub(r'"w":\[\d+,', '"w":[', path.read_text(), count=1))
-    with pytest.raises(OptarenaError, match=rf"{path.name}: a line has no such numbers as it should have"):
+    with pytest.raises(OptarenaError, match=rf"{path.name}: a line has numbers that do not fit"):
         oa.open(store)
 
 
