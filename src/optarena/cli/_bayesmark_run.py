@@ -29,8 +29,7 @@ from optarena.cli.run_command import _interrupt
 from optarena.errors import OptarenaError
 from optarena.formats._bayesmark_database import Unfinished
 from optarena.runner.local import run
-
-BAD = ("failed", "timed out", "interrupted")
+from optarena.status import UNSUCCESSFUL
 
 
 def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
@@ -86,7 +85,7 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
                 say(f"interrupted; what was evaluated is kept. Go on: {_again(flags, rest)}")
                 return 130
             unfinished = [study for study in put_into_database(path) if str(uuid.UUID(study.uuid)) in ids]
-    failures = sum(study.status in BAD for study in unfinished)
+    failures = sum(study.status in (*UNSUCCESSFUL, "interrupted") for study in unfinished)
     name_some([f"not in the database: {study.text}" for study in unfinished], flags.verbose)
     if failures:
         say(f"Run what failed again: {_again(flags, rest)} --retry")

@@ -13,7 +13,7 @@ from optarena.experiment import Plan, Study
 from optarena.runner.loop import Outcome
 from optarena.runner.reasons import Reasons
 from optarena.solver import Solver
-from optarena.store.records import STATUSES
+from optarena.status import RECORDED
 
 PLAIN_SECONDS = 5.0
 REASONS = 3
@@ -134,7 +134,7 @@ class RunProgress:
 
     def summary(self) -> str:
         """How long it took, how the studies ended, and what failed most often."""
-        parts = [f"{self.outcomes[status]:,} {status}" for status in STATUSES if self.outcomes[status]]
+        parts = [f"{self.outcomes[status]:,} {status}" for status in RECORDED if self.outcomes[status]]
         lines = [
             f"finished in {duration(time.monotonic() - self.began)} · {' · '.join(parts) or 'nothing was left to do'}"
         ]

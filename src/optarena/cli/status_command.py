@@ -12,11 +12,11 @@ import typer
 from optarena.cli._text import clean, counted, print_json, table
 from optarena.runner.kernels import PINNED
 from optarena.solver import ENDS
+from optarena.status import ALL, SUCCEEDED
 from optarena.store import Store
 from optarena.store.results import Results, open_store
 from optarena.store.runs import KILLED, LIVE, state
 
-ORDER = ("done", "stopped early", "failed", "timed out", "interrupted", "stale", "running", "missing")
 SHOWN = 10
 RUNS = {
     LIVE: "goes on in process {pid}",
@@ -50,7 +50,7 @@ def command(
     if not frame.height:
         print("nothing has been run here yet")
         return
-    statuses = [status for status in ORDER if (frame["status"] == status).any()]
+    statuses = [status for status in ALL if (frame["status"] == status).any()]
     optimizers = list(dict.fromkeys(frame["optimizer"]))
     rows = []
     for name in optimizers:
@@ -66,7 +66,7 @@ def command(
     if studies:
         columns = ["study", "problem", "optimizer", "trial", "status", "reason", "evaluations", "best"]
         print(table(columns, frame.select(columns).rows(), right=("trial", "evaluations", "best")))
-    for status in ORDER[2:]:
+    for status in ALL[len(SUCCEEDED) :]:
         _studies(frame.filter(pl.col("status") == status), status, everything=failed)
     _studies(frame.filter(pl.col("conflicts") > 0), "with rows that contradict each other", everything=failed)
     again = frame.filter(pl.col("attempt") > 0).with_columns(reason=pl.col("study").replace_strict(results.causes()))
@@ -123,7 +123,7 @@ def _refused(results: Results) -> list[str]:
 def as_data(results: Results) -> dict[str, Any]:
     """The same as plain data."""
     frame = results.studies
-    counts = {status: int((frame["status"] == status).sum()) for status in ORDER}
+    counts = {status: int((frame["status"] == status).sum()) for status in ALL}
     return {
         "store": str(results.path),
         "counts": counts,

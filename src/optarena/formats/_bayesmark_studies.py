@@ -13,7 +13,7 @@ import numpy as np
 from optarena.formats._bayesmark_files import VISIBLE, FileStudy, method_name, problem_name
 from optarena.space import Space
 from optarena.store.reading import Attempt
-from optarena.store.records import IMPORTED, ProblemCard
+from optarena.store.records import ProblemCard
 from optarena.store.results import Results
 
 
@@ -127,7 +127,7 @@ def revision(attempt: Attempt | None = None) -> str:
 
 def _parts(card: ProblemCard) -> tuple[str, str, str]:
     """Model, data and metric; of a problem that is no tuning problem, the first step of its path, the rest, `value`."""
-    parts = card.function.split("_") if card.suite == "sklearn" or card.version == IMPORTED else []
+    parts = card.function.split("_") if card.suite == "sklearn" or card.imported else []
     if len(parts) == 3:
         return parts[0], parts[1], parts[2]
     head, _, rest = card.id.partition("/")
@@ -145,5 +145,5 @@ def _signature(card: ProblemCard) -> tuple[list[dict[str, Any]], list[float]]:
     from optarena.problems.sklearn import signature_points
 
     values = [float(value) for value in card.signature if value is not None]
-    points = signature_points(Space(card.space)) if card.version != IMPORTED else []
+    points = signature_points(Space(card.space)) if not card.imported else []
     return points, values

@@ -16,7 +16,7 @@ from optarena.formats.runs import Runs
 from optarena.formats.tidy import KNOWN_VALUES, SHOWN, Tidy
 from optarena.store import Store
 from optarena.store.merging import DIFFERENCE, Optimum, told_optimum
-from optarena.store.records import IMPORTED, ProblemCard
+from optarena.store.records import ProblemCard
 
 
 class _Claim(NamedTuple):
@@ -59,7 +59,7 @@ class _Optima:
         self._said: dict[tuple[str, int | None], tuple[Optimum, str, bool]] = {}
 
     def compare(self, card: ProblemCard, attributes: Mapping[str, str], where: str) -> None:
-        optimum, ran = told_optimum(card, attributes), card.version != IMPORTED
+        optimum, ran = told_optimum(card, attributes), not card.imported
         if optimum is None:
             return
         other, there, was_run = self._said.setdefault((card.id, card.instance), (optimum, where, ran))
@@ -84,7 +84,7 @@ def refuse_contradictions(read: Sequence[Tidy | Runs], store: Store) -> None:
             for column, value in _facts(card, True):
                 if column == "f_opt" and difference:  # 0, of f - f_opt; `optima` has that of f
                     continue
-                run = card.version != IMPORTED
+                run = not card.imported
                 claims.contradicted(card, column, value, _Claim(value, lambda: f"store {store.path}", run))
     for item in read:
         if isinstance(item, Runs):

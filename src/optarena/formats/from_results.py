@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from optarena.errors import OptarenaError
+from optarena.status import FINISHED
 from optarena.store.reading import Attempt
-from optarena.store.records import FINISHED, ProblemCard
+from optarena.store.records import ProblemCard
 from optarena.store.results import Results
 from optarena.traces import Floats, Ints, cumulative_minimum
 

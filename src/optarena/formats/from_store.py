@@ -10,7 +10,8 @@ import polars as pl
 from optarena.formats.parameters import KINDS, TYPES
 from optarena.formats.statuses import OF_RUNS
 from optarena.formats.tidy import KNOWN_VALUES, NAMES, OTHER, PREFIXES, as_named
-from optarena.store.reading import ROW_STATUSES, Attempt
+from optarena.status import EVALUATION
+from optarena.store.reading import Attempt
 from optarena.store.records import IMPORTED
 from optarena.store.results import Results
 from optarena.traces import Ints
@@ -79,11 +80,11 @@ class _Table:
             out[name] = np.where(present, values, out[name])
             out.setdefault(f"_has {name}", np.zeros(len(at), dtype=bool))
             # an evaluation that failed has no value; one that gave nan has nan
-            out[f"_has {name}"] |= present & (~np.isnan(values) | (status == ROW_STATUSES.index("nan")) | (status == 0))
+            out[f"_has {name}"] |= present & (~np.isnan(values) | (status == EVALUATION.index("nan")) | (status == 0))
         extras = {name: column[at] for name, column in columns.extras.items()}
         seconds = self.results.traces().seconds if len(at) else np.zeros(0)
         charged = np.isnan(extras.get("seconds", np.full(len(at), np.nan)))
-        imported = np.array([attempt.card.version == IMPORTED for attempt in self.attempts], dtype=bool)[of]
+        imported = np.array([attempt.card.imported for attempt in self.attempts], dtype=bool)[of]
         extras["seconds"] = np.where(charged & imported, np.nan, seconds)
         sizes = np.array([attempt.start.batch for attempt in self.attempts], dtype=np.int64)[of]
         nothing = np.full(len(at), np.nan)
@@ -149,7 +150,7 @@ class _Table:
         texts: list[str | None] = [None] * len(status)
         messages: list[str | None] = [None] * len(status)
         for i in np.flatnonzero(status).tolist():
-            texts[i] = ROW_STATUSES[status[i]]
+            texts[i] = EVALUATION[status[i]]
             messages[i] = self.columns.messages.get(int(self.at[i])) or None
         return {"status": pl.Series(texts, dtype=pl.String), "message": pl.Series(messages, dtype=pl.String)}
 

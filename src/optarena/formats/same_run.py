@@ -14,8 +14,8 @@ import numpy as np
 
 from optarena.formats.from_results import differences, function_number
 from optarena.staircase import entering
-from optarena.store.reading import ROW_STATUSES, Attempt, Columns
-from optarena.store.records import FINISHED, IMPORTED
+from optarena.status import EVALUATION, FINISHED
+from optarena.store.reading import Attempt, Columns
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
 
@@ -65,7 +65,7 @@ class Study:
 
     @property
     def imported(self) -> bool:
-        return self.attempt.card.version == IMPORTED
+        return self.attempt.card.imported
 
     @cached_property
     def improvements(self) -> list[tuple[Ints, Floats]]:
@@ -230,7 +230,7 @@ def _shown(study: Study, i: int) -> str:
     row = study.rows[i]
     status = int(study.columns.status[row])
     if status:
-        return f"{ROW_STATUSES[status]!r}"
+        return f"{EVALUATION[status]!r}"
     return ", ".join(f"{v!r}" for v in study.columns.values[row, : study.values.shape[1]].tolist())
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
+from optarena.status import SUCCEEDED, UNSUCCESSFUL
 from optarena.store.results import Results
 from optarena.traces import Floats, Ints
 from optarena.views.fixed_cost.curves import Curves, curves
@@ -25,8 +26,6 @@ POINTS = 100
 FLOOR = 1e-12
 """A distance to the optimum below this is drawn at the foot of a logarithmic axis."""
 PHASES = ("suggest", "evaluate", "observe")
-ENDED = ("done", "stopped early")
-BROKEN = ("failed", "timed out")
 
 
 def problems(results: Results) -> pl.DataFrame:
@@ -236,8 +235,8 @@ def progress(results: Results) -> pl.DataFrame:
         results.studies.group_by("optimizer", "problem")
         .agg(
             studies=pl.len(),
-            ended=status.is_in(ENDED).sum(),
-            failed=status.is_in(BROKEN).sum(),
+            ended=status.is_in(SUCCEEDED).sum(),
+            failed=status.is_in(UNSUCCESSFUL).sum(),
             running=(status == "running").sum(),
             evaluations=pl.col("evaluations").sum(),
         )

@@ -15,17 +15,16 @@ from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Use
 from optarena.problem import is_file
 from optarena.runner.environment import environment
-from optarena.runner.evaluator import KILLED
 from optarena.runner.kernels import NATIVE, PINNED, can_pin
 from optarena.runner.local import Silent
 from optarena.runner.past import Past, from_columns
 from optarena.runner.supervisor import Supervisor
 from optarena.solver import Solver
+from optarena.status import KILLED
 from optarena.store import Store
 from optarena.store.journal import problem_card
 from optarena.store.merging import differing
 from optarena.store.reading import Attempt
-from optarena.store.records import IMPORTED
 from optarena.store.results import Results, open_store
 from optarena.store.signatures import EQUAL, facts_of, gap
 
@@ -47,7 +46,7 @@ def replay(store: str | Path, study: str) -> Verdict:
     """Run a study of a store again in a worker of its own, elsewhere, and compare value by value."""
     results = open_store(store)
     attempt = _find(results, study)
-    if attempt.card.version == IMPORTED:
+    if attempt.card.imported:
         raise OptarenaError(f"study {attempt.start.study} was imported: there is nothing to run again")
     plan = _plan(attempt)
     planned = plan.studies[-1]

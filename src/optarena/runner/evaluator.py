@@ -20,12 +20,12 @@ from optarena.runner.interrupts import is_interrupt
 from optarena.runner.past import Diverged, Past, Row
 from optarena.runner.recorder import RETURNED_NAN, Recorder
 from optarena.space import Array
+from optarena.status import KILLED
 from optarena.store.costs import EVALUATE
 
 _wall = time.perf_counter_ns
 _cpu = time.process_time_ns
 
-KILLED = ("timed out", "crashed")
 TICK_NS = 100_000_000
 
 

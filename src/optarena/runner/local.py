@@ -25,14 +25,13 @@ from optarena.runner.supervisor import Supervisor
 from optarena.runner.torch_kernels import pin_torch
 from optarena.sense import sign as sign_of_sense
 from optarena.solver import PROVEN, Solver
+from optarena.status import FINISHED, UNSUCCESSFUL
 from optarena.store import Store
 from optarena.store.journal import Journal, problem_card
 from optarena.store.merging import differing
-from optarena.store.records import FINISHED
 from optarena.store.results import Results, open_part
 from optarena.store.signatures import has_changed, made_with
 
-RETRIED = ("failed", "timed out")
 HEARTBEAT_SECONDS = 2.0
 
 
@@ -113,8 +112,8 @@ def run(
 def _left_failed(plan: Plan, before: Results, todo: list[Study]) -> list[str]:
     """What to say of studies that failed before and are not run again."""
     planned = {study.id for study in plan.studies} - {study.id for study in todo}
-    left = [status for study, status in _statuses(before).items() if study in planned and status in RETRIED]
-    counts = " and ".join(f"{left.count(status):,} {status}" for status in RETRIED if status in left)
+    left = [status for study, status in _statuses(before).items() if study in planned and status in UNSUCCESSFUL]
+    counts = " and ".join(f"{left.count(status):,} {status}" for status in UNSUCCESSFUL if status in left)
     return [f"studies that ended before and are not run again: {counts} (--retry does)"] if left else []
 
 
@@ -225,9 +224,9 @@ def _todo(plan: Plan, results: Results, retry: bool) -> Iterator[Study]:
         if row is None or row["status"] not in FINISHED:
             yield study
         elif row["status"] == "done" or _failed_in_full(row):
-            if _room(study, row) or (retry and row["status"] in RETRIED):
+            if _room(study, row) or (retry and row["status"] in UNSUCCESSFUL):
                 yield study
-        elif retry and row["status"] in RETRIED:
+        elif retry and row["status"] in UNSUCCESSFUL:
             yield study
 
 
@@ -280,7 +279,7 @@ def _refuse_drift(plan: Plan, results: Results, retry: bool) -> None:
         if start.root == str(plan.root):
             cards[attempt.card.id, attempt.card.version] = attempt.card
             source = sources.get(start.use)
-            tried_again = retry and status[start.study] in RETRIED
+            tried_again = retry and status[start.study] in UNSUCCESSFUL
             if source is not None and start.source not in (None, source) and not tried_again:
                 raise OptarenaError(
                     f"{start.use}: its source is not what it was when store {results.path} ran it; {afresh}"

@@ -29,6 +29,7 @@ from optarena.runner.past import NOT_REPEATABLE, Diverged, Past
 from optarena.runner.recorder import Recorder
 from optarena.solver import Solver
 from optarena.space import Array
+from optarena.status import SUCCEEDED
 from optarena.store.costs import OBSERVE as COST_OF_OBSERVE
 from optarena.store.costs import SUGGEST as COST_OF_SUGGEST
 from optarena.store.costs import no_costs
@@ -221,7 +222,7 @@ class _Loop:
     def _with_failures(self, outcome: Outcome) -> Outcome:
         """The outcome with its failed evaluations; a study in which all of them failed has failed."""
         outcome.failures, outcome.reasons = self.recorder.failures, self.recorder.reasons()
-        if outcome.status in ("done", "stopped early") and outcome.failures == self.evaluate.done > 0:
+        if outcome.status in SUCCEEDED and outcome.failures == self.evaluate.done > 0:
             first = next(iter(outcome.reasons), "")
             outcome.status, outcome.reason = "failed", f"every evaluation failed: {first}"
         return outcome

@@ -12,8 +12,9 @@ import msgspec
 import numpy as np
 
 from optarena._json import Number, numbers
+from optarena.status import EVALUATION
 from optarena.store.costs import NANOSECONDS, WALL
-from optarena.store.reading import ROW_STATUSES, Attempt, Columns
+from optarena.store.reading import Attempt, Columns
 from optarena.store.records import Rows
 
 NOT_REPEATABLE = "not repeatable"
@@ -126,7 +127,7 @@ def from_columns(columns: Columns, study: str) -> Past | None:
     rows = np.arange(low, high)[~columns.counts_only[low:high]]
     lines = []
     for row, point in zip(rows.tolist(), columns.points(rows), strict=True):
-        status = ROW_STATUSES[columns.status[row]]
+        status = EVALUATION[columns.status[row]]
         line = Rows(
             s=0,
             k=int(columns.evaluation[row]),

@@ -14,7 +14,7 @@ from optarena.errors import OptarenaError
 from optarena.problem import Known
 from optarena.store import Store
 from optarena.store.reading import Attempt, Columns, read_columns
-from optarena.store.records import IMPORTED, ProblemCard
+from optarena.store.records import ProblemCard
 from optarena.store.results import Results, open_store
 from optarena.store.signatures import facts_of, has_changed, made_with
 
@@ -57,7 +57,7 @@ def merge(sources: Sequence[Store], target: Store) -> Results:
 def differing(one: ProblemCard, two: ProblemCard) -> str | None:
     """The first part of the definition in which two cards of one problem differ; signatures are no part of it."""
     # what an imported file tells of a problem is what it has columns for, and files differ in them
-    parts = ("objectives",) if one.version == IMPORTED else DEFINITION
+    parts = ("objectives",) if one.imported else DEFINITION
     return next((what for what in parts if not _same(getattr(one, what), getattr(two, what))), None)
 
 
@@ -115,7 +115,7 @@ def _refuse_mismatch(all_results: Sequence[Results]) -> None:
                     f"{card.id}, version {card.version}: its {what} in {results.path} is not that in {where};"
                     " they are two problems and need two versions"
                 )
-            optimum, ran = told_optimum(card, attempt.start.attributes), card.version != IMPORTED
+            optimum, ran = told_optimum(card, attempt.start.attributes), not card.imported
             if optimum is None:
                 continue
             other, there, was_run = optima.setdefault((card.id, card.instance), (optimum, results.path, ran))

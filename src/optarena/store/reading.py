@@ -20,10 +20,10 @@ import numpy.typing as npt
 from optarena._json import Number
 from optarena._memory import no_collection
 from optarena.errors import OptarenaError
+from optarena.status import EVALUATION
 from optarena.store.costs import EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST
 from optarena.store.journal import read_lines
 from optarena.store.records import (
-    IMPORTED,
     Close,
     Count,
     End,
@@ -38,7 +38,6 @@ from optarena.store.signatures import Signed, facts_of
 from optarena.traces import Bools, Floats, Ints
 
 MAX_OPEN = 200
-ROW_STATUSES = ("ok", "error", "nan", "timed out", "crashed")
 Codes: TypeAlias = npt.NDArray[np.uint8]
 
 
@@ -112,7 +111,7 @@ class RecordSource:
             x = record.x
             whole = len(x) == high - low and inner[low] == 0 and inner[high - 1] == high - low - 1
             out.extend(x if whole else (x[i] if i < len(x) else [] for i in inner[low:high].tolist()))
-        if card.version == IMPORTED:  # what is written out is changed in place
+        if card.imported:  # what is written out is changed in place
             out = [list(point) for point in out]
         return as_written(out, card)
 
@@ -125,7 +124,7 @@ def _runs(values: Ints) -> Iterator[tuple[int, int]]:
 
 def as_written(points: list[list[Any]], card: ProblemCard) -> list[list[Any]]:
     """Points with their infinite numbers, which only imported ones can have."""
-    if card.version != IMPORTED:
+    if not card.imported:
         return points
     for i, line in enumerate(card.space.values()):
         if line["type"] == "real":
@@ -285,7 +284,7 @@ class Events:
             self.columns.attempts.append(Attempt(start, card))
         attempt = self.columns.attempts[self._index[key]]
         # the latest counts, but what a run itself wrote always counts before what a file says of it
-        run, was_run = card.version != IMPORTED, attempt.card.version != IMPORTED
+        run, was_run = not card.imported, not attempt.card.imported
         if (run and not was_run) or (run == was_run and start.time >= attempt.start.time):
             attempt.start, attempt.card = start, card
         return self._index[key]
@@ -419,7 +418,7 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
     for at, record in more:
         _more(block, slice(at, at + len(record.y)), record)
     for row, status, text in failures:
-        block.status[row] = ROW_STATUSES.index(status) if status in ROW_STATUSES else 1
+        block.status[row] = EVALUATION.index(status) if status in EVALUATION else 1
         block.messages[row] = text
     # a line's evaluating is shared by its rows; its suggesting and the observe before it fall to the first
     block.costs = np.array([record.w for _, record in kept], dtype=float)[line] * SECONDS

@@ -16,8 +16,6 @@ from optarena.experiment import Budget
 from optarena.problem import Known, Objective
 
 FORMAT_VERSION = 1
-FINISHED = ("done", "stopped early", "failed", "timed out")
-"""How a study may have ended so that nothing of it is left to do."""
 
 
 class Header(msgspec.Struct, tag_field="t", tag="journal"):
@@ -54,6 +52,11 @@ class ProblemCard(msgspec.Struct, tag_field="t", tag="problem", omit_defaults=Tr
     source: str | None = None
     signature: tuple[Number, ...] = ()
     """Its values at a few fixed points, where it has any and the process that wrote the card computed them."""
+
+    @property
+    def imported(self) -> bool:
+        """Whether the store only has of it what an imported file tells."""
+        return self.version == IMPORTED
 
 
 class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
@@ -145,8 +148,6 @@ Record: TypeAlias = Header | ProblemCard | Start | Rows | Count | End | Close
 
 IMPORTED = "imported"
 """The version of a problem of which a store only has what an imported file told."""
-
-STATUSES = ("done", "stopped early", "failed", "timed out", "interrupted")
 
 
 def refuse_newer(path: Path, text: bytes) -> None:

@@ -20,10 +20,11 @@ from optarena._patterns import expand_braces
 from optarena._process import alive, host
 from optarena.errors import OptarenaError, nearest
 from optarena.sense import sign_of
+from optarena.status import EVALUATION, FINISHED
 from optarena.store import RunFile, Store, signatures
 from optarena.store.costs import CPU, EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST, WALL
-from optarena.store.reading import ROW_STATUSES, Attempt, Codes, Columns, read_columns
-from optarena.store.records import FINISHED, IMPORTED, ProblemCard
+from optarena.store.reading import Attempt, Codes, Columns, read_columns
+from optarena.store.records import ProblemCard
 from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
 
 if TYPE_CHECKING:
@@ -333,7 +334,7 @@ class Results:
         columns = self._columns
         charged: Floats = _cumulative(columns.costs[:, WALL].sum(axis=1), columns.owner)
         given = columns.extras.get("seconds")
-        imported = np.array([attempt.card.version == IMPORTED for attempt in columns.attempts], dtype=bool)
+        imported = np.array([attempt.card.imported for attempt in columns.attempts], dtype=bool)
         if imported.any():  # what a file does not tell is not known
             charged = np.where(imported[columns.owner], np.nan, charged)
         return charged if given is None else np.where(np.isnan(given), charged, given)
@@ -388,7 +389,7 @@ class Results:
         return violated
 
     def row_statuses(self) -> Codes:
-        """How each row of `traces()` ended: an index into `ROW_STATUSES`."""
+        """How each row of `traces()` ended: an index into `EVALUATION`."""
         return self._columns.status[self._rows[0]]
 
     def extra(self, name: str) -> Floats:
@@ -423,7 +424,7 @@ class Results:
                         "evaluation": int(columns.evaluation[row]),
                         "parameters": dict(zip(attempt.card.space, point, strict=False)),
                         "values": dict(zip(names, columns.values[row].tolist(), strict=False)),
-                        "status": ROW_STATUSES[columns.status[row]],
+                        "status": EVALUATION[columns.status[row]],
                         "message": columns.messages.get(row, ""),
                         "violations": columns.violations[row, : attempt.card.constraints].tolist(),
                         "metrics": dict(zip(attempt.card.metrics, columns.metrics[row].tolist(), strict=False)),
@@ -486,7 +487,7 @@ class Results:
                 "problem": columns.attempts[owner].card.id,
                 "trial": columns.attempts[owner].start.trial,
                 "evaluation": int(columns.evaluation[row]),
-                "status": ROW_STATUSES[columns.status[row]],
+                "status": EVALUATION[columns.status[row]],
                 "message": columns.messages.get(row, ""),
             }
             for row in np.flatnonzero(columns.status > 0).tolist()

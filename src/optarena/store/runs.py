@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from optarena.status import FINISHED
 from optarena.store import RunFile, Store
-from optarena.store.records import FINISHED
 from optarena.store.results import Results
 
 LIVE, KILLED = "live", "killed"

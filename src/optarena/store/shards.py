@@ -41,7 +41,6 @@ from optarena.store.reading import (
     decode_record,
 )
 from optarena.store.records import (
-    IMPORTED,
     Close,
     Count,
     End,
@@ -399,7 +398,7 @@ def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
 
 def _points(points: list[list[Any]], card: ProblemCard) -> dict[str, Any]:
     """The points of an attempt: in the space's matrix form, or as texts where only names and types are known."""
-    if card.version == IMPORTED:
+    if card.imported:
         text = _encode(points)  # in which an infinite number is null, too
         return {"points": (_encode(strict(points)) if b"null" in text else text).decode()} if any(points) else {}
     if not card.space:  # an instance for solvers

@@ -9,8 +9,6 @@ import polars as pl
 
 from optarena.traces import Bools, Floats, Ints
 
-ENDED = ("done", "stopped early", "failed", "timed out")
-
 
 def ends_of(axis: str, last: Floats, ended: Bools, reach: Ints, size: Ints) -> Floats:
     """How far the best of each study is known: an ended study's best stands until the end of its budget.

@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from optarena.report import data, how, words
+from optarena.report import how, words
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, look_of, spec_of
 from optarena.report.tables import Column, Drawing, Table
+from optarena.status import SUCCEEDED
 
 
 def time_section(material: Material) -> Content:
@@ -91,7 +92,7 @@ def failures_section(material: Material) -> Content:
         Column("evaluations", "number", 0),
         Column("reason"),
     ]
-    broken = results.studies.filter(~pl.col("status").is_in(data.ENDED))
+    broken = results.studies.filter(~pl.col("status").is_in(SUCCEEDED))
     if broken.height:
         rows = broken.select("problem", "optimizer", "trial", "status", "evaluations", "reason").rows()
         out.blocks.append(Table("unfinished", "Studies that did not end well", columns, rows))

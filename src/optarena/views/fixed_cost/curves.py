@@ -14,11 +14,10 @@ import polars as pl
 from optarena.errors import OptarenaError
 from optarena.optimizer import is_random_search
 from optarena.sense import signs
-from optarena.store.reading import ROW_STATUSES
+from optarena.status import EVALUATION, FINISHED
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
 from optarena.views._studies import (
-    ENDED,
     by_instance,
     ends_of,
     in_order,
@@ -82,7 +81,7 @@ class Curves:
         self._sign_of_row = sign
         self._evaluation = traces.evaluation[self._rows]
         self._effort = self.results.efforts(self.axis)[self._rows]
-        self._undefined = (status == ROW_STATUSES.index("nan")) | (y == -np.inf)
+        self._undefined = (status == EVALUATION.index("nan")) | (y == -np.inf)
         ok = (status == 0) & traces.feasible[self._rows] & ~np.isnan(y) & (y > -np.inf)
         self._ok = ok
         self._hidden: dict[str, tuple[Floats, Bools]] = {}
@@ -269,7 +268,7 @@ def curves(results: Results, mode: str, axis: str | None) -> Curves:
         raise OptarenaError(f"nothing in store {results.path} can be scored: {reasons}")
     part = frame[kept.tolist()]
     problems, optimizers = sorted(set(part["problem"])), in_order(part["optimizer"].to_list())
-    ended = part["status"].is_in(ENDED).to_numpy()
+    ended = part["status"].is_in(FINISHED).to_numpy()
     made = part["evaluations"].to_numpy()
     budget = part["budget"].fill_null(0).to_numpy()
     reach = np.where(ended, np.maximum(made, budget), made)

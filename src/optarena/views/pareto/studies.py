@@ -15,10 +15,11 @@ import polars as pl
 
 from optarena.errors import OptarenaError
 from optarena.problem import Known
+from optarena.status import FINISHED
 from optarena.store.records import ProblemCard
 from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
-from optarena.views._studies import ENDED, by_instance, ends_of, in_order, indices, named, tell_unfinished
+from optarena.views._studies import by_instance, ends_of, in_order, indices, named, tell_unfinished
 from optarena.views.pareto.domination import non_dominated
 
 ONE = "it has one objective: see the fixed-cost and fixed-target views"
@@ -129,7 +130,7 @@ def studies_of(results: Results, axis: str = "evaluations") -> Studies:
             notes.append(f"{int(count.sum()):,} {name} evaluations entered no front")
     made = part["evaluations"].to_numpy()
     tell_unfinished(part, made, notes)
-    ended = part["status"].is_in(ENDED).to_numpy()
+    ended = part["status"].is_in(FINISHED).to_numpy()
     reach = np.where(ended, np.maximum(made, part["budget"].fill_null(0).to_numpy()), made)
     # without a row (only improvements are kept, and there was none) it stands at the beginning
     at = np.where(traces.lengths[chosen] > 0, traces.offsets[1:][chosen] - 1, len(effort))

@@ -1,0 +1,22 @@
+"""How studies and evaluations end: the words, and what each of them means. Nothing else groups them.
+
+A study is `done`, `stopped early` (its optimizer had nothing more to suggest), `failed`, `timed out` or `interrupted`;
+one without an end is `running`, `stale` (its machine gives no sign of life) or, if it was planned only, `missing`.
+"""
+
+from __future__ import annotations
+
+SUCCEEDED = ("done", "stopped early")
+UNSUCCESSFUL = ("failed", "timed out")
+"""What `--retry` runs again."""
+FINISHED = (*SUCCEEDED, *UNSUCCESSFUL)
+"""Nothing is left to do: the study keeps its best value to the end of its budget."""
+RECORDED = (*FINISHED, "interrupted")
+"""What an end record says."""
+ALL = (*RECORDED, "stale", "running", "missing")
+"""In the order in which tables show them."""
+
+EVALUATION = ("ok", "error", "nan", "timed out", "crashed")
+"""How an evaluation ended; stores keep the place in this tuple."""
+KILLED = ("timed out", "crashed")
+"""Evaluations whose worker had to be replaced: they are not tried again."""
