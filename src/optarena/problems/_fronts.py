@@ -1,7 +1,8 @@
 """True fronts: what suites with several objectives share, how closed forms are laid out, and those that are shipped.
 
-A closed form is computed when asked; the others were computed once by `_make_fronts`, which also says how, and stand in
-`data/fronts.csv.gz`. Values have ten digits, so that machines whose sine differs in the last bit tell the same front.
+A closed form is computed when asked; the others were computed once by `tools/make_fronts.py`, which also says how,
+and stand in `data/fronts.csv.gz`. Values have ten digits, so that machines whose sine differs in the last bit tell the
+same front.
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ def _bbob_optimum(function: int, instance: int) -> float:
 
 @functools.cache
 def _table() -> dict[tuple[str, str, str, str], dict[str, str]]:
-    """What was collected once of the library (`_collect_coco`), with its version in the first line."""
+    """What was collected once of the library (`tools/collect_coco.py`), with its version in the first line."""
     import csv
     import gzip
 

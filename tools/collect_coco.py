@@ -1,4 +1,4 @@
-"""Collects what coco-experiment knows and does not tell: `python -m optarena.problems._collect_coco`, in a new folder.
+"""Collects what coco-experiment knows and does not tell: `python tools/collect_coco.py`, in a new folder.
 
 The hypervolumes of bbob-biobj's best known fronts stand in the headers of its observer's files (1 where there is none);
 ideal points are optima of bbob, nadir points are told; the optima of bbob-constrained are asked of the C library. The
@@ -15,7 +15,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-OUT = Path(__file__).parent / "data" / "coco_known.csv.gz"
+import optarena.problems
+
+OUT = Path(optarena.problems.__file__).parent / "data" / "coco_known.csv.gz"
 HEAD = ("suite", "function", "dimension", "instance", "optimum", "ideal1", "ideal2", "nadir1", "nadir2", "hypervolume")
 _REFERENCE = re.compile(r"instance = (\d+), reference value = (\S+)")
 _PARTS = re.compile(r"f0*(\d+)_i0*(\d+)_d0*(\d+)")

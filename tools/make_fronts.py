@@ -1,4 +1,4 @@
-"""Makes the fronts that are shipped: `python -m optarena.problems._make_fronts [NAME…]` writes `data/fronts.csv.gz`.
+"""Makes the fronts that are shipped: `python tools/make_fronts.py [NAME…]` writes `fronts.csv.gz` beside the problems.
 
 All of them take some minutes; with names only those are made anew.
 
@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import optarena.problems
 from optarena.problems import dtlz, models, wfg, zdt
 from optarena.problems._fronts import as_front, shipped
 from optarena.space import Array
 
-OUT = Path(__file__).parent / "data" / "fronts.csv.gz"
+OUT = Path(optarena.problems.__file__).parent / "data" / "fronts.csv.gz"
 POINTS = 400
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 Formula = Callable[[Array], Array]
