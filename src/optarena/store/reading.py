@@ -10,6 +10,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -443,8 +444,13 @@ def _more(block: Block, rows: slice, record: RowsWithoutPoints) -> None:
 
 
 def _matrix(rows: list[list[Number]], width: int) -> Floats:
-    if all(len(row) == width for row in rows):
-        return np.array(rows, dtype=float).reshape(len(rows), width)
+    length = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    if (length == width).all():
+        try:
+            flat = np.fromiter(chain.from_iterable(rows), dtype=float, count=len(rows) * width)
+        except (TypeError, ValueError):  # texts such as "inf", or null
+            flat = np.array(rows, dtype=float)
+        return flat.reshape(len(rows), width)
     out = np.full((len(rows), width), np.nan)
     for i, row in enumerate(rows):
         out[i, : len(row)] = np.array(row, dtype=float)
