@@ -412,7 +412,7 @@ def test_a_manifest_above_what_is_named_tells_the_same(named, rows):
     Path("manifest.csv").write_text("name,sense\nof somebody else,1,2,3\n")
     (done,) = import_files("aries", [named], "s")
     assert oa.open("s").studies.select("problem", "optimizer", "sense").rows() == [("pack/a", "mine", "max")]
-    above = [f"whose runs they are is told by {Path('results/manifest.csv').resolve()}"]
+    above = [f"runs described by {Path('results/manifest.csv').resolve()}"]
     assert done.notices == ([] if named == "results" else above)
 
 

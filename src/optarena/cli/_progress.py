@@ -152,7 +152,7 @@ class RunProgress:
             )
             lines += _most_frequent(self.reasons, self.failures)
         if self.failed or self.late or self.failures:
-            lines.append(f"see all: optarena status {shlex.quote(self.store)} --failed")
+            lines.append(f"see all: optarena status {clean(shlex.quote(self.store))} --failed")
         return "\n".join(lines)
 
 

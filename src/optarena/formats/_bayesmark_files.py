@@ -239,8 +239,8 @@ def files_of(path: Path) -> dict[str, Any]:
 
 def made_of(path: Path) -> dict[str, Any]:
     """What `derived/eval.json` was made of; where Bayesmark wrote it, only how many studies its cube has."""
-    told = _first_line(path).get("made_of")
-    return told if isinstance(told, dict) and "studies" in told else {"studies": len(read_cubes(path))}
+    recorded = _first_line(path).get("made_of")
+    return recorded if isinstance(recorded, dict) and "studies" in recorded else {"studies": len(read_cubes(path))}
 
 
 def _first_line(path: Path) -> dict[str, Any]:

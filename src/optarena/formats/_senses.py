@@ -69,16 +69,16 @@ def find_senses(logs: Sequence[Log], stored: Stored) -> tuple[dict[str, str], di
         for problem, own in problems.items():
             _refuse_both(problem, own)
             _refuse_stored(problem, own, [stored.senses[problem]] if problem in stored.senses else [], stored.where)
-        told = _told(some)
-        shared = told | set(there.values())
+        known_senses = _senses_of(some)
+        shared = known_senses | set(there.values())
         for problem, own in problems.items():
-            own_sense = _told(own) or ({there[problem]} if problem in there else set())
+            own_sense = _senses_of(own) or ({there[problem]} if problem in there else set())
             senses[problem] = next(iter(own_sense or (shared if len(shared) == 1 else ())), "min")
-        notices[family] = _notices(family, problems, senses, told, there, stored.where)
+        notices[family] = _notices(family, problems, senses, known_senses, there, stored.where)
     return senses, notices
 
 
-def _told(logs: Sequence[Log]) -> set[str]:
+def _senses_of(logs: Sequence[Log]) -> set[str]:
     """The senses that runs state, or show where they state none."""
     return {sense for log in logs for sense in ({log.sense} if log.sense else _shown(log))}
 
@@ -89,8 +89,8 @@ def _shown(log: Log) -> set[str]:
 
 
 def _refuse_both(what: str, logs: Sequence[Log]) -> None:
-    if len(_told(logs)) > 1:
-        ways = {sense: next(log for log in logs if sense in _told([log])) for sense in ("max", "min")}
+    if len(_senses_of(logs)) > 1:
+        ways = {sense: next(log for log in logs if sense in _senses_of([log])) for sense in ("max", "min")}
         raise OptarenaError(
             f"{ways['max'].path}: the objectives of {what} rise here and fall there ({ways['max'].file},"
             f" {_place(ways['min'], ways['max'])}), so nobody knows which way is better: {STATE_IT}; nothing was"
@@ -106,7 +106,7 @@ def _refuse_stored(what: str, logs: Sequence[Log], there: Iterable[str], where: 
     """Refuse a sense that contradicts the store, which may only have assumed its own."""
     known = sorted(set(there))
     for log in logs:
-        for sense in _told([log]) - set(known) if known else ():
+        for sense in _senses_of([log]) - set(known) if known else ():
             how = "has sense" if log.sense else f"has solutions that {_way(sense)}, so its sense is"
             advice = "import all into a new store" + ("" if log.sense else f", or {STATE_IT} if {sense} is wrong")
             raise OptarenaError(
@@ -123,12 +123,12 @@ def _notices(
     family: str,
     problems: dict[str, list[Log]],
     senses: dict[str, str],
-    told: set[str],
+    known_senses: set[str],
     there: Mapping[str, str],
     where: str,
 ) -> list[str]:
     """What nobody stated: one sentence per family, or per problem where a folder holds several senses."""
-    together = len(told | set(there.values())) <= 1
+    together = len(known_senses | set(there.values())) <= 1
     groups = {family: [log for own in problems.values() for log in own]} if together else problems
     out = []
     for what, logs in groups.items():

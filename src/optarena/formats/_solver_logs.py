@@ -106,7 +106,7 @@ class Files:
             if any(inside in Path((row.get("file") or "").strip()).parents for _, row in cells(text, str(manifest))[1]):
                 self._above = manifest
                 self._read_manifest(str(manifest), text, above=inside)
-                self.notices.append(f"whose runs they are is told by {manifest}")
+                self.notices.append(f"runs described by {manifest}")
                 return
 
     def _read_manifest(self, where: str, text: str, *, below: Path = HERE, above: Path = HERE) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-4
 """Relative: values that other packages moved by more than this make another problem."""
 EQUAL = 1e-12
-"""Relative: values that agree to this are equal (docs/scores.md)."""
+"""Relative: values that agree to this are equal."""
 FACTS = ("cpu", "blas", "kernels")
 """What may change digits where packages are the same."""
 FOREIGN = "bayesmark"

@@ -41,7 +41,7 @@ def _check_batch(given: Frame, every: Curves) -> list[str]:
 
 def _check_signatures(given: Frame, every: Curves, theirs: set[str]) -> list[str]:
     """The same points must give the same values on the problems that the frame and the studies share."""
-    told = given.facts.get("signatures") or {}
+    recorded = given.facts.get("signatures") or {}
     ours = {
         name: signature
         for name, signature in every.signatures().items()
@@ -49,7 +49,7 @@ def _check_signatures(given: Frame, every: Curves, theirs: set[str]) -> list[str
     }
     silent = []
     for name, signature in ours.items():
-        other = told.get(name) or told.get(bayesmark_name(name))
+        other = recorded.get(name) or recorded.get(bayesmark_name(name))
         if not other:
             silent.append(name)
         elif relative_gap(other, signature) > TOLERANCE:

@@ -91,7 +91,7 @@ def tell_gaps(every: Curves, scores: dict[str, Scores]) -> None:
 
 
 def tell_undefined(every: Curves, scores: dict[str, Scores], grid: Floats) -> None:
-    """Say first which ratios are undefined because random search is next to the best value (SCORES 1, exact (b))."""
+    """Say first which ratios are undefined because random search is next to the best value (docs/fixed_cost.md)."""
     told = []
     for name, one in scores.items():
         lacking = (np.isnan(one.overall_normed.value) & (one.overall_normed.n > 0)).any(axis=0)
