@@ -45,10 +45,10 @@ def table(name):
 
 def hits(results, targets=TARGETS, metric=None, tolerance=1e-9):
     """(optimizer, problem, trial) -> evaluations of the first hits (SCORES 2), inf where there is none."""
-    traces = results.traces()
+    traces = results.in_full().traces()
     best = traces.best_so_far()
     if metric is not None:
-        column = results._columns.metrics[results._rows[0], 0]
+        column = results.in_full().columns.metrics[results.in_full().rows[0], 0]
         best = np.where(np.isnan(column), np.inf, column)
     out = {}
     names = results.studies.select("optimizer", "problem", "trial").rows()
@@ -156,7 +156,7 @@ def test_imported_indicators_are_those_of_the_golden_runs():
     Path("in/x_hyp.info").write_text("\n".join(info) + "\n")
     results, _ = import_coco("in")
     assert results.studies.height == sum(map(len, made.values()))
-    traces = results.traces()
+    traces = results.in_full().traces()
     for i, row in enumerate(results.studies.iter_rows(named=True)):
         own = slice(traces.offsets[i], traces.offsets[i + 1])
         given = [(int(k), float(v)) for k, v in rows[int(row["function"][1:]), row["dimension"], str(row["instance"])]]
@@ -274,8 +274,8 @@ def test_the_observers_folder_imports_to_what_optarena_records(suite, functions,
 def test_bi_objective_archives_are_the_trace_and_the_indicator_a_metric():
     results, notices = import_coco(SAMPLES / "bbob-biobj")
     assert notices == []
-    assert results.traces().values.shape[1] == 2
-    attempt = results._columns.attempts[0]
+    assert results.in_full().traces().values.shape[1] == 2
+    attempt = results.columns.attempts[0]
     assert attempt.card.metrics == ("indicator",)
     assert attempt.card.known.hypervolume == 8.333329238494520e-01
     rows = results.points(attempt.start.study)
@@ -284,7 +284,7 @@ def test_bi_objective_archives_are_the_trace_and_the_indicator_a_metric():
     shutil.copytree(SAMPLES / "bbob-biobj", "bare")
     shutil.rmtree("bare/archive")
     alone, _ = import_coco("bare", store="alone")
-    assert alone._columns.attempts[0].card.objectives[0].name == "indicator"
+    assert alone.columns.attempts[0].card.objectives[0].name == "indicator"
     assert alone.studies["best"].to_list() == pytest.approx([33.41040755674207, 22.68076410473693])
 
 
@@ -294,14 +294,14 @@ def test_what_is_imported_exported_and_imported_is_the_same(sample):
     export("coco", first, "out")
     second, notices = import_coco("out", store="b")
     assert notices == []
-    a, b = first.traces(), second.traces()
+    a, b = first.in_full().traces(), second.in_full().traces()
     assert a.offsets.tolist() == b.offsets.tolist()
     assert a.evaluation.tolist() == b.evaluation.tolist()
     assert np.array_equal(a.values, b.values)
     names = ["study", "problem", "optimizer", "trial", "evaluations", "status"]
     assert first.studies.select(names).equals(second.studies.select(names))
     for axis in first.axes:
-        np.testing.assert_array_equal(first.efforts(axis), second.efforts(axis))
+        np.testing.assert_array_equal(first.in_full().efforts(axis), second.in_full().efforts(axis))
 
 
 def test_a_failed_run_is_charged_all_its_evaluations_of_constraints():
@@ -551,7 +551,7 @@ def test_an_archive_is_as_good_as_its_folder(name):
     packed, notices = import_coco(pack(name, files_of("bbob")), store="b")
     assert notices == []
     assert packed.studies["study"].to_list() == folder.studies["study"].to_list()
-    assert np.array_equal(packed.traces().values, folder.traces().values)
+    assert np.array_equal(packed.in_full().traces().values, folder.in_full().traces().values)
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
@@ -785,7 +785,7 @@ def test_any_bytes_anywhere_give_runs_or_one_sentence(tmp_path_factory, data, at
     path.write_bytes(old[:at] + data + old[at:])
     results, _ = import_coco(base / "x", store=base / "s")
     assert results.studies.height >= 2
-    assert np.isfinite(results.traces().evaluation).all()
+    assert np.isfinite(results.in_full().traces().evaluation).all()
 
 
 # ---- export --------------------------------------------------------------------------------------------------------
@@ -895,7 +895,7 @@ def test_iohinspector_reads_what_we_export(format):
     results, _ = import_coco(SAMPLES / "bbob")
     export(format, results, "out")
     frame = iohinspector("out/bbob/RS")
-    traces = results.traces()
+    traces = results.in_full().traces()
     runs = [(row["function"], row["instance"]) for row in results.studies.iter_rows(named=True)]
     assert frame.select("function_id", "run_id").n_unique() == len(runs) == 4
     for i, (function, instance) in enumerate(runs):

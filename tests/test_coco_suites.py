@@ -196,7 +196,7 @@ def test_a_study_on_a_noisy_problem_repeats_and_further_trials_are_refused():
         for name, workers in (("a", 0), ("b", 1))
     ]
     assert stores[0].studies["status"].to_list() == ["done"] * 2
-    assert np.array_equal(stores[0].traces().values, stores[1].traces().values)
+    assert np.array_equal(stores[0].in_full().traces().values, stores[1].in_full().traces().values)
 
 
 @pytest.mark.parametrize("id", ["bbob-constrained/f3/d2/i1", "bbob-biobj/f3/d2/i1", "bbob-mixint/f3/d5/i1"])

@@ -252,7 +252,7 @@ def test_a_seed_is_passed_only_to_a_noisy_problem_and_is_the_same_again():
     seeds = []
     for store in ("a", "b"):
         results = oa.Experiment("RandomSearch", "mine.toml", 4, seed="0" * 31 + "1").run(store, workers=0)
-        seeds.append(results.traces().values[:, 0])
+        seeds.append(results.in_full().traces().values[:, 0])
     np.testing.assert_array_equal(*seeds)
     assert len(set(seeds[0])) == 4
     assert (seeds[0] == seeds[0].astype(int)).all()

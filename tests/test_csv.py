@@ -41,7 +41,7 @@ def everything(results: oa.Results) -> list[tuple]:
     """All that a store says of its studies, in plain values that compare."""
     skipped = {"started", "ended", "suggest_seconds", "evaluate_seconds", "observe_seconds", "cpu_seconds", "attempt"}
     facts = results.studies.select([name for name in results.studies.columns if name not in skipped])
-    traces = results.traces()
+    traces = results.in_full().traces()
     out = []
     for i, row in enumerate(facts.iter_rows(named=True)):
         part = slice(int(traces.offsets[i]), int(traces.offsets[i + 1]))
@@ -49,23 +49,25 @@ def everything(results: oa.Results) -> list[tuple]:
             {**point, "types": [type(value) for value in point["parameters"].values()]}
             for point in results.points(row["study"])
         ]
-        names = [name for name in results._columns.extras if name != "seconds"]  # compared below
-        extras = {name: results.extra(name)[part].tolist() for name in names}
-        attempt = results._columns.attempts[results._attempts[i]]
+        names = [name for name in results.in_full().columns.extras if name != "seconds"]  # compared below
+        extras = {name: results.in_full().extra(name)[part].tolist() for name in names}
+        attempt = results.columns.attempts[results.chosen[i]]
         out.append(
             repr(
                 (
                     sorted(row.items()),
                     points,
                     traces.seconds[part].tolist(),
-                    [results.efforts(axis)[part].tolist() for axis in ("evaluations", "batches")],
+                    [results.in_full().efforts(axis)[part].tolist() for axis in ("evaluations", "batches")],
                     sorted((name, numbers) for name, numbers in extras.items() if not np.isnan(numbers).all()),
                     [(o.name, o.sense) for o in attempt.card.objectives],
                     attempt.card.known,
                     sorted(attempt.start.attributes.items()),
                     attempt.start.budget,
                     [sorted(end.a.items()) for end in attempt.ends],
-                    results._columns.measured[results._rows[0][part], : len(attempt.card.metrics)].tolist(),
+                    results.in_full()
+                    .columns.measured[results.in_full().rows[0][part], : len(attempt.card.metrics)]
+                    .tolist(),
                 )
             ).replace("-nan", "nan")
         )
@@ -81,7 +83,7 @@ def test_the_least_that_is_needed_is_problem_optimizer_and_value():
         ("p", "A", 0, "done", 2, 1.0),
         ("p", "B", 0, "done", 1, 2.0),
     ]
-    np.testing.assert_array_equal(results.traces().evaluation, [1, 2, 1])
+    np.testing.assert_array_equal(results.in_full().traces().evaluation, [1, 2, 1])
 
 
 def test_every_column_of_the_format_is_kept():
@@ -97,26 +99,26 @@ def test_every_column_of_the_format_is_kept():
     assert (row["trial"], row["suite"], row["function"], row["dimension"], row["instance"]) == (2, "su", "fu", 7, 3)
     assert (row["sense"], row["optimum"], row["best_known"], row["best"]) == ("max", 9.5, 9.0, 5.0)
     assert (row["budget"], row["budget_seconds"], row["status"], row["batch"]) == (200, 60.0, "timed out", 2)
-    assert results.traces().seconds.tolist() == [0.1, 0.30000000000000004]
-    assert results.traces().feasible.tolist() == [True, False]
+    assert results.in_full().traces().seconds.tolist() == [0.1, 0.30000000000000004]
+    assert results.in_full().traces().feasible.tolist() == [True, False]
     assert results.axes == ["evaluations", "batches", "seconds", "decisions", "nodes"]
-    assert results.efforts("decisions").tolist() == [10.0, 20.0]
-    assert results.efforts("nodes").tolist() == [1.0, 2.0]
-    assert results.efforts("batches").tolist() == [1.0, 1.0]
-    assert results.extra("bound").tolist() == [99.0, 98.0]
+    assert results.in_full().efforts("decisions").tolist() == [10.0, 20.0]
+    assert results.in_full().efforts("nodes").tolist() == [1.0, 2.0]
+    assert results.in_full().efforts("batches").tolist() == [1.0, 1.0]
+    assert results.in_full().extra("bound").tolist() == [99.0, 98.0]
     points = results.points(row["study"])
     assert [point["metrics"] for point in points] == [{"held": 0.5}, {"held": math.inf}]
     assert points[1]["parameters"] == {"lr": 0.5, "n": 4, "k": "poly", "on": False}
     assert isinstance(points[1]["parameters"]["n"], int)
     assert results.attributes.rows() == [(row["study"], "m1")]
-    assert results._columns.notes["note"].tolist() == ["first", "second"]
+    assert results.in_full().columns.notes["note"].tolist() == ["first", "second"]
     with pytest.raises(OptarenaError, match=r"no effort axis 'node'\. Did you mean 'nodes'\?"):
-        results.efforts("node")
+        results.in_full().efforts("node")
 
 
 def test_several_objectives_have_a_column_each():
     results = read("problem,optimizer,f.1,f.2,sense.1,sense.2\np,A,1,2,min,max\np,A,3,4,min,max\n")
-    np.testing.assert_array_equal(results.traces().values, [[1, -2], [3, -4]])
+    np.testing.assert_array_equal(results.in_full().traces().values, [[1, -2], [3, -4]])
     one = read("problem,optimizer,f.loss\np,A,1\n", "t")
     assert one.points(one.studies["study"][0])[0]["values"] == {"loss": 1.0}
 
@@ -143,26 +145,26 @@ def test_a_run_with_no_event_is_a_study_without_rows():
         ("A", 1, "done", "optimal", 2, None),
         ("B", 0, "done", "infeasible", 0, None),
     ]
-    assert results.traces().lengths.tolist() == [0, 2, 0]
+    assert results.in_full().traces().lengths.tolist() == [0, 2, 0]
     assert results.extra_at_end("seconds").tolist() == [30.0, 12.5, 1.0]
 
 
 def test_what_a_run_was_allowed_counts_as_made_where_only_improvements_are_kept():
     results = read("problem,optimizer,evaluation,value,budget\np,A,1,9,\np,A,17,5,\np,A,60,2,300\n")
     assert results.studies.select("evaluations", "budget", "record").rows() == [(300, 300, "improvements")]
-    assert results.traces().evaluation.tolist() == [1, 17, 60]
+    assert results.in_full().traces().evaluation.tolist() == [1, 17, 60]
 
 
 def test_rows_of_studies_may_be_mixed_and_batches_put_in_order():
     results = read("problem,optimizer,batch,suggestion,value\np,A,1,0,3\np,B,0,0,9\np,A,0,1,2\np,A,0,0,1\n")
-    assert results.traces().values[:, 0].tolist() == [1, 2, 3, 9]
+    assert results.in_full().traces().values[:, 0].tolist() == [1, 2, 3, 9]
     assert results.studies["batch"].to_list() == [2, 1]
 
 
 def test_batches_that_no_size_explains_are_kept_as_they_are():
     results = read("problem,optimizer,batch,suggestion,value\np,A,0,0,3\np,A,1,0,9\np,A,1,1,2\n")
-    assert results.efforts("batches").tolist() == [1.0, 2.0, 2.0]
-    assert results.extra("suggestion").tolist() == [0.0, 0.0, 1.0]
+    assert results.in_full().efforts("batches").tolist() == [1.0, 2.0, 2.0]
+    assert results.in_full().extra("suggestion").tolist() == [0.0, 0.0, 1.0]
 
 
 def test_instances_of_one_problem_are_studies_of_their_own():
@@ -192,7 +194,8 @@ def test_imports_stand_beside_what_was_run_and_merge():
     results = read("problem,optimizer,value\nfunctions/sphere/d2,Mine,0.5\n")
     assert sorted(results.studies["optimizer"]) == ["Mine", "RandomSearch"]
     read("problem,optimizer,value,x.a,metric.m\nfunctions/sphere/d2,Other,0.5,1,2\n", "t")
-    assert merge([Store("s"), Store("t")], Store("u")).studies.height == 3
+    merge([Store("s"), Store("t")], Store("u"))
+    assert oa.open("u").studies.height == 3
     read("problem,optimizer,value,sense\nfunctions/sphere/d2,Other,0.5,max\n", "v")
     with pytest.raises(OptarenaError, match="its objectives in"):
         merge([Store("u"), Store("v")], Store("w"))

@@ -369,16 +369,16 @@ def test_a_cube_of_bayesmark_comes_in_exactly_in_whatever_order_its_rows_are(nam
     assert set(studies["sense"]) == {"min"}
     assert set(studies["batch"]) == {expected["suggestion"].max() + 1}
     lengths = expected.group_by("problem", "optimizer", "trial", maintain_order=True).len()["len"].to_list()
-    traces = results.traces()
+    traces = results.in_full().traces()
     assert traces.lengths.tolist() == lengths
     assert traces.evaluation.tolist() == [k for n in lengths for k in range(1, n + 1)]
     np.testing.assert_array_equal(traces.values[:, 0], expected["value"].to_numpy())
-    np.testing.assert_array_equal(results.efforts("batches"), expected["batch"].to_numpy() + 1.0)
-    rows, _ = results._rows
+    np.testing.assert_array_equal(results.in_full().efforts("batches"), expected["batch"].to_numpy() + 1.0)
+    rows, _ = results.in_full().rows
     metrics = [column for column in expected.columns if column.startswith("metric.")]
-    assert {tuple(f"metric.{m}" for m in a.card.metrics) for a in results._columns.attempts} == {tuple(metrics)}
+    assert {tuple(f"metric.{m}" for m in a.card.metrics) for a in results.columns.attempts} == {tuple(metrics)}
     if metrics:
-        np.testing.assert_array_equal(results._columns.metrics[rows], expected.select(metrics).to_numpy())
+        np.testing.assert_array_equal(results.in_full().columns.metrics[rows], expected.select(metrics).to_numpy())
     back = pl.read_csv(export("csv", results, "out.csv"))
     columns = ["problem", "optimizer", "trial", "batch", "suggestion", "value", *metrics]
     if expected["suggestion"].max() == 0:  # a batch of one goes without saying
@@ -470,7 +470,7 @@ def test_the_words_of_a_failed_evaluation(word, status):
 def test_the_words_of_a_run_that_ended(word, status, reason, rows):
     results = imported(f"problem,optimizer,value,status\n{rows}p,A,,{word}\n")
     assert results.studies.select("status", "reason").rows() == [(status, reason)]
-    assert results.traces().lengths.tolist() == [rows.count("\n")]
+    assert results.in_full().traces().lengths.tolist() == [rows.count("\n")]
     import_files("csv", [export("csv", results, "out.csv")], "again")
     assert oa.open("again").studies.select("status", "reason").rows() == [(status, reason)]
 
@@ -523,7 +523,7 @@ def test_no_name_of_a_users_column_is_ours():
     results = imported(head + changing + fixed)
     import_files("csv", [export("csv", results, "out.csv")], "again")
     for store in (results, oa.open("again")):
-        notes = store._columns.notes
+        notes = store.in_full().columns.notes
         assert {name: notes[name].tolist() for name in names} == {n: [f"{n}1", f"{n}2", n] for n in names}
         assert store.attributes["study_name_"].to_list() == ["mine", "mine"]
         assert store.axes[-2:] == ["a", "a_right"]
@@ -727,7 +727,7 @@ def test_files_of_one_import_that_complete_a_run_are_all_added():
     import_files("csv", [short, long], "s")
     results = oa.open("s")
     assert results.studies.select("evaluations", "conflicts").rows() == [(60, 0)]
-    assert results.traces().evaluation.tolist() == [1, 7, 33]
+    assert results.in_full().traces().evaluation.tolist() == [1, 7, 33]
 
 
 def test_a_file_that_has_grown_adds_rows_and_a_shorter_one_nothing():

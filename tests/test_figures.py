@@ -34,7 +34,7 @@ def results(tmp_path):
 
 def test_convergence_is_the_median_and_the_mean_of_the_best_so_far_over_trials(results):
     table = data.convergence(results)
-    traces, studies = results.traces(), results.studies
+    traces, studies = results.in_full().traces(), results.studies
     best = np.split(traces.best_so_far(), traces.offsets[1:-1])
     mine = [
         i

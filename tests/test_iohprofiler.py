@@ -51,7 +51,7 @@ def test_runs_are_read_with_their_instances_trials_and_evaluations(folder):
 
 def test_the_last_row_is_no_improvement_and_points_are_kept(folder):
     results, _ = import_ioh(folder)
-    traces = results.traces()
+    traces = results.in_full().traces()
     assert traces.evaluation[:3].tolist() == [1, 3, 14]
     assert (np.diff(traces.values[:3, 0]) < 0).all()
     study = results.studies["study"][0]
@@ -63,7 +63,7 @@ def test_where_every_evaluation_is_logged_all_are_kept_and_maximising_is_kept():
     row = results.studies.row(0, named=True)
     assert (row["record"], row["sense"], row["best"], row["evaluations"]) == ("all", "max", 8.0, 20)
     assert row["problem"] == "ioh/f1/d10/i1"
-    assert len(results.traces().evaluation) == 20
+    assert len(results.in_full().traces().evaluation) == 20
     export("iohprofiler", results, "out")
     again, _ = import_ioh("out", "again")
     assert again.studies.row(0, named=True)["best"] == 8.0
@@ -75,7 +75,7 @@ def test_what_is_exported_imports_to_the_same_traces(folder):
     export("iohprofiler", first, "out")
     second, notices = import_ioh("out", "b")
     assert notices == []
-    a, b = first.traces(), second.traces()
+    a, b = first.in_full().traces(), second.in_full().traces()
     assert a.evaluation.tolist() == b.evaluation.tolist()
     assert np.array_equal(a.values, b.values)
     assert first.studies["evaluations"].to_list() == second.studies["evaluations"].to_list()
@@ -156,7 +156,7 @@ def test_a_run_begins_where_evaluations_is_1_though_columns_are_named_once(folde
     assert all("taken as bbob" in text for text in notices)
     columns = ["problem", "trial", "evaluations", "best", "best_evaluation"]
     assert found.studies.select(columns).equals(expected.studies.select(columns))
-    assert np.array_equal(found.traces().values, expected.traces().values)
+    assert np.array_equal(found.in_full().traces().values, expected.in_full().traces().values)
 
 
 # ---- runs that have grown --------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def test_a_run_that_has_grown_is_one_run_and_keeps_its_digits(order, together, s
         import_files("iohprofiler", some, "store")
     results = optarena.open("store")
     assert results.studies.select("trial", "evaluations", "conflicts").rows() == [(0, 60, 0)]
-    values = results.traces().values[:, 0].tolist()
+    values = results.in_full().traces().values[:, 0].tolist()
     assert values == pytest.approx([value for _, value in FOUND], abs=1e-10)
     assert values[-1] == FOUND[-1][1]
     if order[0] == 20:

@@ -94,7 +94,7 @@ def test_the_same_experiment_twice_gives_the_same_traces_bit_for_bit():
     one, two = experiment.run("one", workers=0), experiment.run("two", workers=0)
     assert one.studies["study"].to_list() == two.studies["study"].to_list()
     assert one.studies["best"].to_list() == two.studies["best"].to_list()
-    np.testing.assert_array_equal(one.traces().values, two.traces().values)
+    np.testing.assert_array_equal(one.in_full().traces().values, two.in_full().traces().values)
     for study in one.studies["study"]:
         assert one.points(study) == two.points(study)
 
@@ -118,7 +118,7 @@ def test_noise_is_keyed_by_the_evaluation_and_met_by_all(watching):
         return rng.normal()
 
     results = run([watching, "RandomSearch"], noise, 20)
-    traces = results.traces()
+    traces = results.in_full().traces()
     np.testing.assert_array_equal(traces.values[:20], traces.values[20:])
     assert len(np.unique(traces.values)) == 20
 
@@ -155,7 +155,7 @@ def test_failed_evaluations_are_rows_and_reach_the_optimizer_as_nan(watching):
     assert results.studies.select("status", "failures").rows() == [("done", 6)]
     assert [row["y"] for row in lines("e")[2:4]] == [[["nan"]], [[None]]]
     assert [row["y"] for row in lines("e")[7:]] == [[["inf"]], [["-inf"]]]
-    np.testing.assert_array_equal(results.traces().values[:, 0], told)
+    np.testing.assert_array_equal(results.in_full().traces().values[:, 0], told)
 
 
 def test_a_maximised_objective_is_shown_negated_and_kept_as_it_is(watching):
@@ -210,7 +210,7 @@ def test_improvements_only_keeps_the_same_best_so_far(problem):
         thin.studies.select("best", "best_evaluation", "evaluations", "failures").rows()
         == full.studies.select("best", "best_evaluation", "evaluations", "failures").rows()
     )
-    whole, kept = full.traces(), thin.traces()
+    whole, kept = full.in_full().traces(), thin.in_full().traces()
     assert len(kept.evaluation) < len(whole.evaluation)
     np.testing.assert_array_equal(kept.best_so_far(), whole.best_so_far()[kept.evaluation - 1])
 
@@ -220,7 +220,7 @@ def test_several_objectives_keep_what_enters_the_archive():
     def two(x):
         return [x["x"], x["y"]]
 
-    full = oa.Experiment("RandomSearch", two, 200, seed=ROOT).run("full", workers=0).traces()
+    full = oa.Experiment("RandomSearch", two, 200, seed=ROOT).run("full", workers=0).in_full().traces()
 
     class Same(registry.get_optimizer("RandomSearch")):
         pass
@@ -228,8 +228,10 @@ def test_several_objectives_keep_what_enters_the_archive():
     registry.BUILT_IN["Same"] = registry.Entry("Same", f"{__name__}:Same")
     sys.modules[__name__].Same = Same
     try:
-        thin = oa.Experiment("Same", two, 200, seed=ROOT, record="improvements").run("thin", workers=0).traces()
-        every = oa.Experiment("Same", two, 200, seed=ROOT).run("every", workers=0).traces()
+        thin = (
+            oa.Experiment("Same", two, 200, seed=ROOT, record="improvements").run("thin", workers=0).in_full().traces()
+        )
+        every = oa.Experiment("Same", two, 200, seed=ROOT).run("every", workers=0).in_full().traces()
     finally:
         del registry.BUILT_IN["Same"]
     seen = []
@@ -367,7 +369,7 @@ def test_a_finished_study_is_not_run_again_and_a_larger_budget_extends_it(watchi
     assert len(Watching.seen) == before
     longer = run([watching], parabola, 25)
     assert longer.studies.select("status", "evaluations", "conflicts").rows() == [("done", 25, 0)]
-    np.testing.assert_array_equal(longer.traces().values[:10], results.traces().values)
+    np.testing.assert_array_equal(longer.in_full().traces().values[:10], results.in_full().traces().values)
 
 
 def test_the_store_keeps_its_root_until_told_otherwise():
@@ -399,7 +401,7 @@ def test_an_interrupt_is_recorded_and_going_on_gives_the_uninterrupted_result(wa
     results = run([watching], interrupted, 20)
     assert results.studies.select("status", "evaluations", "conflicts").rows() == [("done", 20, 0)]
     whole = oa.Experiment([watching], interrupted, 20, seed=ROOT).run("whole", workers=0)
-    np.testing.assert_array_equal(results.traces().values, whole.traces().values)
+    np.testing.assert_array_equal(results.in_full().traces().values, whole.in_full().traces().values)
 
 
 def test_a_changed_problem_is_refused_not_continued():
@@ -589,7 +591,7 @@ def test_an_array_native_problem_with_noise_or_constraints_goes_point_by_point()
             return rng.normal()
 
     results = run("RandomSearch", Noisy(lambda X: X, noisy=True), 5)
-    assert len(np.unique(results.traces().values)) == 5
+    assert len(np.unique(results.in_full().traces().values)) == 5
 
     class Bound(Matrices):
         def evaluate(self, x):
@@ -647,7 +649,9 @@ def test_asking_for_everything_after_improvements_makes_the_rest():
     thin.run("store", workers=0)
     results = full.run("store", workers=0)
     assert results.studies["conflicts"][0] == 0
-    np.testing.assert_array_equal(results.traces().values, full.run("other", workers=0).traces().values)
+    np.testing.assert_array_equal(
+        results.in_full().traces().values, full.run("other", workers=0).in_full().traces().values
+    )
 
 
 def test_seconds_extend_and_never_alternate():
@@ -718,7 +722,7 @@ def test_a_lost_evaluation_of_a_stateful_problem_is_made_again():
     def remembering(x):
         return x["x"] ** 2
 
-    first = run("RandomSearch", remembering, batch=1, target=-1.0).traces().values
+    first = run("RandomSearch", remembering, batch=1, target=-1.0).in_full().traces().values
     (path,) = Path("store/journal").glob("*.jsonl")
     rows = path.read_text().splitlines(keepends=True)
     kept = [row for row in rows if not ('"t":"e"' in row and '"k":4,' in row)]
@@ -727,7 +731,7 @@ def test_a_lost_evaluation_of_a_stateful_problem_is_made_again():
     assert oa.open("store").studies["reason"].to_list() == ["1 evaluation is lost"]
     again = run("RandomSearch", remembering, batch=1, target=-1.0)
     assert again.studies["status"].to_list() == ["done"]
-    assert np.array_equal(again.traces().values, first)
+    assert np.array_equal(again.in_full().traces().values, first)
 
 
 # ---- failures that must not pass for results -------------------------------------------------------------------------

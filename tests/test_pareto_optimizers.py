@@ -337,7 +337,7 @@ def test_a_study_that_goes_on_is_the_study_that_never_stopped(record, problem, t
     oa.Experiment([USE], problem, 40, **fields).run(tmp_path / "parts", workers=0)
     parts = oa.Experiment([USE], problem, 100, **fields).run(tmp_path / "parts", workers=0)
     whole = oa.Experiment([USE], problem, 100, **fields).run(tmp_path / "whole", workers=0)
-    one, two = parts.traces(), whole.traces()
+    one, two = parts.in_full().traces(), whole.in_full().traces()
     assert parts.studies["evaluations"].to_list() == [100]
     assert np.array_equal(one.evaluation, two.evaluation)
     assert np.array_equal(one.values, two.values)
@@ -392,5 +392,5 @@ def test_a_front_survives_compaction(tmp_path):
 
     oa.Experiment("RandomSearch", "dtlz/dtlz2/m3/d4", 10, seed=ROOT).run(tmp_path / "store", workers=0)
     compact(Store(tmp_path / "store"))
-    (attempt,) = oa.open(tmp_path / "store")._columns.attempts
+    (attempt,) = oa.open(tmp_path / "store").columns.attempts
     assert attempt.card.known == build("dtlz/dtlz2/m3/d4").known

@@ -472,7 +472,7 @@ def test_a_study_without_a_feasible_point_counts_also_where_only_improvements_ar
     for record in ("all", "improvements"):
         plan = oa.Experiment(["RandomSearch", "QuasiRandom"], [Rare()], 12, trials=6, record=record, seed="1" * 32)
         views.append(plan.run(tmp_path / record, workers=0).pareto())
-    kept = views[1].results.traces().lengths
+    kept = views[1].results.in_full().traces().lengths
     assert kept.min() == 0
     assert (views[1].table("studies")["non_dominated"] > 0).any()
     assert not views[1].excluded

@@ -73,13 +73,13 @@ def everything(store):
 def test_a_shard_holds_exactly_what_the_journals_held():
     store = fill("s")
     before, seconds = everything(store), oa.open(store).studies.sort("study").select(TIMES).to_numpy()
-    traces = oa.open(store).traces()
+    traces = oa.open(store).in_full().traces()
     done = compact(Store(store))
     assert done.journals == 2
     assert not list((store / "journal").iterdir())
     assert everything(store) == before
     np.testing.assert_allclose(oa.open(store).studies.sort("study").select(TIMES).to_numpy(), seconds, atol=1e-6)
-    np.testing.assert_allclose(oa.open(store).traces().seconds, traces.seconds, atol=1e-6)
+    np.testing.assert_allclose(oa.open(store).in_full().traces().seconds, traces.seconds, atol=1e-6)
     assert compact(Store(store)).shards == []
     more = fill("s", trials=3, budget=50)  # goes on from the shard
     assert compact(Store(more)).journals == 2
@@ -178,7 +178,7 @@ def test_two_compactions_at_once_do_not_disturb_each_other():
         _, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
     assert len(list(Path("s/shards").glob("*.parquet"))) == 1
-    np.testing.assert_array_equal(oa.open("s").traces().values, whole.traces().values)
+    np.testing.assert_array_equal(oa.open("s").in_full().traces().values, whole.in_full().traces().values)
 
 
 def test_contradictions_are_left_where_they_can_be_seen():
@@ -322,4 +322,4 @@ def test_a_store_of_the_first_format_opens_for_ever():
     assert results.studies.select("status", "evaluations", "conflicts").unique().rows() == [("done", 12, 0)]
     assert results.studies.height == 4
     assert results.best()[0]["best"] == pytest.approx(results.studies["best"].min(), abs=10)
-    assert len(results.traces().seconds) == 48
+    assert len(results.in_full().traces().seconds) == 48

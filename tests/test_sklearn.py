@@ -168,7 +168,7 @@ def test_the_hidden_loss_is_recorded_and_never_shown(monkeypatch):
     monkeypatch.setattr("optarena.experiment.get_optimizer", lambda name, base=None: Watcher)
     monkeypatch.setattr(Watcher, "told", [])
     results = oa.Experiment("RandomSearch", "sklearn/kNN_iris_nll", 4).run("s", workers=0)
-    columns = results._columns
+    columns = results.columns
     assert np.concatenate(Watcher.told).shape == (4, 1)
     assert np.concatenate(Watcher.told)[:, 0] == pytest.approx(columns.values[:, 0])
     assert np.isfinite(columns.metrics[:, 0]).all()
@@ -205,7 +205,7 @@ def rewrite(store, *, version=None, signature=None, cpu=None):
 
 def test_the_card_carries_version_and_signature_and_the_supervisor_never_computes_it():
     results = run("s")
-    card = results._columns.attempts[0].card
+    card = results.columns.attempts[0].card
     assert card.version == "1"
     assert list(card.signature) == pytest.approx(SIGNATURES["kNN_iris_nll"]["scikit-learn 1.1.3"], rel=1e-9)
     problem = build("sklearn/kNN_iris_nll")
@@ -245,7 +245,8 @@ def test_merging_stores_whose_problem_has_other_values_is_refused():
         merge([Store("a"), Store("b")], Store("c"))
     assert "scikit-learn 0.20.2" in str(e.value)
     rewrite("b", version="0.20.2", signature=list(build("sklearn/kNN_iris_nll").signature()))
-    assert len(merge([Store("a"), Store("b")], Store("c")).studies) == 2
+    merge([Store("a"), Store("b")], Store("c"))
+    assert len(oa.open("c").studies) == 2
 
 
 def elsewhere(store, factor=1.0026):
@@ -258,7 +259,7 @@ def test_a_store_of_another_machine_goes_on_keeps_both_signatures_and_says_so(ca
     elsewhere("s")
     results = oa.Experiment("RandomSearch", "sklearn/kNN_iris_nll", 3, trials=2).run("s", workers=1)
     assert results.studies.select("status", "conflicts").unique().rows() == [("done", 0)]
-    (signed,) = results._columns.signed.values()
+    (signed,) = results.columns.signed.values()
     assert len({item.card.signature for item in signed}) == 2
     (note,) = results.notes()
     assert note.startswith(
@@ -272,9 +273,11 @@ def test_a_store_of_another_machine_goes_on_keeps_both_signatures_and_says_so(ca
 def test_stores_of_two_machines_merge_with_a_note_and_those_of_one_without():
     run("a")
     run("b")
-    assert merge([Store("a"), Store("b")], Store("c")).notes() == []
+    merge([Store("a"), Store("b")], Store("c"))
+    assert oa.open("c").notes() == []
     elsewhere("b")
-    assert "Other CPU" in merge([Store("a"), Store("b")], Store("d")).notes()[0]
+    merge([Store("a"), Store("b")], Store("d"))
+    assert "Other CPU" in oa.open("d").notes()[0]
 
 
 def test_packages_that_move_values_within_the_tolerance_are_welcome_and_noted():
@@ -391,7 +394,7 @@ def test_a_folder_is_selected_by_wildcards_and_runs_by_worker():
         for model in ("DT", "linear")
         for metric in metrics
     }
-    card = results._columns.attempts[0].card
+    card = results.columns.attempts[0].card
     assert (card.suite, card.function) == ("sklearn", "DT_clf-mine_acc")
     assert card.source is not None
     with Path("data/clf-mine.csv").open("a") as file:

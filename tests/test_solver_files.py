@@ -105,10 +105,12 @@ def test_a_program_is_a_solver_and_its_settings_fill_its_arguments(program):
     best = dict(results.studies.select("optimizer", "best").iter_rows())
     assert {best[how] for how in ("lines", "json", "dies", "hangs")} == {value}
     lines = results.filter(optimizer="lines")
-    assert lines.efforts("seconds").tolist() == [0.001, 0.002]
-    assert results._columns.notes["verified"].tolist().count("no") == 4  # it gave no solutions, and that is kept
+    assert lines.in_full().efforts("seconds").tolist() == [0.001, 0.002]
+    assert (
+        results.in_full().columns.notes["verified"].tolist().count("no") == 4
+    )  # it gave no solutions, and that is kept
     assert results.filter(optimizer="json").extra_at_end("bound").tolist() == [2.5]
-    assert results.filter(optimizer="json").efforts("decisions").tolist() == [5.0]
+    assert results.filter(optimizer="json").in_full().efforts("decisions").tolist() == [5.0]
     assert ("lines", "1.2", 5) in results.versions().rows()
 
 
@@ -125,7 +127,7 @@ def test_a_line_that_a_death_tore_apart_is_no_solution_and_infinite_bounds_are_r
     value = build("tsp/n7/i1").cost(list(range(7)))
     assert results.studies["best"].to_list() == [value] * 3
     assert dict(results.studies.select("optimizer", "evaluations").iter_rows())["infinite"] == 2
-    assert results.filter(optimizer="infinite").extra("bound").tolist() == [-float("inf"), 1.5]
+    assert results.filter(optimizer="infinite").in_full().extra("bound").tolist() == [-float("inf"), 1.5]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,7 @@ def test_minizinc_models_of_a_folder_are_run_and_their_values_marked_as_told(tmp
         ("order.mzn:n4.dzn", 30.0, "optimal", "max"),
         ("order.mzn:n5.dzn", 55.0, "optimal", "max"),
     ]
-    assert set(results._columns.notes["verified"]) == {"no"}
+    assert set(results.in_full().columns.notes["verified"]) == {"no"}
     assert {"minizinc", "gecode"} <= set(results.versions()["package"])
     (tmp_path / "any.mzn").write_text("var 1..3: x; solve satisfy;")
     with pytest.raises(OptarenaError, match="only models with an objective are scored"):
@@ -247,9 +249,9 @@ def test_aries_bench_folders_are_imported_gathered_or_not(tmp_path):
         ("shop/one", "lexical_min_never", "done", "optimal", 35.0, "min"),
     ]
     one = oa.open("store").filter(optimizer="lexical*")
-    assert one.efforts("seconds").tolist() == [0.0015, 2.0]
-    assert one.efforts("decisions").tolist() == [7.0, 20.0]
-    assert one.efforts("conflicts").tolist() == [1.0, 5.0]
+    assert one.in_full().efforts("seconds").tolist() == [0.0015, 2.0]
+    assert one.in_full().efforts("decisions").tolist() == [7.0, 20.0]
+    assert one.in_full().efforts("conflicts").tolist() == [1.0, 5.0]
     for folder in (tmp_path / "results").iterdir():
         text = (folder / "shop" / "one" / "one.csv").read_text().splitlines()
         rows = ["shop,one," + line for line in text[1:]]
@@ -286,7 +288,7 @@ def test_minizinc_streams_are_imported_by_name_or_by_manifest(tmp_path):
         ("queens", "chuffed", 2, "done", "feasible", 4.0, "max"),
         ("queens", "gecode", 0, "done", "optimal solution", 9.0, "max"),
     ]
-    assert oa.open("store").filter(optimizer="gecode").efforts("seconds").tolist() == [0.01, 0.025]
+    assert oa.open("store").filter(optimizer="gecode").in_full().efforts("seconds").tolist() == [0.01, 0.025]
     assert oa.open("store").filter(optimizer="gecode").extra_at_end("effort.nodes").tolist() == [12.0]
     (logs / "odd.jsonl").write_text(stream((1, 2.0)))
     with pytest.raises(OptarenaError, match=r"whose run is odd.jsonl\?"):

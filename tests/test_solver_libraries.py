@@ -49,7 +49,7 @@ def test_solvers_agree_on_what_is_optimal(name):
     assert set(zip(results.studies["status"], results.studies["reason"], strict=True)) == {("done", "optimal")}
     best = dict(results.studies.select("problem", "best").iter_rows())
     assert best == {id: OPTIMA[id] for id in ids}
-    notes = results._columns.notes.get("verified")
+    notes = results.in_full().columns.notes.get("verified")
     assert notes is None or all(note is None for note in notes)
 
 

@@ -223,11 +223,11 @@ def test_memory_of_a_solver_is_limited(mine):
 def test_rows_carry_times_counters_and_bounds_and_the_end_its_own(mine):
     results = solve("Finds")
     assert {"seconds", "nodes", "decisions", "cpu_seconds"} <= set(results.axes)
-    assert results.efforts("nodes").tolist() == [1.0, 5.0]
-    assert results.efforts("decisions").tolist()[1] == 3.0
-    seconds = results.efforts("seconds")
+    assert results.in_full().efforts("nodes").tolist() == [1.0, 5.0]
+    assert results.in_full().efforts("decisions").tolist()[1] == 3.0
+    seconds = results.in_full().efforts("seconds")
     assert 0 <= seconds[0] <= seconds[1] < 5  # the clock starts with the solver, not with Python
-    assert results.extra("bound").tolist()[1] == 10.0
+    assert results.in_full().extra("bound").tolist()[1] == 10.0
     assert results.extra_at_end("effort.nodes").tolist() == [7.0]
     assert results.extra_at_end("bound").tolist() == [build("mine.py:square").known.optimum[0]]
     assert results.extra_at_end("seconds")[0] >= seconds[1]
@@ -311,7 +311,7 @@ def test_a_toml_file_names_configurations_and_flags_replace_them(tmp_path, capsy
 def test_the_baseline_repeats_itself_and_a_longer_run_begins_as_a_shorter_one(tmp_path):
     short = oa.Experiment("Annealing", "jobshop/ft06", seconds=1.5, seed=ROOT).run("short", workers=1)
     oa.Experiment("Annealing", "jobshop/ft06", seconds=3, seed=ROOT).run("long", workers=1)
-    values = [oa.open(name).traces().values[:, 0] for name in ("short", "long")]
+    values = [oa.open(name).in_full().traces().values[:, 0] for name in ("short", "long")]
     n = min(map(len, values))
     assert n >= 3
     assert values[0][:n].tolist() == values[1][:n].tolist()
@@ -330,7 +330,7 @@ def test_solvers_can_be_compacted_exported_and_read_back(mine):
     assert after.studies.select("study", "status", "reason", "best").equals(
         before.studies.select("study", "status", "reason", "best")
     )
-    assert after.extra("bound").tolist()[1] == 10.0
+    assert after.in_full().extra("bound").tolist()[1] == 10.0
     assert after.extra_at_end("effort.nodes").tolist()[0] == 7.0
     import_files("csv", [export("csv", after, "out.csv")], "again")
     again = oa.open("again").studies

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import optarena as oa
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, WorkError
 from optarena.runner.kernels import NATIVE
 from optarena.runner.local import Silent
@@ -23,7 +24,6 @@ from optarena.runner.past import from_columns
 from optarena.runner.supervisor import Supervisor
 from optarena.runner.worker import Task
 from optarena.store import Store
-from optarena.store.results import open_part
 from optarena.store.shards import compact
 
 ROOT = uuid.UUID(int=7)
@@ -60,7 +60,7 @@ def test_a_card_has_all_that_scoring_needs(store):
 
 def test_reading_imports_neither_problems_nor_optimizers(store):
     code = (
-        "import sys, optarena; r = optarena.open('s'); r.studies; r.traces(); r.best();"
+        "import sys, optarena; r = optarena.open('s'); r.studies; r.in_full().traces(); r.best();"
         "heavy = ('optarena.problems.', 'optarena.optimizers.', 'cocoex', 'scipy');"
         "bad = [m for m in sys.modules if m.startswith(heavy)];"
         "assert not bad, bad"
@@ -80,14 +80,18 @@ def test_a_journal_cut_at_any_byte_opens_and_tells_the_truth(store):
     whole = oa.open(store)
     rows = {row["study"]: row for row in whole.studies.iter_rows(named=True)}
     values = dict(
-        zip(whole.studies["study"], np.split(whole.traces().values[:, 0], whole.traces().offsets[1:-1]), strict=True)
+        zip(
+            whole.studies["study"],
+            np.split(whole.in_full().traces().values[:, 0], whole.in_full().traces().offsets[1:-1]),
+            strict=True,
+        )
     )
     rng = np.random.default_rng(0)
     for cut in [0, 1, len(data) - 1, *rng.integers(0, len(data), 60).tolist()]:
         path.write_bytes(data[:cut])
         results = oa.open(store)
         assert results.studies.height == 8  # the run file still says what was meant
-        traces = results.traces()
+        traces = results.in_full().traces()
         begun = results.studies.filter(results.studies["status"] != "missing")
         for i, row in enumerate(begun.iter_rows(named=True)):
             part = traces.values[traces.offsets[i] : traces.offsets[i + 1], 0]
@@ -116,7 +120,7 @@ def test_equal_duplicates_collapse_and_different_ones_are_named(store):
     assert twice.studies.drop("suggest_seconds", "evaluate_seconds", "observe_seconds", "cpu_seconds").equals(
         before.studies.drop("suggest_seconds", "evaluate_seconds", "observe_seconds", "cpu_seconds")
     )
-    np.testing.assert_array_equal(twice.traces().values, before.traces().values)
+    np.testing.assert_array_equal(twice.in_full().traces().values, before.in_full().traces().values)
     lines = copy.read_text().splitlines()
     at = next(i for i, line in enumerate(lines) if json.loads(line)["t"] == "e")
     row = json.loads(lines[at])
@@ -125,7 +129,7 @@ def test_equal_duplicates_collapse_and_different_ones_are_named(store):
     copy.write_text("\n".join(lines) + "\n")
     changed = oa.open(store)
     assert changed.studies["conflicts"].to_list() == [1] + [0] * 7
-    np.testing.assert_array_equal(changed.traces().values, before.traces().values)
+    np.testing.assert_array_equal(changed.in_full().traces().values, before.in_full().traces().values)
 
 
 def test_a_newer_format_is_refused_clearly(store):
@@ -180,11 +184,11 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged():
     (path,) = Path("s/journal").glob("*.jsonl")
     assert path.read_bytes().endswith(b"\n")
     kept = oa.open("s")
-    some = kept.traces().values
+    some = kept.in_full().traces().values
     assert 0 < len(some) < 3000
     again = experiment.run("s", workers=0)
     assert again.studies.select("status", "evaluations", "conflicts").rows() == [("done", 3000, 0)]
-    np.testing.assert_array_equal(again.traces().values[: len(some)], some)
+    np.testing.assert_array_equal(again.in_full().traces().values[: len(some)], some)
 
 
 def test_results_can_be_read_while_the_journal_grows():
@@ -210,8 +214,8 @@ def test_filters(store):
     assert results.filter(optimizer="{Random,Grid}Search").studies.height == 4
     assert results.filter(optimizer="no{thing").studies.height == 0
     part = results.filter(dimension=3)
-    assert len(part.traces()) == part.studies.height
-    assert part.traces().lengths.tolist() == [40] * 4
+    assert len(part.in_full().traces()) == part.studies.height
+    assert part.in_full().traces().lengths.tolist() == [40] * 4
 
 
 def test_best_names_who_found_what_with_which_parameters(store):
@@ -228,7 +232,7 @@ def test_best_names_who_found_what_with_which_parameters(store):
 
 def test_seconds_add_up(store):
     results = oa.open(store)
-    traces = results.traces()
+    traces = results.in_full().traces()
     frame = results.studies
     spent = (frame["suggest_seconds"] + frame["evaluate_seconds"] + frame["observe_seconds"]).to_numpy()
     ends = traces.seconds[traces.offsets[1:] - 1]
@@ -249,7 +253,7 @@ def test_a_dead_workers_costs_are_not_counted_again_where_its_study_is_in_a_shar
     experiment = oa.Experiment("QuasiRandom", "functions/sphere/d2", 60, batch=4, seed=ROOT)
     plan, place = experiment.plan(ROOT), Store(store)
     compact(place)
-    past = from_columns(oa.open(store)._columns, plan.studies[0].id)
+    past = from_columns(oa.open(store).in_full().columns, plan.studies[0].id)
     experiment.run(store, workers=0)  # as a worker that wrote 20 more rows before it died
     journal = next((store / "journal").glob("*.jsonl"))
     supervisor = Supervisor(place, plan, experiment, Silent(), lambda: None, NATIVE)
@@ -266,10 +270,10 @@ def rows_of(journal):
 def test_of_a_part_only_the_journals_that_mention_it_are_read(store):
     oa.Experiment("RandomSearch", "functions/sphere/d20", 5, seed=ROOT).run(store, workers=0)
     whole = oa.open(store).studies
-    part = open_part(store, "functions/sphere/d20").studies  # no prefix of it, either way
+    part = Dataset.of_store(store, "functions/sphere/d20").studies  # no prefix of it, either way
     assert part.filter(part["status"] == "done")["problem"].to_list() == ["functions/sphere/d20"]
     study = whole["study"][0]
-    one = open_part(store, study).studies
+    one = Dataset.of_store(store, study).studies
     assert one.filter(one["study"] == study).equals(whole.filter(whole["study"] == study))
 
 

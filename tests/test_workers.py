@@ -711,7 +711,7 @@ def test_a_store_that_cannot_be_written_in_a_worker_is_one_sentence(monkeypatch)
 
 def test_facts_of_workers_are_kept():
     results = run("plain")
-    environment = results._columns.headers[-1].environment
+    environment = results.columns.headers[-1].environment
     assert environment["variables"]["OPENBLAS_NUM_THREADS"] == "1"
     assert environment["variables"]["PYTHONHASHSEED"] == "0"
     assert np.isfinite(results.studies["cpu_seconds"].to_numpy()).all()

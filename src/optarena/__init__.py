@@ -10,14 +10,13 @@ from optarena._version import __version__
 if TYPE_CHECKING:
     from optarena.errors import Exhausted, OptarenaError
     from optarena.experiment import Experiment, use
-    from optarena.formats import from_frame
     from optarena.instance import Instance, WrongSolution
     from optarena.optimizer import Capabilities, Optimizer
     from optarena.problem import Evaluation, Known, Objective, Problem, Suite, as_problem
+    from optarena.results import Results, from_frame
+    from optarena.results import open_store as open
     from optarena.solver import Solver
     from optarena.space import Space
-    from optarena.store.results import Results
-    from optarena.store.results import open_store as open
 
 __all__ = [
     "Capabilities",
@@ -54,14 +53,14 @@ _WHERE = {
     "Optimizer": "optarena.optimizer",
     "OptarenaError": "optarena.errors",
     "Problem": "optarena.problem",
-    "Results": "optarena.store.results",
+    "Results": "optarena.results",
     "Solver": "optarena.solver",
     "Space": "optarena.space",
     "Suite": "optarena.problem",
     "WrongSolution": "optarena.instance",
     "as_problem": "optarena.problem",
-    "from_frame": "optarena.formats",
-    "open": "optarena.store.results:open_store",
+    "from_frame": "optarena.results",
+    "open": "optarena.results:open_store",
     "use": "optarena.experiment",
 }
 

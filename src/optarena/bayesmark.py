@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
 from optarena.formats._bayesmark_database import STORE, made_elsewhere, prepare, put_into_database
@@ -31,7 +32,6 @@ from optarena.problems import _tuning_data as data_
 from optarena.problems._tuning_models import CLASSIFIERS
 from optarena.problems.sklearn import METRICS
 from optarena.store import Store
-from optarena.store.results import Results, open_store
 
 MODELS = tuple(sorted(CLASSIFIERS))
 DATA = (*data_.CLASSES, *data_.VALUES)
@@ -200,7 +200,7 @@ class One(Launch):
     def __init__(self, id: uuid.UUID, **flags: object) -> None:
         super().__init__(id, repeat=1, **flags)  # type: ignore[arg-type]
 
-    def settle(self, plan: Plan, before: Results) -> None:
+    def settle(self, plan: Plan, before: Dataset) -> None:
         """Give the study the number that it has, or the next that no study of its pairing has; nobody else is at it."""
         (study,) = plan.studies
         known = before.studies.select("study", "optimizer", "problem", "trial", "batch")
@@ -261,7 +261,7 @@ def refuse_other_batches(launch: Launch, path: Path) -> None:
     """The same ids with another number of suggestions would be other studies under their names."""
     if not Store(path / STORE).exists:
         return
-    sizes = {row[0]: row[1] for row in open_store(path / STORE).studies.select("study", "batch").iter_rows()}
+    sizes = {row[0]: row[1] for row in Dataset.of_store(path / STORE).studies.select("study", "batch").iter_rows()}
     for command in launch.commands():
         size = sizes.get(str(uuid.UUID(command.uuid)))
         if size is not None and size != launch.batch:

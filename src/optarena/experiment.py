@@ -35,7 +35,8 @@ from optarena.solver import Solver
 from optarena.space import Space
 
 if TYPE_CHECKING:
-    from optarena.store.results import Results
+    from optarena.dataset import Dataset
+    from optarena.results import Results
 
 Named: TypeAlias = "str | Use | type[Optimizer] | type[Solver]"
 """What stands for an optimizer: a name, a file reference, a class, or any of these with settings."""
@@ -400,7 +401,7 @@ class Experiment:
             version=problem.version,
         )
 
-    def settle(self, plan: Plan, before: Results) -> None:
+    def settle(self, plan: Plan, before: Dataset) -> None:
         """What a plan takes from the store: called once, while no other run can register studies there."""
 
     def _run(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
@@ -420,8 +421,8 @@ class Experiment:
 
     def run(self, store: str | Path, **options: Any) -> Results:
         """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
+        from optarena.results import open_store
         from optarena.runner.local import run
-        from optarena.store.results import open_store
 
         run(self, store, **options)
         return open_store(store)

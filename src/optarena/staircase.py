@@ -1,13 +1,15 @@
-"""Fronts of two objectives as they grow: a sorted staircase, and COCO's indicator along it. Pure, minimised."""
+"""Fronts as they grow: what enters them, and for two objectives a sorted staircase and COCO's indicator. Minimised."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 
 import numpy as np
 import numpy.typing as npt
 
 from optarena.traces import Floats, Ints
+
+HUGE = 1e300
 
 
 def staircase(points: Floats, reference: npt.ArrayLike) -> tuple[Floats, Ints]:
@@ -60,19 +62,18 @@ def coco_indicator(points: Floats, ideal: npt.ArrayLike, nadir: npt.ArrayLike, r
     return np.where(found, reference - np.cumsum(gain), reference + apart)
 
 
-def entering(values: Floats) -> Ints:
-    """Which points of two objectives no earlier point dominates or equals."""
-    xs: list[float] = []
-    ys: list[float] = []
-    out = []
-    for i, (x, y) in enumerate(values.tolist()):
-        at = bisect_right(xs, x)
-        if at and ys[at - 1] <= y:
-            continue
-        out.append(i)
-        start = at - 1 if at and xs[at - 1] == x else at
-        end = at
-        while end < len(xs) and ys[end] >= y:
-            end += 1
-        xs[start:end], ys[start:end] = [x], [y]
-    return np.array(out, dtype=np.int64)
+def ordered(x: Floats) -> Floats:
+    """What moocore can be given: its sentinels are infinite, so ranks stand for values where some are that, or near."""
+    if not x.size or np.abs(x).max() < HUGE:
+        return x
+    return np.column_stack([np.unique(column, return_inverse=True)[1].ravel() for column in x.T]).astype(float)
+
+
+def entering(points: Floats) -> Ints:
+    """The rows that enter the front when they come: no row before is as good everywhere."""
+    if not len(points):
+        return np.zeros(0, dtype=np.int64)
+    from moocore import is_nondominated
+
+    # what came before and is as good dominates in one more dimension, time
+    return np.flatnonzero(is_nondominated(np.column_stack((ordered(points), np.arange(float(len(points)))))))

@@ -12,8 +12,8 @@ from optarena.cli._progress import RunProgress
 from optarena.experiment import Experiment
 from optarena.optimizer import BUILT_IN
 from optarena.report.papers import title
+from optarena.results import open_store
 from optarena.runner.local import run
-from optarena.store.results import open_store
 
 OPTIMIZERS = ["RandomSearch", "CMA-ES", "Optuna-TPE", "Pymoo-DE", "Scipy-Powell"]
 PROBLEMS = [

@@ -23,7 +23,7 @@ def command(
     """Every evaluation that was kept, with parameters, metrics and statuses."""
     results = chosen(store, optimizer, problem, dimension)
     exported = export_counted(format, results, output)
-    begun = results.studies.head(len(results._attempts))
+    begun = results.studies.head(len(results.chosen))
     size = f"{counted(begun.height, 'study')}, {counted(int(begun['evaluations'].sum()), 'evaluation')}"
     if exported.rows is not None:
         size += f", {counted(exported.rows, 'row')}"

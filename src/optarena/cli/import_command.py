@@ -12,7 +12,7 @@ from optarena.cli._text import clean, counted
 from optarena.formats import import_files
 from optarena.formats.admission import Imported
 from optarena.formats.tidy import SHOWN
-from optarena.store.results import open_store
+from optarena.results import open_store
 
 
 def command(

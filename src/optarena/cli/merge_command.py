@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from optarena.cli._text import clean, counted
+from optarena.results import open_store
 from optarena.store import Store
 from optarena.store.merging import merge
 
@@ -17,7 +18,8 @@ def command(
     output: Annotated[Path, typer.Option("-o", "--output", help="The store that receives them; it may exist.")],
 ) -> None:
     """Equal rows collapse; where rows contradict each other, nothing is merged."""
-    results = merge([Store(path) for path in stores], Store(output))
+    merge([Store(path) for path in stores], Store(output))
+    results = open_store(output)
     frame = results.studies
     print(f"{output} has {counted(frame.height, 'study')}, {frame['evaluations'].sum():,} evaluations")
     for note in results.notes():

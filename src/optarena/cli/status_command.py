@@ -10,11 +10,11 @@ import polars as pl
 import typer
 
 from optarena.cli._text import clean, counted, print_json, table
+from optarena.results import Results, open_store
 from optarena.runner.kernels import PINNED
 from optarena.solver import ENDS
 from optarena.status import ALL, SUCCEEDED
 from optarena.store import Store
-from optarena.store.results import Results, open_store
 from optarena.store.runs import KILLED, LIVE, state
 
 SHOWN = 10

@@ -14,12 +14,13 @@ from optarena.comparison.pairs import Pairs, all_pairs, compare_pairs
 from optarena.comparison.power import Power, power
 from optarena.comparison.ratios import Ratios, expected, runtime_ratios
 from optarena.comparison.stability import Change, stability
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.stats._result import RESAMPLES
 from optarena.stats.bootstrap import draws
 from optarena.stats.signed_rank import least_p
-from optarena.store.results import Results
 from optarena.traces import Floats
+from optarena.views import score
 from optarena.views._scores import Scores
 from optarena.views._view import View
 from optarena.views.fixed_target import FixedTarget
@@ -100,7 +101,7 @@ class Comparison:
 
 
 def compare(
-    results: Results,
+    results: Dataset,
     optimizers: Sequence[str] = (),
     *,
     view: str | None = None,
@@ -210,7 +211,7 @@ def compare_scores(
     )  # fmt: skip
 
 
-def _named(results: Results, optimizers: Sequence[str]) -> None:
+def _named(results: Dataset, optimizers: Sequence[str]) -> None:
     known = sorted(set(results.studies["optimizer"]))
     for name in optimizers:
         if name not in known:
@@ -222,7 +223,7 @@ def _named(results: Results, optimizers: Sequence[str]) -> None:
 
 
 def _views(
-    results: Results, view: str | None, asked: dict[str, Any], scored: Mapping[str, View]
+    results: Dataset, view: str | None, asked: dict[str, Any], scored: Mapping[str, View]
 ) -> tuple[list[View], list[str]]:
     """The view to compare by, then others, where the store allows them."""
     notes: list[str] = []
@@ -246,7 +247,7 @@ def _views(
 _SECOND = ("fixed-cost", "fixed-target")
 
 
-def _view(results: Results, name: str, asked: dict[str, Any], scored: Mapping[str, View]) -> View:
+def _view(results: Dataset, name: str, asked: dict[str, Any], scored: Mapping[str, View]) -> View:
     for option in asked:
         if option not in TAKES[name]:
             raise OptarenaError(f"--{option} is not an option of the {name} view")
@@ -254,7 +255,7 @@ def _view(results: Results, name: str, asked: dict[str, Any], scored: Mapping[st
     if not asked and method in scored:
         return scored[method]
     only = {"bootstrap": 0, "only": ("ert",)} if name == "fixed-target" else {}
-    made: View = getattr(results, method)(**asked, **only)
+    made: View = score(results, method, **asked, **only)
     return made
 
 

@@ -16,12 +16,12 @@ from optarena._files import locked
 from optarena.errors import OptarenaError, nearest
 
 if TYPE_CHECKING:
+    from optarena.dataset import Dataset
     from optarena.formats.admission import Imported
     from optarena.formats.incoming import Incoming
     from optarena.formats.runs import Runs
     from optarena.formats.tidy import Table
     from optarena.store import Store
-    from optarena.store.results import Results
 
 
 class Format(NamedTuple):
@@ -148,7 +148,7 @@ class Exported(NamedTuple):
     """What the format cannot hold, in words."""
 
 
-def export(name: str, results: Results, output: str | Path, notices: list[str] | None = None) -> Path:
+def export(name: str, results: Dataset, output: str | Path, notices: list[str] | None = None) -> Path:
     """Write studies to a file, or into a directory under the name of their store; the path that was written.
 
     What the format cannot hold goes to `notices`, in words.
@@ -159,7 +159,7 @@ def export(name: str, results: Results, output: str | Path, notices: list[str] |
     return exported.path
 
 
-def export_counted(name: str, results: Results, output: str | Path) -> Exported:
+def export_counted(name: str, results: Dataset, output: str | Path) -> Exported:
     """The same, with what was written."""
     module = get_format(name, "writes")
     path = Path(output)
@@ -171,25 +171,23 @@ def export_counted(name: str, results: Results, output: str | Path) -> Exported:
         if path.suffix and not path.is_dir():
             raise OptarenaError(f"{path}: a {name} file ends in {' or '.join(module.SUFFIXES)}; else name a directory")
         path = path / f"{results.path.resolve().name}{module.SUFFIXES[0]}"
-    if not results._attempts:
+    if not results.chosen:
         raise OptarenaError(f"store {results.path} has no studies to export (or none that match)")
     written = module.write(results, path)
     rows, left_out = (written, []) if isinstance(written, int) else (None, list(written or ()))
     return Exported(path, rows, left_out)
 
 
-def from_frame(frame: Any, store: str | Path) -> Results:
-    """A pandas or Polars frame with the columns of the tidy CSV as studies of a store, which is returned.
+def import_frame(frame: Any, store: str | Path) -> None:
+    """Bring a pandas or Polars frame with the columns of the tidy CSV into a store, which may be new.
 
     Runs that the store has already are not added again; a contradiction is refused, and then nothing is written.
     """
     from optarena.formats.frames import as_polars
     from optarena.formats.tidy import Table
     from optarena.store import Store
-    from optarena.store.results import open_store
 
     plain, from_pandas = as_polars(frame)
     place = Store(store)
     with _alone(place):
         _bring(_agreed([Table("frame", plain, nan_is_empty=from_pandas)], place), place)
-    return open_store(store)

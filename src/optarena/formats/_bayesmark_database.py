@@ -7,11 +7,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats._bayesmark_files import FOLDERS, VISIBLE, bayesmark_name, read_study, write_study
 from optarena.formats._bayesmark_studies import studies_of
 from optarena.store import Store
-from optarena.store.results import Results, open_part
 
 STORE = "optarena"
 """The store of a database, in its folder."""
@@ -63,9 +63,9 @@ def made_elsewhere(path: Path, studies: Collection[str]) -> frozenset[str]:
     return frozenset(there)
 
 
-def _results_of(path: Path, studies: Collection[str] | None) -> Results:
+def _results_of(path: Path, studies: Collection[str] | None) -> Dataset:
     """The results of a database's store: of a few studies, or of all."""
-    return open_part(path / STORE, *(studies if studies is not None and len(studies) <= FEW else ()))
+    return Dataset.of_store(path / STORE, *(studies if studies is not None and len(studies) <= FEW else ()))
 
 
 def put_into_database(path: Path, only: Collection[str] | None = None) -> list[Unfinished]:

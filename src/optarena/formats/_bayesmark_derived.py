@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats._bayesmark_cubes import cubes, share
 from optarena.formats._bayesmark_files import (
@@ -20,7 +21,6 @@ from optarena.formats._bayesmark_files import (
 )
 from optarena.formats.writing import write_journal
 from optarena.store import Store
-from optarena.store.results import open_store
 from optarena.views.fixed_cost import FixedCost, fixed_cost
 from optarena.views.fixed_cost.datasets import arrays
 
@@ -70,7 +70,7 @@ def score(path: Path, *, baseline: Path | None) -> tuple[FixedCost, dict[str, li
     with tempfile.TemporaryDirectory(prefix="optarena-bayesmark-") as directory:
         store = Store(Path(directory) / "store")
         write_journal([str(path)], records_of(studies, str(path), own_ids=False), store)
-        results = open_store(store.path)
+        results = Dataset.of_store(store.path)
         results.path = path  # what messages speak of
         view = fixed_cost(results, mode="bayesmark", frame=baseline)
     return view, signatures_of(studies)[0]

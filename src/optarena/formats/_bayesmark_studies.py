@@ -10,23 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from optarena.dataset import Dataset
 from optarena.formats._bayesmark_files import VISIBLE, FileStudy, method_name, problem_name
 from optarena.space import Space
-from optarena.store.reading import Attempt
+from optarena.store.columns import Attempt
 from optarena.store.records import ProblemCard
-from optarena.store.results import Results
 
 
 def studies_of(
-    results: Results, path: Path, wanted: Callable[[str], bool] = lambda _: True
+    results: Dataset, path: Path, wanted: Callable[[str], bool] = lambda _: True
 ) -> tuple[list[FileStudy], dict[str, str]]:
     """The whole studies of a store as Bayesmark keeps them, minimised; and why it cannot hold the others, by id."""
     out, left_out = [], {}
-    status = results.studies.head(len(results._attempts))["status"].to_list()
-    rows, counts = results._rows
+    results = results.in_full()
+    status = results.studies.head(len(results.chosen))["status"].to_list()
+    rows, counts = results.rows
     bounds = np.concatenate(([0], np.cumsum(counts))).tolist()
-    for i, at in enumerate(results._attempts):
-        attempt = results._columns.attempts[at]
+    for i, attempt in enumerate(results.attempts):
         start, card = attempt.start, attempt.card
         if not wanted(start.study):
             continue
@@ -37,7 +37,7 @@ def studies_of(
             reason = status[i]
         elif len(card.objectives) > 1:
             reason = "it has several objectives"
-        elif start.record != "all" or (results._columns.evaluation[here] != np.arange(1, n + 1)).any():
+        elif start.record != "all" or (results.columns.evaluation[here] != np.arange(1, n + 1)).any():
             reason = "only some of its evaluations are recorded"
         elif n % start.batch:
             reason = f"its last batch is not whole ({n} evaluations in batches of {start.batch})"
@@ -48,8 +48,8 @@ def studies_of(
     return out, left_out
 
 
-def _study(results: Results, attempt: Attempt, rows: Any, path: Path) -> FileStudy:
-    columns, start, card = results._columns, attempt.start, attempt.card
+def _study(results: Dataset, attempt: Attempt, rows: Any, path: Path) -> FileStudy:
+    columns, start, card = results.columns, attempt.start, attempt.card
     shape = (len(rows) // start.batch, start.batch)
     sign = -1.0 if card.objectives[0].sense == "max" else 1.0
     bad = columns.status[rows] > 0

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from optarena._version import __version__
+from optarena.dataset import Dataset
 from optarena.formats.csv import write_file
 from optarena.formats.from_results import Log, by_folder, logs
 from optarena.staircase import coco_indicator, entering
-from optarena.store.results import Results
 from optarena.traces import Floats, Ints
 
 COMMENT = f"% written by optarena {__version__}"
@@ -28,7 +28,7 @@ HEAD = (
 MOST_X = 22  # COCO logs points below this dimension
 
 
-def write(results: Results, path: Path) -> None:
+def write(results: Dataset, path: Path) -> None:
     """A folder an optimizer and suite."""
     for name, optimizer, some in by_folder(logs(results, "coco")):
         two = [log for log in some if log.suite.startswith("bbob-biobj")]

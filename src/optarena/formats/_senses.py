@@ -43,9 +43,9 @@ def stored_senses(store: Store) -> Stored:
     """The senses of the problems of a store."""
     if not store.exists:
         return Stored()
-    from optarena.store.results import open_store
+    from optarena.dataset import Dataset
 
-    rows = open_store(store.path).studies.select("problem", "sense", "evaluations").rows()
+    rows = Dataset.of_store(store.path).studies.select("problem", "sense", "evaluations").rows()
     senses = {problem: sense for problem, sense, _ in rows if sense in ("min", "max")}
     solved = frozenset(problem for problem, _, made in rows if made and problem in senses)
     return Stored(f"store {store.path}", senses, solved)

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats.incoming import Incoming, study_id
 from optarena.formats.same_run import (
@@ -35,7 +36,6 @@ from optarena.formats.writing import journal_header
 from optarena.store import Store
 from optarena.store.reading import columns_of
 from optarena.store.records import Count, End, ProblemCard, Record, Rows, Start
-from optarena.store.results import Results, open_store
 
 _Relation: TypeAlias = Callable[[Study, Study], bool]
 _First: TypeAlias = tuple[float, ...] | None
@@ -72,7 +72,7 @@ class Admission(NamedTuple):
 
 def admit(read: Sequence[Incoming], store: Store) -> Admission:
     """What the paths add to a store; an OptarenaError for the first contradiction."""
-    known = _Known(open_store(store.path) if store.exists else None, f"store {store.path}")
+    known = _Known(Dataset.of_store(store.path) if store.exists else None, f"store {store.path}")
     imported: list[Imported] = []
     to_add: dict[tuple[str, int], list[Study]] = {}
     for index, incoming in enumerate(read):
@@ -92,7 +92,7 @@ def admit(read: Sequence[Incoming], store: Store) -> Admission:
 def _admit(incoming: Incoming, index: int, known: _Known) -> tuple[Imported, list[Study]]:
     """What was read of one path, and the studies of it that the store lacks or has in part."""
     lines = [journal_header([incoming.name], 0.0), *incoming.records]
-    results = Results(Path(incoming.name), columns_of([(Path(incoming.name), lines)]), [], set())
+    results = Dataset(Path(incoming.name), columns_of([(Path(incoming.name), lines)]), [], set())
     studies = sorted(studies_of(results, incoming.name), key=lambda study: study.attempt.start.s)
     out = Imported(incoming.name, len(studies), notices=incoming.notices)
     kept = []
@@ -267,7 +267,7 @@ def _firsts(study: Study) -> set[_First]:
 class _Known:
     """The studies of a store, and those of an import that are to be added."""
 
-    def __init__(self, results: Results | None, where: str) -> None:
+    def __init__(self, results: Dataset | None, where: str) -> None:
         self.by_id: dict[str, Study] = {}
         self.by_problem: dict[str, Study] = {}
         self._by_key: dict[tuple[str, str], _Candidates] = {}

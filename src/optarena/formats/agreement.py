@@ -74,9 +74,9 @@ def refuse_contradictions(read: Sequence[Tidy | Runs], store: Store) -> None:
     """Compare each problem of tables with what they and the store say of it, and the optima that logs tell."""
     claims, optima = _Claims(), _Optima()
     if store.exists:
-        from optarena.store.results import open_store
+        from optarena.dataset import Dataset
 
-        attempts = open_store(store.path)._columns.attempts
+        attempts = Dataset.of_store(store.path).columns.attempts
         for attempt in attempts:
             optima.compare(attempt.card, attempt.start.attributes, f"store {store.path}")
         for attempt in {id(a.card): a for a in attempts}.values():

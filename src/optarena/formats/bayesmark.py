@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from optarena._json import numbers
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, SuggestionError
 from optarena.experiment import Budget
 from optarena.formats._bayesmark_files import (
@@ -35,10 +36,9 @@ from optarena.formats.tidy import NAMESPACE
 from optarena.problem import Objective, Problem, get_suite
 from optarena.space import Space
 from optarena.store import Store
+from optarena.store.columns import Attempt
 from optarena.store.journal import problem_card
-from optarena.store.reading import Attempt
 from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
-from optarena.store.results import Results, open_store
 from optarena.store.signatures import FOREIGN, has_changed
 
 SUFFIXES: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ def incoming(paths: Sequence[Path], store: Store) -> list[Incoming]:
     known: dict[str, tuple[ProblemCard, str]] = {}
     own: dict[str, Attempt] = {}
     if store.exists:
-        for attempt in open_store(store.path)._columns.attempts:
+        for attempt in Dataset.of_store(store.path).columns.attempts:
             own[attempt.start.study] = attempt
             if attempt.card.signature:
                 known.setdefault(attempt.card.id, (attempt.card, f"store {store.path}"))
@@ -220,7 +220,7 @@ def _agree(card: ProblemCard, known: ProblemCard | None, here: str, there: str) 
 # ---- out of a store -------------------------------------------------------------------------------------------------
 
 
-def write(results: Results, path: Path) -> list[str]:
+def write(results: Dataset, path: Path) -> list[str]:
     """Write a database folder; returns what could not be written, in words.
 
     Cubes with holes are not written: Bayesmark's own commands end on them, with an assertion that says nothing.

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, WorkError
 from optarena.formats.from_store import tidy_frame
 from optarena.formats.tidy import SHOWN, Table, more_mistakes
-from optarena.store.results import Results
 from optarena.traces import Bools, Ints
 
 SUFFIXES = (".csv", ".csv.gz")
@@ -144,7 +144,7 @@ def _without_empty(frame: pl.DataFrame, head: list[str], name: str) -> tuple[pl.
     return frame, head
 
 
-def write(results: Results, path: Path) -> int:
+def write(results: Dataset, path: Path) -> int:
     """Every row of some studies; numbers in the shortest form that reads back as the same number."""
     frame = tidy_frame(results, typed=False)
     odd = [name for name in frame.columns if frame.schema[name] == pl.Float64 and frame[name].is_nan().any()]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.status import FINISHED
-from optarena.store.reading import Attempt
+from optarena.store.columns import Attempt
 from optarena.store.records import ProblemCard
-from optarena.store.results import Results
 from optarena.traces import Floats, Ints, cumulative_minimum
 
 _NUMBER = re.compile(r"f0*(\d{1,6})\Z")
@@ -47,15 +47,15 @@ class Log:
     """The same when the run ended, where that is known."""
 
 
-def logs(results: Results, format: str) -> list[Log]:
+def logs(results: Dataset, format: str) -> list[Log]:
     """All studies, or an OptarenaError that names those that have no place in such a log."""
-    columns = results._columns
-    attempts = [columns.attempts[i] for i in results._attempts]
+    results = results.in_full()
+    columns, attempts = results.columns, results.attempts
     refused = [text for attempt in attempts if (text := _unfit(attempt, format))]
     if refused:
         more = f"; and {len(refused) - 3:,} more" if len(refused) > 3 else ""
         raise OptarenaError(f"{'; '.join(refused[:3])}{more}. Choose others with --problem or --optimizer")
-    rows, counts = results._rows
+    rows, counts = results.rows
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     facts = results.studies.head(len(attempts)).select("status", "evaluations").rows()
     apart = differences(results, attempts, rows, counts)
@@ -127,9 +127,9 @@ def _f_opt(attempt: Attempt) -> float:
         return known[0] if known else 0.0
 
 
-def differences(results: Results, attempts: Sequence[Attempt], rows: Ints, counts: Ints) -> Floats:
+def differences(results: Dataset, attempts: Sequence[Attempt], rows: Ints, counts: Ints) -> Floats:
     """f - f_opt of every row, minimised; inf where an evaluation failed."""
-    columns = results._columns
+    columns = results.columns
     of = np.repeat(np.arange(len(attempts)), counts)
     sign = np.array([-1.0 if a.card.objectives[0].sense == "max" else 1.0 for a in attempts])
     known = [a.card.known.optimum or a.card.known.best_known for a in attempts]

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.formats.parameters import KINDS, TYPES
 from optarena.formats.statuses import OF_RUNS
 from optarena.formats.tidy import KNOWN_VALUES, NAMES, OTHER, PREFIXES, as_named
 from optarena.status import EVALUATION
-from optarena.store.reading import Attempt
+from optarena.store.columns import Attempt
 from optarena.store.records import IMPORTED
-from optarena.store.results import Results
 from optarena.traces import Ints
 
 ORDER = (
@@ -25,7 +25,7 @@ ORDER = (
 )
 
 
-def tidy_frame(results: Results, *, typed: bool) -> pl.DataFrame:
+def tidy_frame(results: Dataset, *, typed: bool) -> pl.DataFrame:
     """Every kept evaluation of the newest attempts, and a row for each run that ended without one, or after it.
 
     `typed`: for a format whose columns have types; else a parameter whose texts look like something else says so
@@ -58,13 +58,12 @@ def _place(name: str) -> tuple[int, str]:
 
 
 class _Table:
-    def __init__(self, results: Results) -> None:
-        self.columns = results._columns
+    def __init__(self, results: Dataset) -> None:
         # by problem, optimizer and trial, whatever the order of plans and files: equal stores give equal bytes
-        self.results = results.filter()
-        self.results._attempts.sort(key=lambda i: _rank(self.columns.attempts[i]))
-        self.attempts: list[Attempt] = [self.columns.attempts[i] for i in self.results._attempts]
-        self.at, self.counts = self.results._rows
+        ranks = [_rank(attempt) for attempt in results.attempts]
+        self.results = results.select(np.array(sorted(range(len(ranks)), key=ranks.__getitem__), dtype=int)).in_full()
+        self.columns, self.attempts = self.results.columns, self.results.attempts
+        self.at, self.counts = self.results.rows
         self.of = np.repeat(np.arange(len(self.attempts)), self.counts)
 
     # ---- rows --------------------------------------------------------------------------------------------------------

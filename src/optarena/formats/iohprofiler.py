@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from optarena._version import __version__
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats._number_blocks import Say, blocks_of_numbers, without_cut_line
 from optarena.formats.csv import write_file
@@ -22,7 +23,6 @@ from optarena.formats.from_results import Log, by_folder, logs
 from optarena.formats.runs import Run, Runs, improvements
 from optarena.formats.same_run import IOH_VERSION
 from optarena.problem import Known, Objective
-from optarena.store.results import Results
 
 SUFFIXES: tuple[str, ...] = ()
 FORMAT = "0.3.22"  # the version of ioh whose files these are
@@ -163,7 +163,7 @@ def _run(columns: dict[str, Any], dimension: int, told: dict[str, Any], facts: d
 # ---- writing -------------------------------------------------------------------------------------------------------
 
 
-def write(results: Results, path: Path) -> None:
+def write(results: Dataset, path: Path) -> None:
     """A folder an optimizer and suite, as ioh's own logger writes it; every improvement, with all digits."""
     for name, optimizer, some in by_folder(logs(results, "iohprofiler")):
         for function, group in groupby(some, key=lambda log: log.function):

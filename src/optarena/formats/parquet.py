@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats.csv import write_file
 from optarena.formats.from_store import tidy_frame
 from optarena.formats.tidy import Table
-from optarena.store.results import Results
 
 SUFFIXES = (".parquet",)
 
@@ -26,7 +26,7 @@ def read(path: Path) -> Table:
         raise OptarenaError(f"{path}: not a Parquet file ({str(error).splitlines()[0]})") from error
 
 
-def write(results: Results, path: Path) -> int:
+def write(results: Dataset, path: Path) -> int:
     """Every row of some studies."""
     buffer = io.BytesIO()
     frame = tidy_frame(results, typed=True)

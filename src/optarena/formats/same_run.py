@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from optarena.dataset import Dataset
 from optarena.formats.from_results import differences, function_number
 from optarena.staircase import entering
 from optarena.status import EVALUATION, FINISHED
-from optarena.store.reading import Attempt, Columns
-from optarena.store.results import Results
+from optarena.store.columns import Attempt, Columns
 from optarena.traces import Bools, Floats, Ints
 
 IOH_VERSION = "ioh_version"
@@ -76,11 +76,11 @@ class Study:
         return [(self.evaluation[kept], values[kept]) for values in forms for kept in [_improving(values)]]
 
 
-def studies_of(results: Results, where: str) -> list[Study]:
+def studies_of(results: Dataset, where: str) -> list[Study]:
     """Every study that was begun."""
-    columns = results._columns
-    attempts = [columns.attempts[i] for i in results._attempts]
-    rows, counts = results._rows
+    results = results.in_full()
+    columns, attempts = results.columns, results.attempts
+    rows, counts = results.rows
     values = results.traces().values
     values = np.where(np.isnan(values), np.inf, values)
     apart = differences(results, attempts, rows, counts)

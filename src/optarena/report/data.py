@@ -1,6 +1,6 @@
 """Tidy tables that figures draw and that no view has: convergence, times, failures, progress.
 
-All are made of `Results`, for all studies at once. Scores live in the views; nothing is drawn here.
+All are made of `Dataset`, for all studies at once. Scores live in the views; nothing is drawn here.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.status import SUCCEEDED, UNSUCCESSFUL
-from optarena.store.results import Results
 from optarena.traces import Floats, Ints
 from optarena.views.fixed_cost.curves import Curves, curves
 from optarena.views.fixed_cost.order_statistics import quantile_index
@@ -28,7 +28,7 @@ FLOOR = 1e-12
 PHASES = ("suggest", "evaluate", "observe")
 
 
-def problems(results: Results) -> pl.DataFrame:
+def problems(results: Dataset) -> pl.DataFrame:
     """A row a problem, by name: its suite, function, dimension, sense, optimum, and the number of its studies."""
     frame = results.studies
     return (
@@ -61,7 +61,7 @@ _DIGITS = re.compile(r"([0-9]{1,18})")
 # ---- convergence -----------------------------------------------------------------------------------------------------
 
 
-def convergence(results: Results, axis: str = "evaluations", points: int = POINTS) -> pl.DataFrame:
+def convergence(results: Dataset, axis: str = "evaluations", points: int = POINTS) -> pl.DataFrame:
     """The best value so far of each optimizer on each problem: median with quartiles, mean with its 95 % t interval.
 
     `measure` is `gap`, the distance to the optimum, where that is known, else `value`, as the problem returned it.
@@ -154,7 +154,7 @@ def _quartiles(cube: Floats) -> tuple[Floats, Floats, Floats]:
     return take(0.25), take(0.5), take(0.75)
 
 
-def _optima(results: Results, every: Curves) -> Floats:
+def _optima(results: Dataset, every: Curves) -> Floats:
     """(problems,): the optimum, minimised, NaN where it is not known."""
     known = dict(problems(results).select("problem", "optimum").iter_rows())
     out = np.array([np.nan if known.get(name) is None else known[name] for name in every.problems], dtype=float)
@@ -193,7 +193,7 @@ def _rounded_down(value: float) -> float:
 # ---- time, failures, progress ----------------------------------------------------------------------------------------
 
 
-def times(results: Results, *, by_dimension: bool = False) -> pl.DataFrame:
+def times(results: Dataset, *, by_dimension: bool = False) -> pl.DataFrame:
     """Seconds that an evaluation costs in each phase: median and quartiles over studies, of the studies' means."""
     keys = ["optimizer", "dimension"] if by_dimension else ["optimizer"]
     frame = results.studies.filter(pl.col("evaluations") > 0)
@@ -218,7 +218,7 @@ def order_statistic(column: str, q: float) -> pl.Expr:
     return pl.col(column).sort().get(at)
 
 
-def failures(results: Results) -> pl.DataFrame:
+def failures(results: Dataset) -> pl.DataFrame:
     """How many evaluations failed, by optimizer, problem and kind, with one of the messages."""
     return (
         results.failures()
@@ -228,7 +228,7 @@ def failures(results: Results) -> pl.DataFrame:
     )
 
 
-def progress(results: Results) -> pl.DataFrame:
+def progress(results: Dataset) -> pl.DataFrame:
     """How far each optimizer came on each problem: `state` in a word, `label` in numbers."""
     status = pl.col("status")
     table = (

@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.report.tables import Column, Table
 from optarena.report.text import visible
 from optarena.store import RunFile, Store
-from optarena.store.results import Results
 from optarena.store.runs import KILLED, LIVE, finished, state
 
 FACTS = ("python", "platform", "cpu", "cores", "numpy", "scipy", "blas", "kernels")
@@ -32,7 +32,7 @@ STATES = {
 }
 
 
-def runs_of(results: Results) -> list[RunFile]:
+def runs_of(results: Dataset) -> list[RunFile]:
     """The runs that planned these studies: of a part of a store, those that concern it."""
     if results.all_runs is results.runs:
         return results.runs
@@ -40,9 +40,9 @@ def runs_of(results: Results) -> list[RunFile]:
     return [run for run in results.all_runs if any(study.id in chosen for study in run.studies)]
 
 
-def runs(results: Results) -> Table:
+def runs(results: Dataset) -> Table:
     """One row per run: what it was to do, what of that it finished, and how it ended."""
-    store, counts = Store(results.path), finished(results)
+    store, counts = Store(results.path), finished(results.columns.attempts, results.all_runs)
     rows = [
         [
             time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.time)),
@@ -67,7 +67,7 @@ def runs(results: Results) -> Table:
     return Table("runs", "Runs", columns, rows)
 
 
-def versions(results: Results) -> Table:
+def versions(results: Dataset) -> Table:
     """A row a package and version; a package with two versions is worth a look."""
     table = results.versions()
     twice = table.group_by("package").len().filter(pl.col("len") > 1)["package"].to_list()
@@ -76,18 +76,18 @@ def versions(results: Results) -> Table:
     return Table("versions", "Versions", columns, table.rows(), note=note)
 
 
-def machines(results: Results) -> Table:
+def machines(results: Dataset) -> Table:
     """A row a machine."""
     seen = [[_text(facts.get(key)) for key in FACTS] for facts in results.environments()]
     rows = [list(row) for row in dict.fromkeys(tuple(row) for row in seen)]
     return Table("machines", "Machines", [Column(key) for key in FACTS], rows)
 
 
-def roots(results: Results) -> list[str]:
+def roots(results: Dataset) -> list[str]:
     return results.studies["root"].drop_nulls().unique(maintain_order=True).to_list()
 
 
-def recipes(results: Results) -> list[tuple[str, str]]:
+def recipes(results: Dataset) -> list[tuple[str, str]]:
     """For every different experiment of the store: its file's text and the commands that run it again."""
     newest: dict[str, RunFile] = {}
     for run in runs_of(results):

@@ -7,12 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from optarena.comparison import Comparison
+from optarena.comparison import Comparison, compare
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.report import data, points, runtimes
 from optarena.report.colours import Colours, assign
-from optarena.store.results import Results
 from optarena.traces import Floats
+from optarena.views import score
 from optarena.views._view import View
 from optarena.views.fixed_cost import FixedCost
 from optarena.views.fixed_target import FixedTarget
@@ -23,8 +24,8 @@ ALL = "all"
 class Material:
     """Everything is computed when first asked for, and once."""
 
-    def __init__(self, results: Results, **views: View) -> None:
-        """views: those that were scored already, by the name of their method of `Results`."""
+    def __init__(self, results: Dataset, **views: View) -> None:
+        """views: those that were scored already, by name."""
         self.results = results
         self.colours: Colours = assign(results.all_optimizers)
         self._tables: dict[str, pl.DataFrame] = {}
@@ -51,7 +52,7 @@ class Material:
                 single = self.results.studies.filter(one)["problem"].n_unique() < 2
                 options = {"over": "trials" if single else "problems"}
             try:
-                self._views[name] = (getattr(self.results, name)(**options), "")
+                self._views[name] = (score(self.results, name, **options), "")
             except OptarenaError as error:
                 self._views[name] = (None, str(error))
         return self._views[name]
@@ -84,7 +85,7 @@ class Material:
             for dimension in dimensions:
                 part = self.results.filter(dimension=dimension)
                 try:
-                    out[str(dimension)] = part.fixed_cost(frame=view.pinned, mode=view.mode, over=over)
+                    out[str(dimension)] = score(part, "fixed_cost", frame=view.pinned, mode=view.mode, over=over)
                 except OptarenaError:  # none of its problems can be scored; the whole view names them
                     continue
         return out
@@ -159,7 +160,7 @@ class Material:
             self._view(name)
         ready = {name: view for name, (view, _) in self._views.items() if view is not None}
         try:
-            return self.results.compare(views=ready), ""
+            return compare(self.results, views=ready), ""
         except OptarenaError as error:
             return None, str(error)
 

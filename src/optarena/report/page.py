@@ -17,19 +17,19 @@ import msgspec
 from optarena._files import write_whole
 from optarena._memory import no_collection
 from optarena._version import __version__
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.report import words
 from optarena.report.bundle import vega_bundle
 from optarena.report.material import Material, framed
 from optarena.report.sections import SECTIONS, Pair
 from optarena.report.tables import Drawing, Table, dataset, plain
-from optarena.store.results import Results
 
 SCRIPTS = ("basics.js", "filters.js", "embed.js", "charts.js", "tables.js", "problems.js", "page.js")
 """The page's script, in this order: one program."""
 
 
-def write_report(results: Results, path: str | Path) -> Path:
+def write_report(results: Dataset, path: str | Path) -> Path:
     """Write the report of a store; returns where it is."""
     path = Path(path)
     if path.is_dir():
@@ -39,7 +39,7 @@ def write_report(results: Results, path: str | Path) -> Path:
 
 
 @no_collection()
-def page(results: Results) -> str:
+def page(results: Dataset) -> str:
     """The whole file as text."""
     return _html("page.html", SCRIPTS, payload(Material(results)))
 

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.sense import sign_of
 from optarena.space import Space
-from optarena.store.results import Results
 from optarena.traces import Floats
 
 LINES = 1500
 """Of best points, at most: beyond, only the best trial of each optimizer on each problem."""
 
 
-def best_points(results: Results, lines: int = LINES) -> pl.DataFrame:
+def best_points(results: Dataset, lines: int = LINES) -> pl.DataFrame:
     """The best point of each study, a row a parameter: its place in the unit cube, its value as text.
 
     Beyond so many lines only the best trial of each optimizer on each problem is there.

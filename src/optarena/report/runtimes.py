@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.report.data import natural
-from optarena.store.results import Results
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.fixed_target.reference import BEST_2009
 
@@ -22,7 +22,7 @@ LOWEST, HIGHEST = 1e-8, 1e2
 """The precisions that the ECDF of precision shows: COCO's hardest target and its easiest."""
 
 
-def functions(results: Results) -> pl.DataFrame:
+def functions(results: Dataset) -> pl.DataFrame:
     """What instances and trials repeat: suite, function, dimension; its name, different for each; its problems."""
     table = (
         results.studies.select(

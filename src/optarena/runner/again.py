@@ -11,6 +11,7 @@ import numpy as np
 
 from optarena import optimizer as optimizers_
 from optarena._plugins import versions_of
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Use
 from optarena.problem import is_file
@@ -22,10 +23,9 @@ from optarena.runner.supervisor import Supervisor
 from optarena.solver import Solver
 from optarena.status import KILLED
 from optarena.store import Store
+from optarena.store.columns import Attempt
 from optarena.store.journal import problem_card
 from optarena.store.merging import differing
-from optarena.store.reading import Attempt
-from optarena.store.results import Results, open_store
 from optarena.store.signatures import EQUAL, facts_of, gap
 
 
@@ -44,8 +44,8 @@ class Verdict(msgspec.Struct):
 
 def replay(store: str | Path, study: str) -> Verdict:
     """Run a study of a store again in a worker of its own, elsewhere, and compare value by value."""
-    results = open_store(store)
-    attempt = _find(results, study)
+    results = _find(Dataset.of_store(store), study)
+    (attempt,) = results.attempts
     if attempt.card.imported:
         raise OptarenaError(f"study {attempt.start.study} was imported: there is nothing to run again")
     plan = _plan(attempt)
@@ -60,7 +60,8 @@ def replay(store: str | Path, study: str) -> Verdict:
         facts.append(f"the problem's {what}")
     if planned.id != attempt.start.study:
         facts.append(f"the problem's version: {attempt.card.version}, now {problem.version}")
-    recorded = from_columns(results._columns, attempt.start.study)
+    columns = results.in_full().columns
+    recorded = from_columns(columns, attempt.start.study)
     assert recorded is not None
     # what had to be killed is not tried again, but answered as it was; its point is left out, to be written anew
     killed = [row for row in recorded.rows if any(status in KILLED for status, _ in row.f.values())]
@@ -69,8 +70,8 @@ def replay(store: str | Path, study: str) -> Verdict:
         place = Store(Path(directory) / "store")
         place.create()
         supervisor = Supervisor(place, plan, plan.experiment, Silent(), lambda: None, kernels)
-        supervisor.run([planned], results._columns, 1, pasts={planned.id: answered})
-        again = open_store(place.path)._columns
+        supervisor.run([planned], columns, 1, pasts={planned.id: answered})
+        again = Dataset.of_store(place.path).in_full().columns
         made = from_columns(again, planned.id)
         if planned.solver:
             facts += _ends(attempt, again.attempts[0])
@@ -108,15 +109,15 @@ def _ends(was: Attempt, now: Attempt) -> list[str]:
     return out
 
 
-def _find(results: Results, study: str) -> Attempt:
-    columns = results._columns
-    found = [i for i in results._attempts if columns.attempts[i].start.study.startswith(study)] if study else []
+def _find(results: Dataset, study: str) -> Dataset:
+    """The one study whose id begins so."""
+    found = [i for i, attempt in enumerate(results.attempts) if attempt.start.study.startswith(study)] if study else []
     if len(found) != 1:
         many = f"{len(found)} studies begin with" if found else "no study begins with"
         raise OptarenaError(
             f"{many} {study!r} in store {results.path} (optarena status {results.path} --studies lists them)"
         )
-    return columns.attempts[found[0]]
+    return results.select(np.array(found))
 
 
 def _plan(attempt: Attempt) -> Plan:

@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from optarena._json import numbers
 from optarena._plugins import versions_of
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.optimizer import Optimizer
@@ -27,9 +30,9 @@ from optarena.sense import sign as sign_of_sense
 from optarena.solver import PROVEN, Solver
 from optarena.status import FINISHED, UNSUCCESSFUL
 from optarena.store import Store
+from optarena.store.columns import Columns
 from optarena.store.journal import Journal, problem_card
 from optarena.store.merging import differing
-from optarena.store.results import Results, open_part
 from optarena.store.signatures import has_changed, made_with
 
 HEARTBEAT_SECONDS = 2.0
@@ -85,7 +88,7 @@ def run(
         if experiment.seed is None and not new:  # another run may have begun while this one was planned
             root = place.root(experiment) or root
             plan = plan if root == plan.root else experiment.plan(root)
-        before = open_part(place.path, *(() if experiment.reads_all else plan.problems))
+        before = Dataset.of_store(place.path, *(() if experiment.reads_all else plan.problems))
         experiment.settle(plan, before)
         _refuse_drift(plan, before, retry)
         _refuse_other_values(plan, before, functools.partial(signatures, kernels=chosen if workers else None))
@@ -98,7 +101,9 @@ def run(
         progress.begin(plan, todo, len(plan.studies) - len(todo), workers)
         heart = _Heart(place, this)
         if workers:
-            Supervisor(place, plan, experiment, progress, heart, chosen, retry).run(todo, before._columns, workers)
+            Supervisor(place, plan, experiment, progress, heart, chosen, retry).run(
+                todo, _recorded(before, todo), workers
+            )
         else:
             _here(place, plan, todo, before, progress, heart, retry)
         how = "done"
@@ -109,7 +114,7 @@ def run(
         place.end_run(this, how)
 
 
-def _left_failed(plan: Plan, before: Results, todo: list[Study]) -> list[str]:
+def _left_failed(plan: Plan, before: Dataset, todo: list[Study]) -> list[str]:
     """What to say of studies that failed before and are not run again."""
     planned = {study.id for study in plan.studies} - {study.id for study in todo}
     left = [status for study, status in _statuses(before).items() if study in planned and status in UNSUCCESSFUL]
@@ -117,7 +122,7 @@ def _left_failed(plan: Plan, before: Results, todo: list[Study]) -> list[str]:
     return [f"studies that ended before and are not run again: {counts} (--retry does)"] if left else []
 
 
-def _statuses(results: Results) -> dict[str, str]:
+def _statuses(results: Dataset) -> dict[str, str]:
     return dict(results.studies.select("study", "status").iter_rows())
 
 
@@ -185,7 +190,7 @@ def _here(
     place: Store,
     plan: Plan,
     todo: list[Study],
-    before: Results,
+    before: Dataset,
     progress: Progress,
     heart: Callable[[], None],
     retry: bool,
@@ -195,6 +200,7 @@ def _here(
         return
     if kernels_.in_use() == kernels_.PINNED:
         pin_torch()
+    recorded = _recorded(before, todo)
     with contextlib.closing(Journal(place.journals, environment())) as journal:
         for study in todo:
 
@@ -210,13 +216,20 @@ def _here(
                 cls,
                 journal,
                 source=plan.sources.get(study.optimizer.label),
-                past=continued(before._columns, study.id, retry),
+                past=continued(recorded, study.id, retry),
                 tick=tick,
             )
             progress.ended(study, outcome)
 
 
-def _todo(plan: Plan, results: Results, retry: bool) -> Iterator[Study]:
+def _recorded(before: Dataset, todo: list[Study]) -> Columns:
+    """Every row of the studies that go on."""
+    ids = {study.id for study in todo}
+    begun = [i for i, attempt in enumerate(before.attempts) if attempt.start.study in ids]
+    return before.select(np.array(begun)).in_full().columns if begun else before.columns
+
+
+def _todo(plan: Plan, results: Dataset, retry: bool) -> Iterator[Study]:
     """The studies that are not finished, or that this plan gives more room than they had."""
     known = {row["study"]: row for row in results.studies.iter_rows(named=True)}
     for study in plan.studies:
@@ -257,7 +270,7 @@ def _room(study: Study, row: dict[str, Any]) -> bool:
     return True
 
 
-def _refuse_drift(plan: Plan, results: Results, retry: bool) -> None:
+def _refuse_drift(plan: Plan, results: Dataset, retry: bool) -> None:
     """A problem or a user's file that changed since its studies were run must not silently continue them.
 
     A file that was mended since its studies failed is what a retry is for, if nothing else is left of the old one.
@@ -267,8 +280,7 @@ def _refuse_drift(plan: Plan, results: Results, retry: bool) -> None:
     sources = {item.identity: plan.sources.get(item.label) for item in plan.experiment.optimizers}
     status = _statuses(results)
     cards = {}
-    for i in results._attempts:
-        attempt = results._columns.attempts[i]
+    for attempt in results.attempts:
         start = attempt.start
         label = labels.get(start.study, start.optimizer)
         if label != start.optimizer:  # tables would have one optimizer under two names
@@ -295,13 +307,13 @@ def _refuse_drift(plan: Plan, results: Results, retry: bool) -> None:
             )
 
 
-def _refuse_other_values(plan: Plan, results: Results, sign: Sign) -> None:
+def _refuse_other_values(plan: Plan, results: Dataset, sign: Sign) -> None:
     """A problem whose packages changed and whose values at fixed points moved is another problem, under any root.
 
     With the same packages its values can differ by machine only, which is noted where the store is read.
     """
     old = {}
-    for (id, version), signed in results._columns.signed.items():
+    for (id, version), signed in results.columns.signed.items():
         problem = plan.problems.get(id)
         if problem is not None and problem.version == version:
             cards = [item.card for item in signed if item.card.versions != versions_of(problem.packages)]

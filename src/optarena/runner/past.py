@@ -13,8 +13,8 @@ import numpy as np
 
 from optarena._json import Number, numbers
 from optarena.status import EVALUATION
+from optarena.store.columns import Attempt, Columns
 from optarena.store.costs import NANOSECONDS, WALL
-from optarena.store.reading import Attempt, Columns
 from optarena.store.records import Rows
 
 NOT_REPEATABLE = "not repeatable"

@@ -24,9 +24,10 @@ from optarena.runner.reasons import Reasons, reason_of
 from optarena.runner.solve import grace
 from optarena.runner.worker import Answer, Task
 from optarena.store import Store
+from optarena.store.columns import Columns
 from optarena.store.costs import no_costs
 from optarena.store.journal import Journal
-from optarena.store.reading import Columns, read_columns
+from optarena.store.reading import read_columns
 from optarena.store.records import End, Rows, Start
 
 FAULTS_ALLOWED = 1

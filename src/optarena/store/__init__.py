@@ -76,6 +76,12 @@ class Store:
     def shards(self) -> Path:
         return self.path / "shards"
 
+    def journal_paths(self) -> Iterator[Path]:
+        return self.journals.glob("*.jsonl")
+
+    def shard_paths(self) -> Iterator[Path]:
+        return self.shards.glob("*.parquet")
+
     @property
     def exists(self) -> bool:
         return any((self.path / part).is_dir() for part in PARTS)

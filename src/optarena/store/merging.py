@@ -13,10 +13,10 @@ from optarena._files import write_whole
 from optarena.errors import OptarenaError
 from optarena.problem import Known
 from optarena.store import Store
-from optarena.store.reading import Attempt, Columns, read_columns
+from optarena.store.columns import Attempt, Columns
 from optarena.store.records import ProblemCard
-from optarena.store.results import Results, open_store
 from optarena.store.signatures import facts_of, has_changed, made_with
+from optarena.store.streaming import read_store
 
 TINY = 1e-9
 DIFFERENCE = "f - f_opt"
@@ -24,7 +24,14 @@ DIFFERENCE = "f - f_opt"
 DEFINITION = ("space", "objectives", "constraints", "metrics", "noisy", "stateless", "known", "source")
 
 
-def merge(sources: Sequence[Store], target: Store) -> Results:
+class Opened(NamedTuple):
+    """A store that was read."""
+
+    path: Path
+    columns: Columns
+
+
+def merge(sources: Sequence[Store], target: Store) -> None:
     """Copy what the target lacks. Problems that share an id and a version must be the same problem.
 
     Everything is checked before the first file is copied.
@@ -36,7 +43,7 @@ def merge(sources: Sequence[Store], target: Store) -> Results:
         if store.path.resolve() == target.path.resolve():
             raise OptarenaError(f"{store.path} is both a source and the target")
     stores = [store for store in [*sources, target] if store.exists]
-    opened = [open_store(store.path) for store in stores]
+    opened = [Opened(store.path, read_store(store.journal_paths, store.shard_paths)) for store in stores]
     _refuse_mismatch(opened)
     _refuse_conflicts(stores, opened)
     copies = [
@@ -51,7 +58,6 @@ def merge(sources: Sequence[Store], target: Store) -> Results:
         data = _newer(path, to)
         if data is not None:
             write_whole(to, data)
-    return open_store(target.path)
 
 
 def differing(one: ProblemCard, two: ProblemCard) -> str | None:
@@ -100,13 +106,13 @@ def told_optimum(card: ProblemCard, attributes: Mapping[str, str]) -> Optimum | 
     return None if known is None else Optimum(float(known[0]), abs(float(known[0])) * TINY + TINY)
 
 
-def _refuse_mismatch(all_results: Sequence[Results]) -> None:
+def _refuse_mismatch(opened: Sequence[Opened]) -> None:
     cards: dict[tuple[str, str], tuple[ProblemCard, Path]] = {}
     optima: dict[tuple[str, int | None], tuple[Optimum, Path, bool]] = {}
     signed: dict[tuple[str, str], list[tuple[ProblemCard, Path]]] = {}
-    for results in all_results:
+    for results in opened:
         _refuse_other_values(results, signed)
-        for attempt in results._columns.attempts:
+        for attempt in results.columns.attempts:
             card = attempt.card
             known, where = cards.setdefault((card.id, card.version), (card, results.path))
             what = differing(card, known)
@@ -127,9 +133,9 @@ def _refuse_mismatch(all_results: Sequence[Results]) -> None:
                 )
 
 
-def _refuse_other_values(results: Results, known: dict[tuple[str, str], list[tuple[ProblemCard, Path]]]) -> None:
+def _refuse_other_values(results: Opened, known: dict[tuple[str, str], list[tuple[ProblemCard, Path]]]) -> None:
     """Refuse a problem that other packages have changed; what only other machines have changed is noted when read."""
-    for key, signed in results._columns.signed.items():
+    for key, signed in results.columns.signed.items():
         for card in {item.card.hash: item.card for item in signed}.values():
             for other, where in known.get(key, ()):
                 if has_changed(card, other):
@@ -141,13 +147,13 @@ def _refuse_other_values(results: Results, known: dict[tuple[str, str], list[tup
             known.setdefault(key, []).append((card, results.path))
 
 
-def _refuse_conflicts(stores: Sequence[Store], opened: Sequence[Results]) -> None:
+def _refuse_conflicts(stores: Sequence[Store], opened: Sequence[Opened]) -> None:
     """Refuse evaluations that have one number in one study and other values in different stores."""
-    together = read_columns(
-        [path for store in stores for path in store.journals.glob("*.jsonl")],
-        lambda: [path for store in stores for path in store.shards.glob("*.parquet")],
+    together = read_store(
+        lambda: (path for store in stores for path in store.journal_paths()),
+        lambda: (path for store in stores for path in store.shard_paths()),
     )
-    before = {key for results in opened for key in _conflicts(results._columns)}
+    before = {key for results in opened for key in _conflicts(results.columns)}
     new = [attempt for key, attempt in _conflicts(together).items() if key not in before]
     if not new:
         return

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from optarena._json import Number
 from optarena._memory import no_collection
 from optarena.errors import OptarenaError
 from optarena.status import EVALUATION
+from optarena.store.columns import Attempt, Block, Columns, join
 from optarena.store.costs import EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST
 from optarena.store.journal import read_lines
 from optarena.store.records import (
@@ -39,37 +39,23 @@ from optarena.store.signatures import Signed, facts_of
 from optarena.traces import Bools, Floats, Ints
 
 MAX_OPEN = 200
-Codes: TypeAlias = npt.NDArray[np.uint8]
-
-
+FEW = 50
+"""Studies that journals are searched for, before they are decoded."""
 Line: TypeAlias = Header | ProblemCard | Start | RowsWithoutPoints | Count | End | Close
+Lines: TypeAlias = Sequence[tuple[int, Line]]
+"""Lines of a journal, each with its place in the file."""
 decode_line = msgspec.json.Decoder(Line).decode
 _decode_rows = msgspec.json.Decoder(Rows).decode
 decode_record = msgspec.json.Decoder(Record).decode
 """A line with its points, which `decode_line` passes over."""
 
 
-class Attempt:
-    """One attempt at one study, over all sources that speak of it."""
-
-    def __init__(self, start: Start, card: ProblemCard) -> None:
-        self.start = start
-        self.card = card
-        self.ends: list[End] = []
-        self.headers: list[Header] = []
-        """The processes that worked at it; in some of them it may still be open."""
-        self.open_in: list[Header] = []
-        self.counted = 0
-        self.conflicts: list[int] = []
+Key: TypeAlias = tuple[str, int]
+"""What identifies an attempt: its study and its number."""
 
 
-class Source(Protocol):
-    """Where rows come from: a journal or a shard."""
-
-    path: Path
-
-    def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
-        """The parameters of some rows, in the declared order; empty where they were never known."""
+def key_of(attempt: Attempt) -> Key:
+    return attempt.start.study, attempt.start.attempt
 
 
 class JournalSource:
@@ -135,97 +121,14 @@ def as_written(points: list[list[Any]], card: ProblemCard) -> list[list[Any]]:
     return points
 
 
-class Block:
-    """Rows of one kind of source, as columns; `Columns` joins them."""
+@dataclass
+class Opened:
+    """A journal of which some lines are read."""
 
-    def __init__(self, n: int, objectives: int = 1, metrics: int = 0, constraints: int = 0) -> None:
-        self.owner: Ints = np.zeros(n, dtype=np.int64)
-        self.evaluation: Ints = np.zeros(n, dtype=np.int64)
-        self.values: Floats = np.full((n, objectives), np.nan)
-        self.metrics: Floats = np.full((n, metrics), np.nan)
-        self.measured: Bools = np.zeros((n, metrics), dtype=bool)
-        self.violations: Floats = np.full((n, constraints), np.nan)
-        self.status: Codes = np.zeros(n, dtype=np.uint8)
-        self.counts_only: Bools = np.zeros(n, dtype=bool)
-        self.source: Ints = np.zeros(n, dtype=np.int64)
-        self.position: Ints = np.zeros(n, dtype=np.int64)
-        self.inner: Ints = np.zeros(n, dtype=np.int64)
-        self.messages: dict[int, str] = {}
-        self.extras: dict[str, Floats] = {}
-        self.notes: dict[str, npt.NDArray[np.object_]] = {}
-
-    def load_costs(self) -> Floats:
-        """(rows, 6): seconds, wall and CPU, of suggesting, evaluating and the observe before; read when asked for."""
-        raise NotImplementedError
-
-
-class JournalBlock(Block):
-    """The rows of a journal, whose costs are at hand."""
-
-    costs: Floats
-
-    def load_costs(self) -> Floats:
-        return self.costs
-
-
-_COLUMNS = (
-    "owner evaluation values metrics measured violations status counts_only source position inner".split()  # noqa: SIM905
-)
-
-
-class Columns(Block):
-    """Every row of a store, sorted by attempt and evaluation, equal duplicates collapsed.
-
-    owner: index into attempts. values: (rows, most objectives) in their own senses, NaN where there is none; so for
-    metrics and violations (<= 0 is feasible). measured: which metrics were given, be it as NaN. counts_only:
-    rows that carry costs and a counter but no evaluation.
-    messages: row -> the text of its failure. extras and notes: what imported rows say beyond that, numbers (NaN where
-    there is none) and texts (None), by name.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(0)
-        self.attempts: list[Attempt] = []
-        self.headers: list[Header] = []
-        self.sources: list[Source] = []
-        self.signed: dict[tuple[str, str], list[Signed]] = {}
-        """The signatures of each problem (its id and version), one per machine and set of packages."""
-        self._blocks: list[Block] = []
-        self._origin: Ints | None = None
-
-    @cached_property
-    def costs(self) -> Floats:
-        """(rows, 6): seconds, wall and CPU, of suggesting, evaluating and the observe before."""
-        parts = [block.load_costs() for block in self._blocks]
-        whole = np.concatenate(parts) if parts else np.zeros((0, NUMBERS))
-        return whole if self._origin is None else whole[self._origin]
-
-    @cached_property
-    def newest(self) -> dict[str, int]:
-        """Study -> its newest attempt; to be asked for when all is read."""
-        out: dict[str, int] = {}
-        for i, attempt in enumerate(self.attempts):
-            old = out.get(attempt.start.study)
-            if old is None or attempt.start.attempt > self.attempts[old].start.attempt:
-                out[attempt.start.study] = i
-        return out
-
-    def points(self, rows: Ints) -> list[list[Any]]:
-        """The parameters of rows that belong to one attempt."""
-        out: list[list[Any]] = [[] for _ in range(len(rows))]
-        card = self.attempts[int(self.owner[rows[0]])].card if len(rows) else None
-        sources = np.unique(self.source[rows]).tolist()
-        if len(sources) == 1:
-            assert card is not None
-            return self.sources[sources[0]].points(self.position[rows], self.inner[rows], card)
-        for source in sources:
-            assert card is not None
-            chosen = np.flatnonzero(self.source[rows] == source)
-            at = rows[chosen]
-            found = self.sources[source].points(self.position[at], self.inner[at], card)
-            for place, point in zip(chosen.tolist(), found, strict=True):
-                out[place] = point
-        return out
+    cards: dict[str, ProblemCard] = field(default_factory=dict)
+    here: dict[int, int] = field(default_factory=dict)
+    """The number of a study in the journal -> of its attempt."""
+    header: Header | None = None
 
 
 class Events:
@@ -233,21 +136,24 @@ class Events:
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
-        self._index: dict[tuple[str, int], int] = {}
+        self._index: dict[Key, int] = {}
+        self._cards: dict[str, ProblemCard] = {}
         self._signed: set[tuple[str, int]] = set()
 
-    def journal(self, lines: Iterable[Line]) -> dict[int, int]:
-        """Take the lines of one journal, or of several one after the other; s -> owner."""
+    def journal(self, lines: Iterable[Line], opened: Opened | None = None) -> dict[int, int]:
+        """Take the lines of one journal, or of several one after the other; s -> owner.
+
+        opened: what the lines before these said, if they come in pieces.
+        """
         out = self.columns
-        cards: dict[str, ProblemCard] = {}
-        here: dict[int, int] = {}
-        header: Header | None = None
+        opened = Opened() if opened is None else opened
+        cards, here, header = opened.cards, opened.here, opened.header
         for record in lines:
             if isinstance(record, Header):
-                header = record
+                header = opened.header = record
                 out.headers.append(record)
             elif isinstance(record, ProblemCard):
-                cards[record.hash] = record
+                cards[record.hash] = self._known(record)
             elif isinstance(record, Start):
                 here[record.s] = self._begin(record, cards[record.problem])
                 assert header is not None
@@ -269,6 +175,15 @@ class Events:
                 attempt = out.attempts[here[record.s]]
                 attempt.counted = max(attempt.counted, record.k)
         return here
+
+    def owners(self, attempts: Iterable[Attempt]) -> Ints:
+        """The numbers that attempts of another reading have here."""
+        return np.array([self._index[key_of(attempt)] for attempt in attempts], dtype=np.int64)
+
+    def _known(self, card: ProblemCard) -> ProblemCard:
+        """The same card as before where a source repeats it: a store has few, and each is in every file."""
+        known = self._cards.setdefault(card.hash, card)
+        return known if known == card else card
 
     def _sign(self, card: ProblemCard, header: Header) -> None:
         if card.signature and (card.hash, id(header)) not in self._signed:
@@ -293,26 +208,23 @@ class Events:
 
 @no_collection()
 def read_columns(
-    journals: Iterable[Path], shards: Callable[[], Iterable[Path]] = tuple, mentioning: Sequence[str] = ()
+    journals: Iterable[Path], shards: Callable[[], Iterable[Path]] = tuple, only: Collection[Key] | None = None
 ) -> Columns:
-    """Read journals and shards as one. Journals are read first: what is compacted meanwhile is then in a shard.
+    """Every row of journals and shards as one; only: of some attempts.
 
-    mentioning: journals that have none of these texts (ids of problems or studies) are passed over.
+    Journals are read first: what is compacted meanwhile is then in a shard.
     """
     read = []
     paths = list(journals)
+    ids = [study for study, _ in only] if only is not None and len(only) <= FEW else ()
     for path in paths:
         try:
             source = JournalSource(path, keep_open=len(paths) <= MAX_OPEN)
-            records = read_lines(path, decode_line, mentioning)
+            records = read_lines(path, decode_line, ids)
         except FileNotFoundError:
             continue
-        if not records:
-            continue
-        header = records[0][1]
-        if not isinstance(header, Header):
-            raise OptarenaError(f"{path} line 1: a journal begins with its header")
-        read.append((header.time, path.name, source, records))
+        if records:
+            read.append((*age(path, records[0][1]), source, records))
     read.sort(key=lambda item: item[:2])
     columns = Columns()
     events = Events(columns)
@@ -320,13 +232,29 @@ def read_columns(
     for path in sorted(shards()):
         from optarena.store.shards import read_shard
 
-        blocks.append(read_shard(path, columns, events))
+        blocks.append(read_shard(path, columns, events, only))
     for _, _, source, records in read:
         columns.sources.append(source)
-        here = _begin(events, source.path, (record for _, record in records))
-        blocks.append(_rows_of(columns, here, source.path, records))
-    _join(columns, blocks)
+        here = begin(events, source.path, (record for _, record in records))
+        mine = records if only is None else lines_of(columns, here, only, records)
+        blocks.append(rows_of(columns, here, source.path, mine))
+    join(columns, blocks)
     return columns
+
+
+def age(path: Path, header: Line) -> tuple[float, str]:
+    """What journals are sorted by: the time of their header, and their name."""
+    if not isinstance(header, Header):
+        raise OptarenaError(f"{path} line 1: a journal begins with its header")
+    return header.time, path.name
+
+
+def lines_of(columns: Columns, here: dict[int, int], only: Collection[Key], records: Lines) -> Lines:
+    """The lines of some attempts."""
+    others = {s for s, owner in here.items() if key_of(columns.attempts[owner]) not in only}
+    return [
+        (at, line) for at, line in records if not isinstance(line, (RowsWithoutPoints, Count)) or line.s not in others
+    ]
 
 
 @no_collection()
@@ -337,27 +265,37 @@ def columns_of(journals: Sequence[tuple[Path, Sequence[Line | Rows]]]) -> Column
     blocks: list[Block] = []
     for path, records in journals:
         columns.sources.append(RecordSource(path, records))
-        here = _begin(events, path, records)
-        blocks.append(_rows_of(columns, here, path, list(enumerate(records))))
-    _join(columns, blocks)
+        here = begin(events, path, records)
+        blocks.append(rows_of(columns, here, path, list(enumerate(records))))
+    join(columns, blocks)
     return columns
 
 
-def _begin(events: Events, path: Path, records: Iterable[Line]) -> dict[int, int]:
+def begin(events: Events, path: Path, records: Iterable[Line], opened: Opened | None = None) -> dict[int, int]:
+    """The attempts that lines begin; an OptarenaError where they contradict each other."""
     try:
-        return events.journal(records)
+        return events.journal(records, opened)
     except KeyError as error:
         raise OptarenaError(f"{path}: a line refers to {error} before its start record") from error
 
 
-def _rows_of(columns: Columns, here: dict[int, int], path: Path, records: Sequence[tuple[int, Line]]) -> Block:
+class JournalBlock(Block):
+    """The rows of a journal, whose costs are at hand."""
+
+    costs: Floats
+
+    def load_costs(self) -> Floats:
+        return self.costs
+
+
+def rows_of(columns: Columns, here: dict[int, int], path: Path, records: Lines) -> Block:
     try:
         return _journal_block(columns, here, records)
     except ValueError as error:
         raise OptarenaError(f"{path}: a line has numbers that do not fit ({error})") from error
 
 
-def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tuple[int, Line]]) -> Block:
+def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Block:
     """The evaluation lines of one journal as rows."""
     kept: list[tuple[int, RowsWithoutPoints | Count]] = [
         (position, record) for position, record in records if isinstance(record, (RowsWithoutPoints, Count))
@@ -463,87 +401,3 @@ def _given(rows: list[list[Number]], matrix: Floats) -> Bools:
     for i in np.flatnonzero(~out.all(axis=1)).tolist():
         out[i, : len(rows[i])] = [number is not None for number in rows[i]]
     return out
-
-
-def _join(columns: Columns, blocks: list[Block]) -> None:
-    """All blocks in one, sorted by attempt and evaluation, without duplicates."""
-    blocks = [block for block in blocks if len(block.owner)]
-    if not blocks:
-        return
-    for name in ("values", "metrics", "measured", "violations"):
-        width = max(getattr(block, name).shape[1] for block in blocks)
-        for block in blocks:
-            setattr(block, name, _widen(getattr(block, name), width))
-    at = 0
-    messages: dict[int, str] = {}
-    for block in blocks:
-        messages.update({at + row: text for row, text in block.messages.items()})
-        at += len(block.owner)
-    for name in _COLUMNS:
-        parts = [getattr(block, name) for block in blocks]
-        setattr(columns, name, parts[0] if len(parts) == 1 else np.concatenate(parts))
-    for name in dict.fromkeys(name for block in blocks for name in block.extras):
-        columns.extras[name] = np.concatenate(
-            [block.extras.get(name, np.full(len(block.owner), np.nan)) for block in blocks]
-        )
-    for name in dict.fromkeys(name for block in blocks for name in block.notes):
-        columns.notes[name] = np.concatenate(
-            [block.notes.get(name, np.full(len(block.owner), None, dtype=object)) for block in blocks]
-        )
-    columns.messages = messages
-    columns._blocks = blocks
-    owner, evaluation = columns.owner, columns.evaluation
-    step = np.diff(owner)
-    if ((step > 0) | ((step == 0) & (np.diff(evaluation) > 0))).all():
-        return
-    order = np.lexsort((columns.counts_only, evaluation, owner))
-    for name in _COLUMNS:
-        setattr(columns, name, getattr(columns, name)[order])
-    owner, evaluation, counts = columns.owner, columns.evaluation, columns.counts_only
-    same = np.zeros(len(order), dtype=bool)
-    same[1:] = (owner[1:] == owner[:-1]) & (evaluation[1:] == evaluation[:-1]) & (counts[1:] == counts[:-1])
-    drop = _reconcile(columns, same) if same.any() else same
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    new = np.cumsum(~drop) - 1
-    columns.messages = {int(new[place[row]]): text for row, text in messages.items() if not drop[place[row]]}
-    columns._origin = order[~drop]
-    columns.extras = {name: column[columns._origin] for name, column in columns.extras.items()}
-    columns.notes = {name: column[columns._origin] for name, column in columns.notes.items()}
-    if drop.any():
-        for name in _COLUMNS:
-            setattr(columns, name, getattr(columns, name)[~drop])
-
-
-def _widen(array: Floats | Bools, width: int) -> Floats | Bools:
-    if array.shape[1] == width:
-        return array
-    out = np.full((len(array), width), False if array.dtype == bool else np.nan)
-    out[:, : array.shape[1]] = array
-    return out
-
-
-def _reconcile(columns: Columns, same: Bools) -> Bools:
-    """Which duplicates to drop. They must agree in status, values and point; an attempt names those that do not.
-
-    A row without a point was written for a worker that had been killed; one with a point is preferred to it.
-    """
-    drop = same.copy()
-    group = np.cumsum(~same) - 1
-    first = np.flatnonzero(~same)[group]
-    again = np.flatnonzero(same & ~columns.counts_only)
-    for owner in np.unique(columns.owner[again]).tolist():
-        later = again[columns.owner[again] == owner]
-        kept = first[later]
-        values = columns.values
-        equal = (values[kept] == values[later]) | (np.isnan(values[kept]) & np.isnan(values[later]))
-        agree = equal.all(axis=1) & (columns.status[kept] == columns.status[later])
-        for hidden in (columns.metrics, columns.violations):
-            agree &= ((hidden[kept] == hidden[later]) | np.isnan(hidden[kept]) & np.isnan(hidden[later])).all(axis=1)
-        points = columns.points(kept), columns.points(later)
-        for i, (old, new) in enumerate(zip(*points, strict=True)):
-            if not agree[i] or (old and new and old != new):
-                columns.attempts[owner].conflicts.append(int(columns.evaluation[kept[i]]))
-            elif new and not old and not drop[kept[i]]:
-                drop[kept[i]], drop[later[i]] = True, False
-    return drop

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from optarena.status import FINISHED
 from optarena.store import RunFile, Store
-from optarena.store.results import Results
+from optarena.store.columns import Attempt
 
 LIVE, KILLED = "live", "killed"
 
@@ -21,18 +22,18 @@ def state(store: Store, run: RunFile) -> str:
     return run.how or "ended"
 
 
-def finished(results: Results) -> dict[str, int]:
+def finished(attempts: Iterable[Attempt], runs: Iterable[RunFile]) -> dict[str, int]:
     """Run -> how many of the studies that it was to run were finished between its start and its end.
 
     A run without an end is over when another takes one of its studies: two live runs share none.
     """
     ends: dict[str, list[float]] = {}
-    for attempt in results._columns.attempts:
+    for attempt in attempts:
         found = [end.time for end in attempt.ends if end.status in FINISHED]
         ends.setdefault(attempt.start.study, []).extend(found)
     taken: dict[str, float] = {}
     out = {}
-    for run in sorted(results.all_runs, key=lambda run: run.time, reverse=True):
+    for run in sorted(runs, key=lambda run: run.time, reverse=True):
         last = math.inf if run.ended is None else run.ended
         out[run.id] = sum(
             any(run.time <= time <= min(last, taken.get(study, math.inf)) for time in ends.get(study, ()))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,18 +28,10 @@ from optarena._process import alive, host
 from optarena.errors import OptarenaError
 from optarena.space import Space
 from optarena.store import Store
+from optarena.store.columns import Block, Columns
 from optarena.store.costs import NANOSECONDS, NUMBERS, SECONDS
 from optarena.store.journal import read_lines
-from optarena.store.reading import (
-    Block,
-    Columns,
-    Events,
-    Line,
-    as_written,
-    columns_of,
-    decode_line,
-    decode_record,
-)
+from optarena.store.reading import Events, Key, Line, age, as_written, columns_of, decode_line, decode_record, key_of
 from optarena.store.records import (
     Close,
     Count,
@@ -114,10 +106,15 @@ class ShardBlock(Block):
     """The rows of a shard; their costs are read when asked for."""
 
     path: Path
+    numbers: list[int]
+    """Of its attempts, in the shard."""
     counts: list[Count]
+    lines: list[Line]
+    """Those that are not evaluations, of the whole shard."""
 
     def load_costs(self) -> Floats:
-        lists = pl.scan_parquet(self.path).filter(pl.col("n").is_not_null()).select("w").collect()["w"]
+        table = pl.read_parquet(self.path, columns=["s", "n", "w"]).filter(pl.col("n").is_not_null())
+        lists = table.filter(pl.col("s").is_in(self.numbers))["w"]
         out = np.zeros((len(self.owner), NUMBERS))
         if len(lists):
             out[: len(out) - len(self.counts)] = lists.explode().to_numpy().reshape(-1, NUMBERS) * SECONDS
@@ -134,8 +131,8 @@ def _read(path: Path, names: list[str]) -> pl.DataFrame:
     return table.with_columns(lacking) if lacking else table
 
 
-def read_shard(path: Path, columns: Columns, events: Events) -> Block:
-    """Add a shard's events to what is known, and give its rows."""
+def read_shard(path: Path, columns: Columns, events: Events, only: Collection[Key] | None = None) -> ShardBlock:
+    """Add a shard's events to what is known, and give its rows; only: of some attempts."""
     names = ["event", "s", "n", "k", "y", "v", "m", "status", "failures", "names", "extras", "notes"]
     try:
         table = _read(path, names)
@@ -146,6 +143,10 @@ def read_shard(path: Path, columns: Columns, events: Events) -> Block:
     here = events.journal(records)
     counts = [record for record in records if isinstance(record, Count)]
     table = table.filter(pl.col("n").is_not_null())
+    if only is not None:
+        mine = [s for s, owner in here.items() if key_of(columns.attempts[owner]) in only]
+        table = table.filter(pl.col("s").is_in(mine))
+        counts = [count for count in counts if count.s in mine]
     length = table["n"].to_numpy()
     owners = np.array([here[s] for s in table["s"]], dtype=np.int64)
     cards = [columns.attempts[owner].card for owner in owners.tolist()]
@@ -160,7 +161,7 @@ def read_shard(path: Path, columns: Columns, events: Events) -> Block:
     block.position[:rows] = np.repeat(table["s"].to_numpy(), length)
     block.inner[:rows] = np.arange(rows) - np.repeat(np.cumsum(length) - length, length)
     block.source[:] = len(columns.sources) - 1
-    block.path, block.counts = path, counts
+    block.path, block.numbers, block.counts, block.lines = path, table["s"].to_list(), counts, records
     if rows:
         block.evaluation[:rows] = block.inner[:rows] + 1
         _spread(block.evaluation[:, None], table["k"], length, [1] * len(cards))
@@ -265,7 +266,7 @@ def _groups(paths: list[Path]) -> Iterator[list[Path]]:
 def _compact_group(store: Store, group: list[Path], out: Compaction) -> None:
     """Write one shard: every line is decoded once."""
     read = [(path, [record for _, record in read_lines(path, decode_record)]) for path in group]
-    journals = sorted(((path, records) for path, records in read if records), key=_age)
+    journals = sorted(((path, records) for path, records in read if records), key=lambda one: age(one[0], one[1][0]))
     columns = columns_of(journals)
     if any(attempt.conflicts for attempt in columns.attempts):
         out.left.extend((path.name, "rows contradict each other") for path in group)
@@ -281,13 +282,6 @@ def _compact_group(store: Store, group: list[Path], out: Compaction) -> None:
         path.unlink(missing_ok=True)
     out.journals += len(group)
     out.rows += int((~columns.counts_only).sum())
-
-
-def _age(journal: tuple[Path, Sequence[Line]]) -> tuple[float, str]:
-    path, records = journal
-    if not isinstance(records[0], Header):
-        raise OptarenaError(f"{path} line 1: a journal begins with its header")
-    return records[0].time, path.name
 
 
 def _busy(path: Path) -> str | None:

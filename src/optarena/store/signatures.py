@@ -16,7 +16,7 @@ from optarena.errors import OptarenaError
 from optarena.store.records import Header, ProblemCard
 
 if TYPE_CHECKING:
-    from optarena.store.reading import Columns
+    from optarena.store.columns import Columns
 
 TOLERANCE = 1e-4
 """Relative: values that other packages moved by more than this make another problem."""

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
-from optarena.store.results import Results
 from optarena.views._scores import Scores
 
 Excluded = dict[str, Any]
@@ -25,7 +25,7 @@ class View:
     notes: list[str] = field(default_factory=list)
     """What a reader of the tables should know: what was scored though not whole, what was chosen for them."""
 
-    results: Results | None = field(default=None, repr=False, compare=False)
+    results: Dataset | None = field(default=None, repr=False, compare=False)
     """The studies that were scored."""
 
     def __post_init__(self) -> None:

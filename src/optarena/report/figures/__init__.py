@@ -13,11 +13,11 @@ from typing import Any
 
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.report import curves, data, differences, fronts, runtimes
 from optarena.report.material import ALL, Material, framed
 from optarena.report.text import visible
-from optarena.store.results import Results
 from optarena.views._view import View
 from optarena.views.anytime import Anytime
 from optarena.views.fixed_target import FixedTarget
@@ -52,7 +52,7 @@ class Figure:
     view: Callable[[Material, Options], View] | None = None
 
 
-def figure(name: str, results: Results | Material, **options: Any) -> Any:
+def figure(name: str, results: Dataset | Material, **options: Any) -> Any:
     """An Altair chart by its name; `FIGURES` lists them, with the options that each takes."""
     if name not in FIGURES:
         raise OptarenaError(f"no figure {name!r}.{nearest(name, FIGURES)} (optarena figure --list shows all)")
@@ -317,7 +317,9 @@ def _cactus(material: Material, options: Options) -> Any:
 
 def _anytime(material: Material, options: Options) -> Anytime:
     if options.axis is not None:
-        return material.results.anytime(axis=options.axis)
+        from optarena.views.anytime import anytime
+
+        return anytime(material.results, axis=options.axis)
     view: Anytime = material.must("anytime")
     return view
 
@@ -405,7 +407,9 @@ def _indicators(material: Material, options: Options) -> Any:
 
 def _pareto(material: Material, options: Options) -> Pareto:
     if options.axis is not None:
-        return material.results.pareto(axis=options.axis)
+        from optarena.views.pareto import pareto
+
+        return pareto(material.results, axis=options.axis)
     view: Pareto = material.must("pareto")
     return view
 

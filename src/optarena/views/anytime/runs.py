@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.sense import signs
-from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, first_argmin
 from optarena.views._studies import by_instance, indices, named
 from optarena.views.anytime.scores import improving
@@ -33,7 +33,7 @@ OPEN = ("interrupted", "running", "stale")
 class Runs:
     """All runs that can be scored; values are minimised. The events are those of the envelopes, run after run."""
 
-    results: Results
+    results: Dataset
     axis: str
     configurations: list[str]
     instances: list[str]
@@ -90,7 +90,7 @@ class Runs:
         )
 
 
-def runs_of(results: Results, axis: str, tolerance: float) -> Runs:
+def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
     """Every study with one objective that has this effort."""
     frame = results.studies
     excluded = [named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
@@ -173,7 +173,7 @@ def _budgets(axis: str, part: pl.DataFrame, instance: Ints, end: Floats, names: 
     return np.where(without, furthest, largest)
 
 
-def _ends(results: Results, axis: str, part: pl.DataFrame, kept: Ints, effort: Floats, study: Ints) -> Floats:
+def _ends(results: Dataset, axis: str, part: pl.DataFrame, kept: Ints, effort: Floats, study: Ints) -> Floats:
     """(runs,): the last effort of any row, or what the run's end says."""
     last = np.zeros(len(results.traces()))
     there = ~np.isnan(effort)
@@ -186,7 +186,7 @@ def _ends(results: Results, axis: str, part: pl.DataFrame, kept: Ints, effort: F
     return np.fmax(last[kept], at_end)
 
 
-def _proved(results: Results, part: pl.DataFrame, kept: Ints, y: Floats, offsets: Ints) -> Bools:
+def _proved(results: Dataset, part: pl.DataFrame, kept: Ints, y: Floats, offsets: Ints) -> Bools:
     """(runs,): whether the run says so, or its bound met its best value."""
     said = part["reason"].is_in(PROVED).fill_null(False).to_numpy()
     least = first_argmin(np.where(np.isnan(y), np.inf, y), offsets)[kept]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
-from optarena.store.results import Results
 from optarena.views._frames import hash_of, saved
 from optarena.views._scores import Scores, cube
 from optarena.views._view import View
@@ -75,7 +75,7 @@ class Anytime(View):
 
 
 def anytime(
-    results: Results,
+    results: Dataset,
     *,
     axis: str | None = None,
     horizon: str | None = None,

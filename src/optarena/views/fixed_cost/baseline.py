@@ -9,12 +9,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import special
 
 from optarena._json import numbers
+from optarena.dataset import Pool
 from optarena.errors import OptarenaError
 from optarena.traces import Bools, Floats, Ints
 from optarena.views._frames import hash_of
@@ -28,14 +29,6 @@ from optarena.views.fixed_cost.order_statistics import (
 
 BAYESMARK = "Bayesmark"
 NUDGE = 1e4  # spacings by which `best` is lowered, so that nobody reaches it (SCORES 1)
-
-
-class Pool(NamedTuple):
-    """All that random search saw on a problem: the visible value, the metric's value, and the study, a row each."""
-
-    visible: Floats
-    values: Floats
-    study: Ints
 
 
 @dataclass

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset, Pool
 from optarena.errors import OptarenaError
 from optarena.optimizer import is_random_search
 from optarena.sense import signs
 from optarena.status import EVALUATION, FINISHED
-from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
 from optarena.views._studies import (
     by_instance,
@@ -26,7 +26,6 @@ from optarena.views._studies import (
     spans,
     tell_unfinished,
 )
-from optarena.views.fixed_cost.baseline import Pool
 
 COUNTED = ("batches", "evaluations")
 MOST_ITERATIONS = 1000
@@ -41,7 +40,7 @@ VISIBLE = "value"
 class Curves:
     """The studies that can be scored, their rows, and where they stand on the chosen axis."""
 
-    results: Results
+    results: Dataset
     mode: str
     axis: str
     problems: list[str]
@@ -79,7 +78,6 @@ class Curves:
         y = traces.values[self._rows, 0]  # already minimised
         status = self.results.row_statuses()[self._rows]
         self._sign_of_row = sign
-        self._evaluation = traces.evaluation[self._rows]
         self._effort = self.results.efforts(self.axis)[self._rows]
         self._undefined = (status == EVALUATION.index("nan")) | (y == -np.inf)
         ok = (status == 0) & traces.feasible[self._rows] & ~np.isnan(y) & (y > -np.inf)
@@ -131,9 +129,11 @@ class Curves:
             most = np.zeros(len(self.problems), dtype=np.int64)
             np.maximum.at(most, self.problem, self.reach)
             return np.minimum(size * grid.astype(np.int64)[None, :], most[:, None])
-        made, _ = self._at(grid, self._evaluation.astype(float), 0.0)
+        every = self.results.select(self.kept[self.random]).in_full()
+        traces, effort = every.traces(), every.efforts(self.axis)
+        made = last_at(grid, effort, traces.evaluation.astype(float), traces.offsets, 0.0)
         total = np.zeros((len(self.problems), len(grid)))
-        np.add.at(total, self.problem[self.random], made[self.random])
+        np.add.at(total, self.problem[self.random], made)
         count = np.bincount(self.problem[self.random], minlength=len(self.problems))
         return np.floor(total / np.maximum(count, 1)[:, None]).astype(np.int64)
 
@@ -161,11 +161,14 @@ class Curves:
 
     def pools(self, metric: str | None, use: Bools) -> list[Pool]:
         """For each problem: all that random search saw in the usable studies."""
-        visible, values = self.rows(metric)
-        mine = np.flatnonzero((self.random & use)[self._study])
-        order = mine[np.argsort(self.problem[self._study[mine]], kind="stable")]
-        cuts = np.searchsorted(self.problem[self._study[order]], np.arange(1, len(self.problems)))
-        return [Pool(visible[part], values[part], self._study[part]) for part in np.split(order, cuts)]
+        chosen = np.flatnonzero(self.random & use)
+        pool = self.results.pool(self.kept[chosen], metric)
+        study = np.full(int(self.kept.max(initial=-1)) + 1, -1, dtype=np.int32)
+        study[self.kept] = np.arange(len(self.kept))
+        mine = study[pool.study]
+        order = np.argsort(self.problem[mine], kind="stable")
+        cuts = np.searchsorted(self.problem[mine[order]], np.arange(1, len(self.problems)))
+        return [Pool(pool.visible[part], pool.values[part], mine[part]) for part in np.split(order, cuts)]
 
     def least(self, metric: str | None, use: Bools) -> Floats:
         """(problems,): the least value of the metric that any of the studies saw."""
@@ -202,18 +205,24 @@ class Curves:
 
     def _at(self, grid: Floats, values: Floats, nothing: float, events: Ints | None = None) -> tuple[Floats, Bools]:
         """A quantity of the last event of each study up to each grid point, and whether that is known there."""
-        study = self._study if events is None else self._study[events]
-        effort = self._effort if events is None else self._effort[events]
-        n, width = len(self.kept), len(grid) + 1
-        bins = np.searchsorted(grid, effort * (1 - 1e-12), side="left")
-        counts = np.bincount(study * width + bins, minlength=n * width).reshape(n, width)[:, :-1].cumsum(axis=1)
-        first = np.searchsorted(study, np.arange(n))
-        padded = np.append(values, nothing)
-        out = np.where(counts > 0, padded[np.minimum(first[:, None] + counts - 1, len(values))], nothing)
+        rows = slice(None) if events is None else events
+        study = self._study[rows]
+        offsets = np.searchsorted(study, np.arange(len(self.kept) + 1)).astype(np.int64)
+        out = last_at(grid, self._effort[rows], values, offsets, nothing)
         return out, grid[None, :] <= self.end[:, None] * (1 + 1e-12)
 
 
-def curves(results: Results, mode: str, axis: str | None) -> Curves:
+def last_at(grid: Floats, effort: Floats, values: Floats, offsets: Ints, nothing: float) -> Floats:
+    """(studies, grid): a quantity of the last row of each study up to each grid point."""
+    n, width = len(offsets) - 1, len(grid) + 1
+    study = np.repeat(np.arange(n), np.diff(offsets))
+    bins = np.searchsorted(grid, effort * (1 - 1e-12), side="left")
+    counts = np.bincount(study * width + bins, minlength=n * width).reshape(n, width)[:, :-1].cumsum(axis=1)
+    padded = np.append(values, nothing)
+    return np.where(counts > 0, padded[np.minimum(offsets[:-1, None] + counts - 1, len(values))], nothing)
+
+
+def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
     """Choose the studies of a store that can be scored; name the others."""
     frame = results.studies
     excluded = [
@@ -317,7 +326,7 @@ def _versioned(optimizers: list[str]) -> None:
         )
 
 
-def _differences(results: Results, frame: pl.DataFrame) -> Bools:
+def _differences(results: Dataset, frame: pl.DataFrame) -> Bools:
     """Which studies were imported as f - f_opt (optimum 0) where others on their problem have f itself."""
     told = results.attributes
     if "values" not in told.columns:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from optarena.dataset import Pool
 from optarena.errors import OptarenaError
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.fixed_cost import statistics
-from optarena.views.fixed_cost.baseline import Baseline, Pool, compute
+from optarena.views.fixed_cost.baseline import Baseline, compute
 from optarena.views.fixed_cost.curves import Curves
 from optarena.views.fixed_cost.statistics import Estimate
 

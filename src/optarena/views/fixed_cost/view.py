@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
-from optarena.store.results import Results
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores as TrialScores
 from optarena.views._scores import cube
@@ -138,7 +138,7 @@ class FixedCost(View):
 
 
 def fixed_cost(
-    results: Results,
+    results: Dataset,
     *,
     mode: str = "exact",
     metric: str | None = None,
@@ -253,7 +253,7 @@ def _one_of(what: str, given: str, known: tuple[str, ...]) -> None:
         raise OptarenaError(f"{what} must be one of {', '.join(known)}; got {given!r}.{nearest(given, known)}")
 
 
-def _metrics(results: Results, metric: str | None, given: Frame | None) -> list[str]:
+def _metrics(results: Dataset, metric: str | None, given: Frame | None) -> list[str]:
     known = [VISIBLE, *(name for name in results.metrics if name != VISIBLE)]
     if metric is not None:
         metric = VISIBLE if metric == "_visible_to_opt" else metric
@@ -280,7 +280,7 @@ def _ends(every: Curves, grid: Floats, given: Frame | None) -> Floats:
     return np.array([pinned.get(name, out[i]) for i, name in enumerate(every.problems)])
 
 
-def _dimensions(results: Results, every: Curves) -> list[int | None]:
+def _dimensions(results: Dataset, every: Curves) -> list[int | None]:
     """(problems,): of any of its studies."""
     table = results.studies.filter(results.studies["status"] != "missing")["dimension"].to_list()
     of = {int(p): table[i] for p, i in zip(every.problem, every.kept.tolist(), strict=True)}

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.sense import signs
 from optarena.staircase import coco_indicator
-from optarena.store.results import Results
 from optarena.traces import Bools, Floats
 
 NOISE_FREE = "noise_free"
@@ -40,7 +40,7 @@ class Measured:
     """The studies that cannot be scored, and why."""
 
 
-def measured(results: Results, frame: pl.DataFrame) -> Measured:
+def measured(results: Dataset, frame: pl.DataFrame) -> Measured:
     """frame: the rows of `results.studies` that were begun."""
     traces = results.traces()
     sign = signs(frame["sense"])
@@ -86,7 +86,7 @@ def _need_all(out: Measured, studies: Bools) -> None:
         out.unfit[i] = "only its improvements were recorded, which are not those that count (--record all)"
 
 
-def _indicate(results: Results, frame: pl.DataFrame, out: Measured, counts: Bools, two: Bools, several: Bools) -> None:
+def _indicate(results: Dataset, frame: pl.DataFrame, out: Measured, counts: Bools, two: Bools, several: Bools) -> None:
     """COCO's indicator for every row at which it is known or falls."""
     traces, cards = results.traces(), results.cards
     logged, has = results.metric(INDICATOR)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.sense import signs
-from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
 from optarena.views._studies import named
 from optarena.views.fixed_target.measured import Measured, measured
@@ -28,7 +28,7 @@ Levels = dict[str, tuple[float, float]]
 class Runs:
     """All runs that can be scored, laid end to end: the best precision so far at each improvement."""
 
-    results: Results
+    results: Dataset
     axis: str
     table: pl.DataFrame
     """A row a run: optimizer, suite, function, dimension, instance, trial, problem."""
@@ -105,7 +105,7 @@ class Runs:
 
 
 def runs_of(
-    results: Results,
+    results: Dataset,
     axis: str = "evaluations",
     *,
     parts: bool | None = None,
@@ -264,7 +264,7 @@ def _unknown_note(count: int, in_parts: bool) -> str:
     return f"{whose}: the best value of the store stands for it"
 
 
-def _spent(results: Results, axis: str, frame: pl.DataFrame, effort: Floats, offsets: Ints) -> tuple[Floats, Bools]:
+def _spent(results: Dataset, axis: str, frame: pl.DataFrame, effort: Floats, offsets: Ints) -> tuple[Floats, Bools]:
     """(begun studies,): the whole effort, and whether it may have been more than is recorded.
 
     Where only improvements are kept it is more than that of the last row.

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
-from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
 from optarena.views._frames import hash_of, saved
 from optarena.views._scores import Scores as TrialScores
@@ -113,7 +113,7 @@ class Scored:
 
 
 def fixed_target(
-    results: Results,
+    results: Dataset,
     *,
     mode: str = "exact",
     targets: str | list[float] | Floats | None = None,

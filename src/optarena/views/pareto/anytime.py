@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from optarena.staircase import staircase
+from optarena.staircase import entering, staircase
 from optarena.traces import Bools, Floats, Ints
-from optarena.views.pareto.domination import as_points, ordered
+from optarena.views.pareto.domination import as_points
 from optarena.views.pareto.indicators import with_reference
 
 CELLS = 20_000
@@ -42,16 +42,6 @@ def anytime_hypervolume(points: npt.ArrayLike, reference: npt.ArrayLike) -> Floa
         else:
             gain[rows] = _boxes(x[rows], ref)
         return np.cumsum(gain)
-
-
-def entering(points: Floats) -> Ints:
-    """The rows that enter the front when they come: no row before is as good everywhere."""
-    if not len(points):
-        return np.zeros(0, dtype=np.int64)
-    from moocore import is_nondominated
-
-    # what came before and is as good dominates in one more dimension, time
-    return np.flatnonzero(is_nondominated(np.column_stack((ordered(points), np.arange(float(len(points)))))))
 
 
 def lifetimes(points: npt.ArrayLike) -> tuple[Ints, Ints]:

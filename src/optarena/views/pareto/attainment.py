@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.errors import OptarenaError
+from optarena.staircase import HUGE
 from optarena.traces import Floats, Ints
-from optarena.views.pareto.domination import HUGE, as_points
+from optarena.views.pareto.domination import as_points
 
 
 def attainment(points: npt.ArrayLike, runs: npt.ArrayLike, percentiles: Sequence[float] = ()) -> Floats:

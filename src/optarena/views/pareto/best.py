@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from optarena.store.results import Results
+from optarena.dataset import Dataset
 from optarena.views.pareto.domination import non_dominated
 
 
-def best_points(results: Results) -> list[dict[str, Any]]:
+def best_points(results: Dataset) -> list[dict[str, Any]]:
     """A row for each such point, feasible and finite, by problem and then by objectives; whoever was first is named.
 
     `values` are in the objectives' own senses, by name. Points that were not recorded have no parameters.

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.errors import OptarenaError
+from optarena.staircase import ordered
 from optarena.traces import Bools, Floats, Ints
 
 BLOCK = 2_000_000
-HUGE = 1e300
 FAR = 300.0
 """exp(FAR)**2 is still a number."""
 
@@ -38,13 +38,6 @@ def as_pair(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
     if a.ndim != 1 or a.shape != b.shape:
         raise OptarenaError(f"two points have as many objectives; got the shapes {a.shape} and {b.shape}")
     return a, b
-
-
-def ordered(x: Floats) -> Floats:
-    """What moocore can be given: its sentinels are infinite, so ranks stand for values where some are that, or near."""
-    if not x.size or np.abs(x).max() < HUGE:
-        return x
-    return np.column_stack([np.unique(column, return_inverse=True)[1].ravel() for column in x.T]).astype(float)
 
 
 def difference(a: Floats, b: Floats) -> Floats:

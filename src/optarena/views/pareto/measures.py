@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from optarena.staircase import staircase
+from optarena.staircase import entering, staircase
 from optarena.traces import Floats, Ints
-from optarena.views.pareto.anytime import entering, lifetimes
+from optarena.views.pareto.anytime import lifetimes
 from optarena.views.pareto.indicators import distances, generalised_spread, hypervolume, r2, uneven
 from optarena.views.pareto.nearness import nearness
 

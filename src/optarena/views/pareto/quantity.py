@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optarena.errors import OptarenaError, nearest
+from optarena.staircase import entering
 from optarena.traces import Floats
 from optarena.views._frames import hash_of
-from optarena.views.pareto.anytime import anytime_hypervolume, entering
+from optarena.views.pareto.anytime import anytime_hypervolume
 from optarena.views.pareto.frame import Frame
 from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
 from optarena.views.pareto.nearness import PAIRS

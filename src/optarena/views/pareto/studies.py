@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.problem import Known
 from optarena.status import FINISHED
 from optarena.store.records import ProblemCard
-from optarena.store.results import Results
 from optarena.traces import Bools, Floats, Ints
 from optarena.views._studies import by_instance, ends_of, in_order, indices, named, tell_unfinished
 from optarena.views.pareto.domination import non_dominated
@@ -42,7 +42,7 @@ class Objectives:
 class Studies:
     """The studies of several objectives that can be scored, and where they stand on the chosen axis."""
 
-    results: Results
+    results: Dataset
     axis: str
     table: pl.DataFrame
     """A row a study: optimizer, problem, trial, evaluations, and how many rows entered no front, by reason."""
@@ -97,7 +97,7 @@ class Studies:
         return [effort[rows] for rows in self.rows]
 
 
-def studies_of(results: Results, axis: str = "evaluations") -> Studies:
+def studies_of(results: Dataset, axis: str = "evaluations") -> Studies:
     """Every study with several objectives; the others are named."""
     frame = results.studies
     excluded = [named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
@@ -121,8 +121,12 @@ def studies_of(results: Results, axis: str = "evaluations") -> Studies:
     part = frame[kept]
     chosen = np.array(kept, dtype=np.int64)
     wide = np.array([len(card.objectives) for card in cards], dtype=np.int64)
-    usable, counts = _sorted_out(results, study, wide)
-    lost = {name: np.bincount(study[rows], minlength=len(traces))[chosen] for name, rows in counts.items()}
+    usable, strange = _sorted_out(results, study, wide)
+    lost = {
+        "failed": part["failures"].to_numpy(),
+        "infeasible": results.infeasible()[chosen],
+        "not finite": np.bincount(study[strange], minlength=len(traces))[chosen],
+    }
     problems, optimizers = sorted(set(part["problem"])), in_order(part["optimizer"].to_list())
     notes: list[str] = []
     for name, count in lost.items():
@@ -172,12 +176,11 @@ def _unusable(row: dict[str, Any], card: ProblemCard, rows: int, objectives: dic
     return ""
 
 
-def _sorted_out(results: Results, study: Ints, wide: Ints) -> tuple[Bools, dict[str, Bools]]:
-    """Which rows can enter a front, and which cannot, by reason."""
+def _sorted_out(results: Dataset, study: Ints, wide: Ints) -> tuple[Bools, Bools]:
+    """Which rows can enter a front, and which cannot because a value is not finite."""
     traces = results.traces()
     failed = results.row_statuses() > 0
     beyond = np.arange(traces.values.shape[1])[None, :] >= wide[study][:, None]  # columns that the problem has not
     finite = np.all(np.isfinite(traces.values) | beyond, axis=1)
-    infeasible = ~failed & ~traces.feasible
-    strange = ~failed & traces.feasible & ~finite
-    return ~failed & traces.feasible & finite, {"failed": failed, "infeasible": infeasible, "not finite": strange}
+    fine = ~failed & traces.feasible
+    return fine & finite, fine & ~finite

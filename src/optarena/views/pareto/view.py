@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
-from optarena.store.results import Results
 from optarena.traces import Floats
 from optarena.views._scores import Scores, cube
 from optarena.views._view import View
@@ -133,7 +133,7 @@ class Pareto(View):
 
 
 def pareto(
-    results: Results,
+    results: Dataset,
     *,
     reference: str | None = None,
     size: int | None = None,

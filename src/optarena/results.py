@@ -1,0 +1,73 @@
+"""The façade: a dataset with everything that can be asked of it as methods.
+
+>>> results = optarena.open("results")          # doctest: +SKIP
+>>> results.fixed_cost().scores
+>>> print(results.compare())
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optarena.dataset import Dataset
+from optarena.views import score
+
+if TYPE_CHECKING:
+    from optarena.comparison import Comparison
+    from optarena.views.anytime import Anytime
+    from optarena.views.fixed_cost import FixedCost
+    from optarena.views.fixed_target import FixedTarget
+    from optarena.views.pareto import Pareto
+
+
+class Results(Dataset):
+    """The studies of a store, with views, comparison and report. `.studies` has one row per study, begun or planned."""
+
+    def fixed_cost(self, **options: Any) -> FixedCost:
+        """How good after so many evaluations, normalised: see `optarena.views.fixed_cost.fixed_cost`."""
+        made: FixedCost = score(self, "fixed_cost", **options)
+        return made
+
+    def fixed_target(self, **options: Any) -> FixedTarget:
+        """How long to reach a target: see `optarena.views.fixed_target.fixed_target`."""
+        made: FixedTarget = score(self, "fixed_target", **options)
+        return made
+
+    def anytime(self, **options: Any) -> Anytime:
+        """The whole curve of each run: see `optarena.views.anytime.anytime`."""
+        made: Anytime = score(self, "anytime", **options)
+        return made
+
+    def pareto(self, **options: Any) -> Pareto:
+        """How good are fronts of several objectives: see `optarena.views.pareto.pareto`."""
+        made: Pareto = score(self, "pareto", **options)
+        return made
+
+    def compare(self, *optimizers: str, **options: Any) -> Comparison:
+        """Who is better, by how much, how sure that is: see `optarena.comparison`; `print` it for the verdict."""
+        from optarena.comparison import compare
+
+        return compare(self, optimizers, **options)
+
+    def report(self, path: str | Path) -> Path:
+        """Write one HTML file that shows everything, works offline and can be mailed; returns where it is."""
+        from optarena.report.page import write_report
+
+        return write_report(self, path)
+
+
+def from_frame(frame: Any, store: str | Path) -> Results:
+    """A pandas or Polars frame with the columns of the tidy CSV as studies of a store, which is returned.
+
+    Runs that the store has already are not added again; a contradiction is refused, and then nothing is written.
+    """
+    from optarena.formats import import_frame
+
+    import_frame(frame, store)
+    return open_store(store)
+
+
+def open_store(path: str | Path) -> Results:
+    """Read a store as it is now; a run may go on meanwhile."""
+    return Results.of_store(path)

@@ -1,0 +1,241 @@
+"""A store read piece by piece: of each piece only the rows that a score can depend on are kept (see `thinning`).
+
+So memory follows improvements. Attempts of which two pieces have the same evaluations (a store that was merged, or
+compacted while it was read) are read again in full, so that duplicates collapse and contradictions are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from optarena._memory import no_collection
+from optarena.store.columns import Attempt, Block, Columns, Source, Tally, cumulative, join
+from optarena.store.costs import WALL
+from optarena.store.journal import line_pieces
+from optarena.store.reading import (
+    MAX_OPEN,
+    Events,
+    JournalSource,
+    Key,
+    Line,
+    Opened,
+    age,
+    begin,
+    decode_line,
+    key_of,
+    lines_of,
+    read_columns,
+    rows_of,
+)
+from optarena.store.records import RowsWithoutPoints
+from optarena.store.thinning import kept, thinned
+from optarena.traces import Floats, Ints
+
+AT_ONCE = 2_000_000
+"""Rows that are read in full at once, where attempts must be."""
+Paths: TypeAlias = Callable[[], Iterable[Path]]
+
+
+@dataclass
+class Piece:
+    """The kept rows of a part of one source, and what all its rows say of each attempt."""
+
+    rows: Columns
+    owners: Ints
+    """The attempts that have rows here; a line of `tally` each."""
+    first: Ints
+    """Their first evaluation here."""
+    tally: Tally
+
+    @property
+    def wall(self) -> Floats:
+        spent: Floats = self.tally.spent[:, WALL].sum(axis=1)
+        return spent
+
+
+@dataclass
+class Part:
+    """What one source has: its lines that are not evaluations, its attempts, and its rows in pieces."""
+
+    source: Source
+    lines: list[Line]
+    attempts: list[Attempt]
+    pieces: list[Piece] = field(default_factory=list)
+
+
+@no_collection()
+def read_store(journals: Paths, shards: Paths, mentioning: Sequence[str] = ()) -> Columns:
+    """The rows of a store that a score can depend on. Journals are read first, as in `read_columns`.
+
+    mentioning: journals that have none of these texts (ids of problems or studies) are passed over.
+    """
+    paths = list(journals())
+    read = [part for path in paths if (part := _journal(path, len(paths) <= MAX_OPEN, mentioning)) is not None]
+    read.sort(key=lambda part: age(part.source.path, part.lines[0]))
+    columns = Columns()
+    events = Events(columns)
+    pieces: list[Piece] = []
+    for part in [*map(_shard, sorted(shards())), *read]:
+        columns.sources.append(part.source)
+        begin(events, part.source.path, part.lines)
+        _place(columns, events, part.attempts, part.pieces, len(columns.sources) - 1)
+        pieces += part.pieces
+    disputed = _disputed(pieces)
+    for piece in pieces if len(disputed) else ():
+        _leave_out(piece, disputed)
+    for keys in _groups(columns, disputed):
+        again = read_columns(journals(), shards, keys)
+        piece = _piece(again)
+        _place(columns, events, again.attempts, [piece], len(columns.sources))
+        columns.sources += again.sources
+        pieces.append(piece)
+    _join(columns, pieces)
+    return columns
+
+
+# ---- one source ------------------------------------------------------------------------------------------------------
+
+
+def every_row(journals: Paths, shards: Paths, only: Collection[Key]) -> Iterator[Columns]:
+    """Every row of some attempts, piece by piece; an evaluation may come twice."""
+    for path in list(journals()):
+        for _, rows in _journal_rows(path, only=only):
+            yield rows
+    for path in sorted(shards()):
+        yield _shard_rows(path, only)[0]
+
+
+def _journal(path: Path, keep_open: bool, mentioning: Sequence[str]) -> Part | None:
+    part: Part | None = None
+    for lines, rows in _journal_rows(path, keep_open, mentioning):
+        part = part or Part(rows.sources[0], [], rows.attempts)
+        part.lines += lines
+        part.pieces.append(_piece(rows))
+    return part
+
+
+def _journal_rows(
+    path: Path, keep_open: bool = False, mentioning: Sequence[str] = (), only: Collection[Key] | None = None
+) -> Iterator[tuple[list[Line], Columns]]:
+    """A journal in pieces: the lines that are not evaluations, and the rows. Nothing if it was compacted meanwhile."""
+    local = Columns()
+    events, opened = Events(local), Opened()
+    try:
+        local.sources.append(JournalSource(path, keep_open))
+        for records in line_pieces(path, decode_line, mentioning):
+            if opened.header is None:
+                age(path, records[0][1])
+            lines = [line for _, line in records if not isinstance(line, RowsWithoutPoints)]
+            begin(events, path, lines, opened)
+            rows = Columns()
+            rows.attempts, rows.sources = local.attempts, local.sources
+            mine = records if only is None else lines_of(rows, opened.here, only, records)
+            join(rows, [rows_of(rows, opened.here, path, mine)])
+            yield lines, rows
+    except FileNotFoundError:
+        return
+
+
+def _shard(path: Path) -> Part:
+    rows, lines = _shard_rows(path)
+    return Part(rows.sources[0], lines, rows.attempts, [_piece(rows)])
+
+
+def _shard_rows(path: Path, only: Collection[Key] | None = None) -> tuple[Columns, list[Line]]:
+    from optarena.store.shards import read_shard
+
+    rows = Columns()
+    block = read_shard(path, rows, Events(rows), only)
+    join(rows, [block])
+    return rows, block.lines
+
+
+def _piece(rows: Columns) -> Piece:
+    bounds = rows.bounds()
+    owners = rows.owner[bounds[:-1]]
+    return Piece(thinned(rows), owners, rows.evaluation[bounds[:-1]], rows.tally.take(owners))
+
+
+# ---- all of them -----------------------------------------------------------------------------------------------------
+
+
+def _place(columns: Columns, events: Events, attempts: list[Attempt], pieces: Iterable[Piece], source: int) -> None:
+    """Give attempts and sources the numbers that they have in the whole."""
+    owners = events.owners(attempts)
+    for attempt, owner in zip(attempts, owners.tolist(), strict=True):
+        columns.attempts[owner].conflicts += attempt.conflicts
+    for piece in pieces:
+        piece.owners = owners[piece.owners]
+        piece.rows.owner = owners[piece.rows.owner]
+        piece.rows.source = piece.rows.source + source
+
+
+def _spans(pieces: Sequence[Piece]) -> tuple[Ints, Ints, Ints]:
+    """Owner and first evaluation of every line of all tallies, and the order in which they follow each other."""
+    owner = np.concatenate([piece.owners for piece in pieces])
+    first = np.concatenate([piece.first for piece in pieces])
+    return owner, first, np.lexsort((first, owner))
+
+
+def _disputed(pieces: Sequence[Piece]) -> Ints:
+    """The attempts of which two pieces have, or may have, the same evaluation."""
+    if not pieces:
+        return np.zeros(0, dtype=np.int64)
+    owner, first, order = _spans(pieces)
+    last = np.concatenate([piece.tally.last for piece in pieces])
+    a, b = order[:-1], order[1:]
+    return np.unique(owner[b][(owner[a] == owner[b]) & (first[b] <= last[a])])
+
+
+def _leave_out(piece: Piece, owners: Ints) -> None:
+    """Without some attempts."""
+    piece.rows.keep(np.flatnonzero(~np.isin(piece.rows.owner, owners)))
+    lines = np.flatnonzero(~np.isin(piece.owners, owners))
+    piece.owners, piece.first, piece.tally = piece.owners[lines], piece.first[lines], piece.tally.take(lines)
+
+
+def _groups(columns: Columns, disputed: Ints) -> Iterator[set[Key]]:
+    """Attempts that are read in full together."""
+    group: set[Key] = set()
+    size = 0
+    for owner in disputed.tolist():
+        group.add(key_of(columns.attempts[owner]))
+        size += columns.attempts[owner].start.budget.evaluations or AT_ONCE // 10
+        if size >= AT_ONCE:
+            yield group
+            group, size = set(), 0
+    if group:
+        yield group
+
+
+def _join(columns: Columns, pieces: list[Piece]) -> None:
+    """All pieces as one; the time of a row goes on from the piece before."""
+    columns.thin, columns.tally = True, Tally.empty(len(columns.attempts))
+    columns.charged = np.zeros(0)
+    pieces = [piece for piece in pieces if len(piece.owners)]
+    if not pieces:
+        return
+    owner, _, order = _spans(pieces)
+    wall = np.concatenate([piece.wall for piece in pieces])
+    change = np.flatnonzero(np.diff(owner[order])) + 1
+    before = np.empty(len(order))
+    before[order] = cumulative(wall[order], np.concatenate(([0], change, [len(order)])))
+    before -= wall
+    at = 0
+    for piece in pieces:
+        offset = np.zeros(len(columns.attempts))
+        offset[piece.owners] = before[at : at + len(piece.owners)]
+        piece.rows.charged = piece.rows.charged + offset[piece.rows.owner]
+        columns.tally.add(piece.owners, piece.tally)
+        at += len(piece.owners)
+    blocks: list[Block] = [piece.rows for piece in pieces if len(piece.rows.owner)]
+    charged = np.concatenate([piece.rows.charged for piece in pieces])
+    join(columns, blocks)
+    columns.charged = charged if columns.origin is None else charged[columns.origin]
+    if len(change) + 1 < len(order):  # what improved in its piece need not improve in the whole
+        columns.keep(np.flatnonzero(kept(columns, columns.attempts)))
