@@ -74,6 +74,8 @@ LATER = ("points", "names", "extras", "notes")
 _encode = msgspec.json.Encoder().encode
 SHARD_BYTES = 64_000_000
 """Of the journals that go into one shard."""
+GROUP_ROWS = 250_000
+"""Evaluations in a row group of a shard, roughly: groups have equal numbers of attempts."""
 TAIL_BYTES = 1 << 16
 YOUNG_SECONDS = 60.0  # a journal's header follows its creation at once; whoever has none for so long is dead
 
@@ -271,12 +273,7 @@ def _compact_group(store: Store, group: list[Path], out: Compaction) -> None:
         out.left.extend((path.name, "rows contradict each other") for path in group)
         return
     if journals:
-        buffer = io.BytesIO()
-        _table(journals, columns).write_parquet(buffer, compression="zstd", statistics=False)
-        data = buffer.getvalue()
-        name = f"{hashlib.sha256(data).hexdigest()[:24]}.parquet"
-        write_whole(store.shards / name, data)
-        out.shards.append(name)
+        out.shards.append(write_shard(store, *_contents(journals, columns)))
     for path in group:
         path.unlink(missing_ok=True)
     out.journals += len(group)
@@ -322,8 +319,27 @@ def _ends(path: Path) -> tuple[bytes, bytes]:
     return first, lines[-1] if lines else first
 
 
-def _table(journals: Sequence[tuple[Path, Sequence[Line]]], columns: Columns) -> pl.DataFrame:
-    lines: list[str] = []
+def write_shard(store: Store, events: Sequence[bytes], traces: Sequence[dict[str, Any]]) -> str:
+    """Write one shard of journal lines and of traces (columns by their names in `SCHEMA`); its name.
+
+    Row groups hold about `GROUP_ROWS` evaluations, so that a reader can take one at a time.
+    """
+    table = pl.DataFrame([*({"event": line.decode()} for line in events), *traces], schema=SCHEMA)
+    rows = sum(trace["n"] for trace in traces)
+    group = max(1, table.height * GROUP_ROWS // rows) if rows > GROUP_ROWS else None
+    buffer = io.BytesIO()
+    table.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=group)
+    data = buffer.getvalue()
+    name = f"{hashlib.sha256(data).hexdigest()[:24]}.parquet"
+    write_whole(store.shards / name, data)
+    return name
+
+
+def _contents(
+    journals: Sequence[tuple[Path, Sequence[Line]]], columns: Columns
+) -> tuple[list[bytes], list[dict[str, Any]]]:
+    """The events of a shard, and its traces in the order of their starts, so that a reader finds its rows sorted."""
+    lines: list[bytes] = []
     handle: dict[tuple[str, int], int] = {}
     seen: set[str] = set()
     number = 0
@@ -335,13 +351,10 @@ def _table(journals: Sequence[tuple[Path, Sequence[Line]]], columns: Columns) ->
                 continue
             if isinstance(renamed, Start):
                 handle.setdefault((renamed.study, renamed.attempt), renamed.s)
-            lines.append(_encode(renamed).decode())
+            lines.append(_encode(renamed))
     order = [handle[attempt.start.study, attempt.start.attempt] for attempt in columns.attempts]
     traces = [_trace(columns, owner, order[owner]) for owner in range(len(columns.attempts))]
-    rows: list[dict[str, Any]] = [{"event": line} for line in lines]
-    # in the order of the starts, so that a reader finds its rows sorted
-    rows.extend(sorted((trace for trace in traces if trace is not None), key=lambda trace: trace["s"]))
-    return pl.DataFrame(rows, schema=SCHEMA)
+    return lines, sorted((trace for trace in traces if trace is not None), key=lambda trace: trace["s"])
 
 
 def _renumber(record: Line, here: dict[int, int], seen: set[str], number: int) -> tuple[Line | None, int]:
