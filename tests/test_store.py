@@ -23,8 +23,8 @@ from optarena.runner.past import from_columns
 from optarena.runner.supervisor import Supervisor
 from optarena.runner.worker import Task
 from optarena.store import Store
+from optarena.store.compaction import compact
 from optarena.store.results import open_part
-from optarena.store.shards import compact
 
 ROOT = uuid.UUID(int=7)
 
