@@ -7,6 +7,7 @@ disk: whoever is killed before that leaves rows twice, which readers take once.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from itertools import pairwise
@@ -19,13 +20,12 @@ from optarena._memory import no_collection
 from optarena._process import alive, host
 from optarena.errors import OptarenaError
 from optarena.store import Store
+from optarena.store.journal import SHARD_BYTES
 from optarena.store.lines import Plain, decode, read_blocks
 from optarena.store.records import Close, End, Header, ProblemCard, Record, Rows, Start, refuse_newer
 from optarena.store.rows import Collected, Part, part_of, spread
 from optarena.store.shards import write_shard
 
-SHARD_BYTES = 64_000_000
-"""Of the lines that go into one shard; one study alone may have twice as many."""
 TAIL_BYTES = 1 << 16
 YOUNG_SECONDS = 60.0  # a journal's header follows its creation at once; whoever has none for so long is dead
 
@@ -42,20 +42,28 @@ class Compaction(msgspec.Struct):
     """Journals that stay as they are, and why."""
 
 
-def compact(store: Store) -> Compaction:
-    """Put every journal that is at rest into new shards, then remove the journals."""
+def compact(store: Store, least: int = 0) -> Compaction:
+    """Put every journal that is at rest into new shards, then remove the journals.
+
+    That changes nothing for others: a live run still finds the journals that it found when it began.
+    least: do nothing unless the journals at rest have so many bytes together.
+    """
     store.must_exist()
     with store.lock("compact"):
         store.remove_stale()
         out = Compaction()
         resting: list[tuple[float, Path]] = []
+        since = max((run.time for run in store.runs() if store.is_live(run)), default=-math.inf)
         for path in sorted(store.journals.glob("*.jsonl")):
             began, reason = _rest(path)
+            if reason is None and began < since:
+                reason = "a live run may still read it"
             if reason is None:
                 resting.append((began, path))
             else:
                 out.left.append((path.name, reason))
-        _Pass(store, out).run(path for _, path in sorted(resting))
+        if sum(path.stat().st_size for _, path in resting) >= least:
+            _Pass(store, out).run(path for _, path in sorted(resting))
         return out
 
 
@@ -70,7 +78,7 @@ def _rest(path: Path) -> tuple[float, str | None]:
         return 0.0, "it has only just begun" if young else None
     refuse_newer(path, first)
     try:
-        header, record = decode(first), decode(last) if len(last) < TAIL_BYTES else None
+        header, record = decode(first), decode(last) if last else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise OptarenaError(f"{path}: not a journal ({error})") from error
     if not isinstance(header, Header):
@@ -83,7 +91,7 @@ def _rest(path: Path) -> tuple[float, str | None]:
 
 
 def _ends(path: Path) -> tuple[bytes, bytes]:
-    """The first and the last complete line of a journal; a last one of many points is cut."""
+    """The first and the last complete line of a journal, the last only if it is short: one with points is not."""
     with path.open("rb") as file:
         first = file.readline()
         size = file.seek(0, 2)
@@ -91,7 +99,9 @@ def _ends(path: Path) -> tuple[bytes, bytes]:
         lines = file.read().split(b"\n")[:-1]
     if not first.endswith(b"\n"):
         return b"", b""
-    return first, lines[-1] if lines else first
+    if size > TAIL_BYTES:
+        lines = lines[1:]  # of which only the end was read
+    return first, lines[-1] if lines else b""
 
 
 # ---- one pass over their lines --------------------------------------------------------------------------------------
