@@ -16,7 +16,7 @@ import polars as pl
 import optarena as oa
 from _measure import cpu, load
 from optarena.store import Store
-from optarena.store.shards import compact
+from optarena.store.compaction import compact
 from optarena.views.fixed_cost import expected_minimum
 
 EVALUATIONS, PROBLEMS, OPTIMIZERS = 200, 40, 10

@@ -4,7 +4,7 @@
 
 An experiment with fast, slow, noisy and population-based studies runs on two workers. At random moments a worker, the
 supervisor or the whole tree gets SIGKILL, or a worker SIGSTOP; a dead supervisor is started again with the same
-command.
+command. Now and then the store is compacted meanwhile, and that is killed too.
 At the end: every evaluation that was ever read from the store is still there, and all traces equal, bit for bit, those
 of a run that nobody disturbed.
 """
@@ -122,6 +122,18 @@ def disturb(process: subprocess.Popen[bytes], rng: random.Random) -> str:
     return what
 
 
+def compact(directory: Path, rng: random.Random) -> str:
+    """Compact beside the run, perhaps not to the end; what was done."""
+    process = subprocess.Popen([*PROGRAM, "compact", "store"], cwd=directory, stdout=subprocess.DEVNULL)
+    if rng.random() < 0.5:
+        assert process.wait() == 0
+        return "compactions"
+    time.sleep(rng.uniform(0.2, 1.0))
+    process.kill()
+    process.wait()
+    return "compactions killed"
+
+
 def rig(directory: Path, kills: int, seed: int, budget: int, trials: int, pause: float) -> Counter[str]:
     """Run under fire until done; AssertionError if anything is lost or different."""
     rng = random.Random(seed)
@@ -131,10 +143,13 @@ def rig(directory: Path, kills: int, seed: int, budget: int, trials: int, pause:
     experiment.run(directory / "calm", workers=2)
     calm = traces(directory / "calm")
     done: Counter[str] = Counter()
+    compacted: Counter[str] = Counter()
     acknowledged: dict[str, list[str]] = {}
     process = start(directory)
     while sum(done.values()) < kills:
         time.sleep(rng.uniform(0.05, pause))
+        if (directory / "store" / "journal").exists() and rng.random() < 0.3:
+            compacted[compact(directory, rng)] += 1
         if process.poll() is None:
             done[disturb(process, rng)] += 1
         if process.poll() is not None:
@@ -158,6 +173,7 @@ def rig(directory: Path, kills: int, seed: int, budget: int, trials: int, pause:
     frame = oa.open(directory / "store").studies
     assert frame["conflicts"].sum() == 0
     assert set(frame["status"]) == {"done"}
+    done += compacted
     done["evaluations compared"] = sum(map(len, calm.values()))
     done["reads in between"] = len(acknowledged)
     return done

@@ -18,7 +18,7 @@ import optarena as oa
 from _measure import load, study
 from optarena.runner.local import run
 from optarena.store import Store
-from optarena.store.shards import compact
+from optarena.store.compaction import compact
 
 EVALUATIONS = 200
 

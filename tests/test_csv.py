@@ -18,8 +18,8 @@ from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.formats import export, import_files
 from optarena.store import Store
+from optarena.store.compaction import compact
 from optarena.store.merging import merge
-from optarena.store.shards import compact
 
 HEAD = "problem,optimizer,trial,evaluation,value"
 

@@ -23,7 +23,7 @@ from optarena.errors import OptarenaError, WorkError
 from optarena.formats import export, import_files
 from optarena.formats.statuses import OF_ROWS, OF_RUNS
 from optarena.store import Store
-from optarena.store.shards import compact
+from optarena.store.compaction import compact
 
 CUBES = Path(__file__).parent / "data" / "bayesmark" / "cubes"
 """Bayesmark's long tables, as its own functions were given them."""

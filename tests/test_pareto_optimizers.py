@@ -388,7 +388,7 @@ def test_the_best_of_maximised_objectives_is_in_their_own_sense(tmp_path):
 
 def test_a_front_survives_compaction(tmp_path):
     from optarena.store import Store
-    from optarena.store.shards import compact
+    from optarena.store.compaction import compact
 
     oa.Experiment("RandomSearch", "dtlz/dtlz2/m3/d4", 10, seed=ROOT).run(tmp_path / "store", workers=0)
     compact(Store(tmp_path / "store"))

@@ -20,8 +20,8 @@ from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.runner.again import replay
 from optarena.store import Store
+from optarena.store.compaction import compact
 from optarena.store.merging import merge
-from optarena.store.shards import compact
 
 ROOT = uuid.UUID(int=7)
 TIMES = ["suggest_seconds", "evaluate_seconds", "observe_seconds", "cpu_seconds"]

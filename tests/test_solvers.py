@@ -323,7 +323,7 @@ def test_solvers_can_be_compacted_exported_and_read_back(mine):
     before = solve(["Finds", "Raises"])
     from optarena.formats import export, import_files
     from optarena.store import Store
-    from optarena.store.shards import compact
+    from optarena.store.compaction import compact
 
     compact(Store("results"))
     after = oa.open("results")

@@ -24,7 +24,7 @@ from optarena.runner.past import from_columns
 from optarena.runner.supervisor import Supervisor
 from optarena.runner.worker import Task
 from optarena.store import Store
-from optarena.store.shards import compact
+from optarena.store.compaction import compact
 
 ROOT = uuid.UUID(int=7)
 

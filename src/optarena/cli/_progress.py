@@ -39,6 +39,8 @@ class RunProgress:
         self.failing = 0
         """Studies with failed evaluations."""
         self.reasons = Reasons()
+        self.notices: list[str] = []
+        """What else is said when it has ended."""
         self._live: dict[str, int] = {}
         self._bars: Any = None
         self._tasks: dict[str, Any] = {}
@@ -117,6 +119,10 @@ class RunProgress:
             self._bars.update(self._tasks[""], advance=1)
         self._show()
 
+    def notice(self, text: str) -> None:
+        if text not in self.notices:
+            self.notices.append(text)
+
     def _show(self) -> None:
         spent = time.monotonic() - self.began
         made = self.evaluations + sum(self._live.values())
@@ -153,6 +159,7 @@ class RunProgress:
             lines += _most_frequent(self.reasons, self.failures)
         if self.failed or self.late or self.failures:
             lines.append(f"see all: optarena status {clean(shlex.quote(self.store))} --failed")
+        lines += map(clean, self.notices)
         return "\n".join(lines)
 
 

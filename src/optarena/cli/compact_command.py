@@ -9,7 +9,7 @@ import typer
 
 from optarena.cli._text import counted
 from optarena.store import Store
-from optarena.store.shards import compact
+from optarena.store.compaction import compact
 
 
 def command(store: Annotated[Path, typer.Argument(help="The store's directory.")]) -> None:

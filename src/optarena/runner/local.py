@@ -20,6 +20,7 @@ from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.optimizer import Optimizer
 from optarena.runner import kernels as kernels_
+from optarena.runner.compacting import Compacting
 from optarena.runner.environment import environment
 from optarena.runner.loop import Outcome, run_study
 from optarena.runner.past import continued
@@ -44,6 +45,7 @@ class Progress(Protocol):
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None: ...
     def tick(self, study: Study, evaluations: int) -> None: ...
     def ended(self, study: Study, outcome: Outcome) -> None: ...
+    def notice(self, text: str) -> None: ...
 
 
 class Silent:
@@ -52,6 +54,7 @@ class Silent:
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None: ...
     def tick(self, study: Study, evaluations: int) -> None: ...
     def ended(self, study: Study, outcome: Outcome) -> None: ...
+    def notice(self, text: str) -> None: ...
 
 
 def run(
@@ -97,9 +100,10 @@ def run(
         plan.notices += _left_failed(plan, before, todo)
     plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
     how = "failed"
+    compacting = Compacting(place, progress.notice)
     try:
         progress.begin(plan, todo, len(plan.studies) - len(todo), workers)
-        heart = _Heart(place, this)
+        heart = _Heart(place, this, compacting)
         if workers:
             Supervisor(place, plan, experiment, progress, heart, chosen, retry).run(
                 todo, _recorded(before, todo), workers
@@ -112,6 +116,9 @@ def run(
         raise
     finally:
         place.end_run(this, how)
+        if how != "done":
+            compacting.stop()
+    compacting.finish()
 
 
 def _left_failed(plan: Plan, before: Dataset, todo: list[Study]) -> list[str]:
@@ -151,16 +158,17 @@ def _unpinned(wanted: str, workers: int) -> list[str]:
 
 
 class _Heart:
-    """Beats now and then while a run goes on."""
+    """Beats now and then while a run goes on, and does then what is due."""
 
-    def __init__(self, store: Store, run: object) -> None:
-        self.store, self.run = store, run
+    def __init__(self, store: Store, run: object, due: Callable[[], None]) -> None:
+        self.store, self.run, self.due = store, run, due
         self.next = 0.0
 
     def __call__(self) -> None:
         if time.monotonic() >= self.next:
             self.next = time.monotonic() + HEARTBEAT_SECONDS
             self.store.heartbeat(self.run)  # type: ignore[arg-type]
+            self.due()
 
 
 def _workers(plan: Plan, wanted: int | None) -> int:
@@ -201,8 +209,12 @@ def _here(
     if kernels_.in_use() == kernels_.PINNED:
         pin_torch()
     recorded = _recorded(before, todo)
-    with contextlib.closing(Journal(place.journals, environment())) as journal:
+    with contextlib.ExitStack() as stack:
+        journal: Journal | None = None
         for study in todo:
+            if journal is None or journal.full:
+                stack.close()
+                journal = stack.enter_context(contextlib.closing(Journal(place.journals, environment())))
 
             def tick(evaluations: int, study: Study = study) -> None:
                 heart()

@@ -162,6 +162,9 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
                     reasons=outcome.reasons,
                 )
             )
+            if journal.full:
+                journal.close()
+                journal = None
     finally:
         if journal is not None:
             journal.close()

@@ -1,4 +1,6 @@
-"""Journals: append-only files of JSON lines, each written by one process life and never reopened.
+"""Journals: append-only files of JSON lines, each written by one process and never reopened.
+
+A process begins another when one is large, between two studies: a journal can be compacted when it is closed.
 
 Acknowledged means that `write()` returned: the line survives the death of any process. fsync comes about every
 second, from outside timed sections, at a study's end (shared by studies that end within the same fifth of a second),
@@ -48,6 +50,10 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 SYNC_SECONDS = 1.0
 SHARED_SECONDS = 0.2
+SHARD_BYTES = 64_000_000
+"""Of the lines that go into one shard; one study alone may have twice as many."""
+JOURNAL_BYTES = SHARD_BYTES // 4
+"""From this size on a journal is closed when a study ends."""
 
 
 class Journal:
@@ -119,6 +125,11 @@ class Journal:
                 raise WorkError(f"cannot write to {self.path}: {error.strerror}") from error
             self._dirty = False
             self._last_sync = time.monotonic()
+
+    @property
+    def full(self) -> bool:
+        """Whether the next study should have another journal."""
+        return self._size >= JOURNAL_BYTES
 
     def close(self) -> None:
         """End the journal in order; one whose process dies has no last line, and is as good."""

@@ -3,16 +3,14 @@
 A shard is one table. Its first rows are events, one journal line each (`event`); the others are traces, an attempt a
 row, with lists for its n evaluations: k (if not 1 to n), y (n x objectives), x (n x dimension, the space's matrix
 form), v, m, status (if not all is well) and costs (n x 6 nanoseconds). Imported studies may have more: `points` (JSON,
-instead of x, as their space is not known), `extras` (names x n numbers, with `names`) and `notes` (JSON). Only journals
-that are closed or whose process is dead are compacted; they are removed after.
+instead of x, as their space is not known), `extras` (names x n numbers, with `names`) and `notes` (JSON).
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,25 +20,15 @@ import numpy as np
 import polars as pl
 
 from optarena._files import write_whole
-from optarena._json import strict
-from optarena._memory import no_collection
-from optarena._process import alive, host
 from optarena.errors import OptarenaError
 from optarena.space import Space
 from optarena.store import Store
 from optarena.store.columns import Block, Columns
-from optarena.store.costs import NANOSECONDS, NUMBERS, SECONDS
-from optarena.store.journal import read_lines
-from optarena.store.reading import Events, Key, Line, age, as_written, columns_of, decode_line, decode_record, key_of
+from optarena.store.costs import NUMBERS, SECONDS
+from optarena.store.reading import Events, Key, Line, as_written, decode_line, key_of
 from optarena.store.records import (
-    Close,
     Count,
-    End,
-    Header,
     ProblemCard,
-    RowsWithoutPoints,
-    Start,
-    refuse_newer,
 )
 from optarena.traces import Floats, Ints
 
@@ -63,11 +51,8 @@ SCHEMA: dict[str, Any] = {
 }
 LATER = ("points", "names", "extras", "notes")
 """Columns that a shard may lack."""
-_encode = msgspec.json.Encoder().encode
-SHARD_BYTES = 64_000_000
-"""Of the journals that go into one shard."""
-TAIL_BYTES = 1 << 16
-YOUNG_SECONDS = 60.0  # a journal's header follows its creation at once; whoever has none for so long is dead
+GROUP_ROWS = 250_000
+"""Evaluations in a row group of a shard, roughly: groups have equal numbers of attempts."""
 
 
 # ---- reading ------------------------------------------------------------------------------------------------------
@@ -212,196 +197,17 @@ def _spread_more(block: Block, table: pl.DataFrame, length: Ints) -> None:
 # ---- writing ------------------------------------------------------------------------------------------------------
 
 
-class Compaction(msgspec.Struct):
-    """What compacting did."""
+def write_shard(store: Store, events: Sequence[bytes], traces: Sequence[dict[str, Any]]) -> str:
+    """Write one shard of journal lines and of traces (columns by their names in `SCHEMA`); its name.
 
-    journals: int = 0
-    rows: int = 0
-    shards: list[str] = []
-    left: list[tuple[str, str]] = []
-    """Journals that stay as they are, and why."""
-
-
-def compact(store: Store) -> Compaction:
-    """Put every journal that is at rest into new shards, then remove the journals.
-
-    One shard takes journals of at most `SHARD_BYTES` together, so that memory follows that and not the store.
+    Row groups hold about `GROUP_ROWS` evaluations, so that a reader can take one at a time.
     """
-    store.must_exist()
-    with store.lock("compact"):
-        return _compact(store)
-
-
-def _compact(store: Store) -> Compaction:
-    store.remove_stale()
-    out = Compaction()
-    resting: list[Path] = []
-    for path in sorted(store.journals.glob("*.jsonl")):
-        reason = _busy(path)
-        if reason is None:
-            resting.append(path)
-        else:
-            out.left.append((path.name, reason))
-    for group in _groups(resting):
-        _compact_group(store, group, out)
-    return out
-
-
-def _groups(paths: list[Path]) -> Iterator[list[Path]]:
-    """Journals that go into one shard: oldest first, so that the parts of a study meet where they can."""
-    group: list[Path] = []
-    size = 0
-    for path in sorted(paths, key=lambda path: path.stat().st_mtime):
-        more = path.stat().st_size
-        if group and size + more > SHARD_BYTES:
-            yield group
-            group, size = [], 0
-        group.append(path)
-        size += more
-    if group:
-        yield group
-
-
-@no_collection()
-def _compact_group(store: Store, group: list[Path], out: Compaction) -> None:
-    """Write one shard: every line is decoded once."""
-    read = [(path, [record for _, record in read_lines(path, decode_record)]) for path in group]
-    journals = sorted(((path, records) for path, records in read if records), key=lambda one: age(one[0], one[1][0]))
-    columns = columns_of(journals)
-    if any(attempt.conflicts for attempt in columns.attempts):
-        out.left.extend((path.name, "rows contradict each other") for path in group)
-        return
-    if journals:
-        buffer = io.BytesIO()
-        _table(journals, columns).write_parquet(buffer, compression="zstd", statistics=False)
-        data = buffer.getvalue()
-        name = f"{hashlib.sha256(data).hexdigest()[:24]}.parquet"
-        write_whole(store.shards / name, data)
-        out.shards.append(name)
-    for path in group:
-        path.unlink(missing_ok=True)
-    out.journals += len(group)
-    out.rows += int((~columns.counts_only).sum())
-
-
-def _busy(path: Path) -> str | None:
-    """Why a journal must not be compacted, or None when it is closed or its process is dead."""
-    first, last = _ends(path)
-    if not first:
-        young = time.time() - path.stat().st_mtime < YOUNG_SECONDS
-        return "it has only just begun" if young else None
-    refuse_newer(path, first)
-    try:
-        header, record = decode_line(first), decode_line(last) if len(last) < TAIL_BYTES else None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise OptarenaError(f"{path}: not a journal ({error})") from error
-    if not isinstance(header, Header):
-        raise OptarenaError(f"{path} line 1: a journal begins with its header")
-    if isinstance(record, Close):
-        return None
-    if header.host != host():
-        return f"not closed, and its process is on {header.host}"
-    return "its process is running" if alive(header.pid, header.born) else None
-
-
-def _ends(path: Path) -> tuple[bytes, bytes]:
-    """The first and the last complete line of a journal; a last one of many points is cut."""
-    with path.open("rb") as file:
-        first = file.readline()
-        size = file.seek(0, 2)
-        file.seek(max(0, size - TAIL_BYTES))
-        lines = file.read().split(b"\n")[:-1]
-    if not first.endswith(b"\n"):
-        return b"", b""
-    return first, lines[-1] if lines else first
-
-
-def _table(journals: Sequence[tuple[Path, Sequence[Line]]], columns: Columns) -> pl.DataFrame:
-    lines: list[str] = []
-    handle: dict[tuple[str, int], int] = {}
-    seen: set[str] = set()
-    number = 0
-    for _, records in journals:
-        here: dict[int, int] = {}
-        for record in records:
-            renamed, number = _renumber(record, here, seen, number)
-            if renamed is None:
-                continue
-            if isinstance(renamed, Start):
-                handle.setdefault((renamed.study, renamed.attempt), renamed.s)
-            lines.append(_encode(renamed).decode())
-    order = [handle[attempt.start.study, attempt.start.attempt] for attempt in columns.attempts]
-    traces = [_trace(columns, owner, order[owner]) for owner in range(len(columns.attempts))]
-    rows: list[dict[str, Any]] = [{"event": line} for line in lines]
-    # in the order of the starts, so that a reader finds its rows sorted
-    rows.extend(sorted((trace for trace in traces if trace is not None), key=lambda trace: trace["s"]))
-    return pl.DataFrame(rows, schema=SCHEMA)
-
-
-def _renumber(record: Line, here: dict[int, int], seen: set[str], number: int) -> tuple[Line | None, int]:
-    """A line as it stands in a shard: studies numbered anew, a problem's card once."""
-    if isinstance(record, (RowsWithoutPoints, Close)):
-        return None, number
-    if isinstance(record, ProblemCard):
-        if record.hash in seen:
-            return None, number
-        seen.add(record.hash)
-    elif isinstance(record, Start):
-        here[record.s] = record.s = number
-        number += 1
-    elif isinstance(record, (Count, End)):
-        record.s = here[record.s]
-    return record, number
-
-
-def _trace(columns: Columns, owner: int, s: int) -> dict[str, Any] | None:
-    card = columns.attempts[owner].card
-    low, high = np.searchsorted(columns.owner, [owner, owner + 1])
-    rows = np.arange(low, high)[~columns.counts_only[low:high]]
-    if not len(rows):
-        return None
-    out: dict[str, Any] = {
-        "s": s,
-        "n": len(rows),
-        "y": columns.values[rows, : len(card.objectives)].ravel(),
-        **_points(columns.points(rows), card),
-        "w": np.rint(columns.costs[rows] * NANOSECONDS).astype(np.int64).ravel(),
-    }
-    if not np.array_equal(columns.evaluation[rows], np.arange(1, len(rows) + 1)):
-        out["k"] = columns.evaluation[rows]
-    if columns.status[rows].any():
-        out["status"] = columns.status[rows]
-    if card.constraints:
-        out["v"] = columns.violations[rows, : card.constraints].ravel()
-    if card.metrics:
-        given = columns.measured[rows, : len(card.metrics)].ravel()
-        out["m"] = pl.Series(columns.metrics[rows, : len(card.metrics)].ravel()).set(pl.Series(~given), None)
-    failed = np.flatnonzero(columns.status[rows]).tolist()
-    messages = {i: columns.messages[row] for i in failed if (row := int(rows[i])) in columns.messages}
-    if messages:
-        out["failures"] = _encode(messages).decode()
-    extras = {name: column[rows] for name, column in columns.extras.items() if not np.isnan(column[rows]).all()}
-    if extras:
-        out["names"], out["extras"] = list(extras), np.concatenate(list(extras.values()))
-    notes = {name: column[rows].tolist() for name, column in columns.notes.items()}
-    notes = {name: texts for name, texts in notes.items() if any(text is not None for text in texts)}
-    if notes:
-        out["notes"] = _encode(notes).decode()
-    return out
-
-
-def _points(points: list[list[Any]], card: ProblemCard) -> dict[str, Any]:
-    """The points of an attempt: in the space's matrix form, or as texts where only names and types are known."""
-    if card.imported:
-        text = _encode(points)  # in which an infinite number is null, too
-        return {"points": (_encode(strict(points)) if b"null" in text else text).decode()} if any(points) else {}
-    if not card.space:  # an instance for solvers
-        return {}
-    space = Space(card.space)
-    if all(points):
-        return {"x": space.encode_rows(points).ravel()}
-    matrix = np.full((len(points), space.dimension), np.nan)
-    known = [i for i, point in enumerate(points) if point]
-    if known:
-        matrix[known] = space.encode_rows([points[i] for i in known])
-    return {"x": matrix.ravel()}
+    table = pl.DataFrame([*({"event": line.decode()} for line in events), *traces], schema=SCHEMA)
+    rows = sum(trace["n"] for trace in traces)
+    group = max(1, table.height * GROUP_ROWS // rows) if rows > GROUP_ROWS else None
+    buffer = io.BytesIO()
+    table.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=group)
+    data = buffer.getvalue()
+    name = f"{hashlib.sha256(data).hexdigest()[:24]}.parquet"
+    write_whole(store.shards / name, data)
+    return name

@@ -1,0 +1,288 @@
+"""Compaction: journals that are at rest become shards, in one pass and in bounded memory.
+
+The lines of all these journals, oldest journal first, are one stream. It is cut into shards of about `SHARD_BYTES` of
+lines, between two studies where that is possible. A journal is removed when all shards that have lines of it are on
+disk: whoever is killed before that leaves rows twice, which readers take once.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from optarena._memory import no_collection
+from optarena._process import alive, host
+from optarena.errors import OptarenaError
+from optarena.store import Store
+from optarena.store.journal import SHARD_BYTES
+from optarena.store.lines import Plain, decode, read_blocks
+from optarena.store.records import Close, End, Header, ProblemCard, Record, Rows, Start, refuse_newer
+from optarena.store.rows import Collected, Part, part_of, spread
+from optarena.store.shards import write_shard
+
+TAIL_BYTES = 1 << 16
+YOUNG_SECONDS = 60.0  # a journal's header follows its creation at once; whoever has none for so long is dead
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Compaction(msgspec.Struct):
+    """What compacting did."""
+
+    journals: int = 0
+    rows: int = 0
+    shards: list[str] = []
+    left: list[tuple[str, str]] = []
+    """Journals that stay as they are, and why."""
+
+
+def compact(store: Store, least: int = 0) -> Compaction:
+    """Put every journal that is at rest into new shards, then remove the journals.
+
+    That changes nothing for others: a live run still finds the journals that it found when it began.
+    least: do nothing unless the journals at rest have so many bytes together.
+    """
+    store.must_exist()
+    with store.lock("compact"):
+        store.remove_stale()
+        out = Compaction()
+        resting: list[tuple[float, Path]] = []
+        since = max((run.time for run in store.runs() if store.is_live(run)), default=-math.inf)
+        for path in sorted(store.journals.glob("*.jsonl")):
+            began, reason = _rest(path)
+            if reason is None and began < since:
+                reason = "a live run may still read it"
+            if reason is None:
+                resting.append((began, path))
+            else:
+                out.left.append((path.name, reason))
+        if sum(path.stat().st_size for _, path in resting) >= least:
+            _Pass(store, out).run(path for _, path in sorted(resting))
+        return out
+
+
+# ---- which journals -------------------------------------------------------------------------------------------------
+
+
+def _rest(path: Path) -> tuple[float, str | None]:
+    """When a journal began, and why it must not be compacted: None when it is closed or its process is dead."""
+    first, last = _ends(path)
+    if not first:
+        young = time.time() - path.stat().st_mtime < YOUNG_SECONDS
+        return 0.0, "it has only just begun" if young else None
+    refuse_newer(path, first)
+    try:
+        header, record = decode(first), decode(last) if last else None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise OptarenaError(f"{path}: not a journal ({error})") from error
+    if not isinstance(header, Header):
+        raise OptarenaError(f"{path} line 1: a journal begins with its header")
+    if isinstance(record, Close):
+        return header.time, None
+    if header.host != host():
+        return header.time, f"not closed, and its process is on {header.host}"
+    return header.time, "its process is running" if alive(header.pid, header.born) else None
+
+
+def _ends(path: Path) -> tuple[bytes, bytes]:
+    """The first and the last complete line of a journal, the last only if it is short: one with points is not."""
+    with path.open("rb") as file:
+        first = file.readline()
+        size = file.seek(0, 2)
+        file.seek(max(0, size - TAIL_BYTES))
+        lines = file.read().split(b"\n")[:-1]
+    if not first.endswith(b"\n"):
+        return b"", b""
+    if size > TAIL_BYTES:
+        lines = lines[1:]  # of which only the end was read
+    return first, lines[-1] if lines else b""
+
+
+# ---- one pass over their lines --------------------------------------------------------------------------------------
+
+
+class _Attempt:
+    """What one shard has of an attempt; s: its number there."""
+
+    def __init__(self, s: int, start: Start, card: ProblemCard) -> None:
+        self.s, self.start, self.card = s, start, card
+        self.parts: list[Part] = []
+        self._lines: list[Rows] = []
+
+    def begin_again(self, start: Start, card: ProblemCard) -> None:
+        """The latest start counts, but what a run itself wrote always counts before what a file says of it."""
+        self._settle()
+        run, was_run = not card.imported, not self.card.imported
+        if (run and not was_run) or (run == was_run and start.time >= self.start.time):
+            self.start, self.card = start, card
+
+    def add(self, line: Rows) -> None:
+        self._lines.append(line)
+
+    def add_plain(self, lines: Plain, low: int, high: int) -> None:
+        """Some of the lines: as arrays where they are in the card's space, else as records."""
+        _, m, objectives = lines.y.shape
+        dimension = lines.x.shape[2]
+        if self.card.imported or (objectives, dimension) != (len(self.card.objectives), len(self.card.space)):
+            self._lines += lines.rows(low, high)
+            return
+        self._settle()
+        evaluation = (lines.k[low:high, None] + np.arange(m)).ravel()
+        w = spread(lines.w[low:high], np.full(high - low, m))
+        y, x = lines.y[low:high].reshape(-1, objectives), lines.x[low:high].reshape(-1, dimension)
+        self.parts.append(Part(evaluation, y, w, x))
+
+    def collected(self) -> Collected | None:
+        """Its rows in order, if it has any."""
+        self._settle()
+        return Collected(self.parts, self.card) if self.parts else None
+
+    def _settle(self) -> None:
+        """Make columns of the lines since the last part."""
+        if self._lines:
+            self.parts.append(part_of(self._lines, self.card))
+            self._lines = []
+
+
+class _Shard:
+    """A shard while it is filled."""
+
+    def __init__(self) -> None:
+        self.events: list[bytes] = []
+        self.attempts: dict[tuple[str, int], _Attempt] = {}
+        self.journals: list[Path] = []
+        self.size = 0
+        self._cards: set[str] = set()
+        self._studies = 0
+
+    def write(self, record: Record) -> None:
+        self.events.append(_encode(record))
+
+    def begin(self, start: Start, card: ProblemCard) -> tuple[int, _Attempt]:
+        """Write a start and its problem's card; the study's number in this shard, and the attempt."""
+        if card.hash not in self._cards:
+            self._cards.add(card.hash)
+            self.write(card)
+        s = self._studies
+        self._studies += 1
+        self.write(msgspec.structs.replace(start, s=s))
+        attempt = self.attempts.setdefault((start.study, start.attempt), _Attempt(s, start, card))
+        attempt.begin_again(start, card)
+        return s, attempt
+
+
+class _Journal:
+    """A journal while its lines are taken into one shard after the other."""
+
+    def __init__(self, path: Path, shard: _Shard) -> None:
+        self.path = path
+        self._header: Header | None = None
+        self._cards: dict[str, ProblemCard] = {}
+        self._starts: dict[int, Start] = {}
+        self._open: set[int] = set()
+        self.enter(shard)
+
+    def enter(self, shard: _Shard) -> None:
+        """The lines that follow go to this shard."""
+        self._shard = shard
+        self._here: dict[int, tuple[int, _Attempt]] = {}
+        shard.journals.append(self.path)
+        if self._header is not None:
+            shard.write(self._header)
+
+    def leave(self) -> None:
+        """Nothing of what it has in this shard goes on there."""
+        if not self._open.isdisjoint(self._here):
+            self._shard.write(Close())
+
+    def take(self, item: Record | Plain) -> None:
+        if isinstance(item, Plain):
+            bounds = [0, *(np.flatnonzero(np.diff(item.s)) + 1).tolist(), len(item.s)]
+            for low, high in pairwise(bounds):
+                self._study(int(item.s[low]))[1].add_plain(item, low, high)
+        elif isinstance(item, Rows):
+            self._study(item.s)[1].add(item)
+        elif isinstance(item, Header):
+            self._header = item
+            self._shard.write(item)
+        elif isinstance(item, ProblemCard):
+            self._cards[item.hash] = item
+        elif isinstance(item, Start):
+            self._starts[item.s] = item
+            self._open.add(item.s)
+            self._here.pop(item.s, None)
+            self._study(item.s)
+        elif isinstance(item, Close):
+            self.leave()
+        else:
+            s, _ = self._study(item.s)
+            self._shard.write(msgspec.structs.replace(item, s=s))
+            if isinstance(item, End):
+                self._open.discard(item.s)
+
+    def _study(self, s: int) -> tuple[int, _Attempt]:
+        """A study's number in the shard, and its attempt; it is begun there again if it began in an earlier shard."""
+        if s not in self._here:
+            try:
+                start = self._starts[s]
+                self._here[s] = self._shard.begin(start, self._cards[start.problem])
+            except KeyError as error:
+                raise OptarenaError(f"{self.path}: a line refers to {error} before its start record") from error
+        return self._here[s]
+
+
+class _Pass:
+    """Takes journals one after the other and writes shards."""
+
+    def __init__(self, store: Store, out: Compaction) -> None:
+        self._store, self._out = store, out
+        self._shard = _Shard()
+        self._finished: list[Path] = []
+        self._contradictory: set[Path] = set()
+
+    @no_collection()
+    def run(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            self._take(path)
+            self._finished.append(path)
+        self._flush()
+
+    def _take(self, path: Path) -> None:
+        journal = _Journal(path, self._shard)
+        for size, items in read_blocks(path):
+            for item in items:
+                full = self._shard.size >= (1 if isinstance(item, Start) else 2) * SHARD_BYTES
+                if full:
+                    journal.leave()
+                    self._flush()
+                    journal.enter(self._shard)
+                try:
+                    journal.take(item)
+                except ValueError as error:
+                    raise OptarenaError(f"{path}: a line has numbers that do not fit ({error})") from error
+            self._shard.size += size
+
+    def _flush(self) -> None:
+        """Write the shard and remove the journals that are now in shards as a whole."""
+        shard, self._shard = self._shard, _Shard()
+        found = [(attempt.s, attempt.collected()) for attempt in shard.attempts.values()]
+        rows = [(s, collected) for s, collected in found if collected is not None]
+        if any(collected.conflicts for _, collected in rows):
+            self._contradictory.update(shard.journals)
+        elif shard.events:
+            name = write_shard(self._store, shard.events, [collected.trace(s) for s, collected in rows])
+            self._out.shards.append(name)
+            self._out.rows += sum(len(collected.evaluation) for _, collected in rows)
+        for path in self._finished:
+            if path in self._contradictory:
+                self._out.left.append((path.name, "rows contradict each other"))
+            else:
+                path.unlink(missing_ok=True)
+                self._out.journals += 1
+        self._finished = []
