@@ -11,11 +11,12 @@ import pytest
 
 import optarena as oa
 from bayesmark_figures import array, load
+from optarena._bayesmark_names import VISIBLE, bayesmark_name
+from optarena.bayesmark.cubes import cubes, share
+from optarena.bayesmark.files import FileStudy, read_cubes, read_database
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.formats import export, import_files
-from optarena.formats._bayesmark_cubes import cubes, share
-from optarena.formats._bayesmark_files import VISIBLE, FileStudy, bayesmark_name, read_cubes, read_database
 
 DERIVED = {"baseline": "baseline", "agg_result": "perf", "summary": "summary"}
 

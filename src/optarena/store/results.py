@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,8 @@ from optarena.sense import sign_of
 from optarena.status import EVALUATION, FINISHED
 from optarena.store import RunFile, Store, signatures
 from optarena.store.costs import CPU, EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST, WALL
-from optarena.store.reading import Attempt, Codes, Columns, read_columns
-from optarena.store.records import ProblemCard
+from optarena.store.reading import Attempt, Codes, Columns, columns_of, read_columns
+from optarena.store.records import ProblemCard, Record
 from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
 
 if TYPE_CHECKING:
@@ -83,6 +83,15 @@ def open_part(path: str | Path, *mentioning: str) -> Results:
     columns = read_columns(store.journals.glob("*.jsonl"), lambda: store.shards.glob("*.parquet"), mentioning)
     runs = store.runs()
     return Results(store.path, columns, runs, {run.host for run in runs if store.is_live(run)})
+
+
+def results_of(records: Iterable[Record], name: str) -> Results:
+    """The results of the lines of a journal that is in no store: a header and what follows it. Nothing is written.
+
+    name: what messages call their source, as a path.
+    """
+    path = Path(name)
+    return Results(path, columns_of([(path, list(records))]), [], set())
 
 
 class Results:
@@ -234,6 +243,11 @@ class Results:
         return {card.id: card.space for i in self._attempts for card in [self._columns.attempts[i].card]}
 
     @property
+    def attempts(self) -> list[Attempt]:
+        """The newest attempt at each begun study, in the order of `.studies`: its start, card, ends and processes."""
+        return [self._columns.attempts[i] for i in self._attempts]
+
+    @property
     def cards(self) -> list[ProblemCard]:
         """What each begun study says of its problem, in the order of `.studies`."""
         return [self._columns.attempts[i].card for i in self._attempts]
@@ -378,7 +392,7 @@ class Results:
         rows, counts = self._rows
         places = np.array([_place(columns.attempts[i].card.metrics, name) for i in self._attempts], dtype=np.int64)
         out = np.full(len(rows), np.nan)
-        for place in np.unique(places[places >= 0]).tolist():
+        for place in set(places.tolist()) & set(range(columns.metrics.shape[1])):  # no row may have any metric yet
             mine = np.repeat(places == place, counts)
             out[mine] = columns.metrics[rows[mine], place]
         return out, places >= 0
@@ -387,6 +401,10 @@ class Results:
         """By how much each row of `traces()` violates its constraints, all in all; 0 where it is feasible."""
         violated: Floats = np.nansum(np.maximum(self._columns.violations[self._rows[0]], 0.0), axis=1)
         return violated
+
+    def costs(self) -> Floats:
+        """(rows, 6): the seconds that each row of `traces()` cost, in the order of `store.costs`."""
+        return self._columns.costs[self._rows[0]]
 
     def row_statuses(self) -> Codes:
         """How each row of `traces()` ended: an index into `EVALUATION`."""

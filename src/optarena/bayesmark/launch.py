@@ -1,15 +1,7 @@
-"""Experiments as Bayesmark launches them: models x data x metrics x optimizers x repetitions, with its ids and seeds.
-
-    launch = Launch(uuid.uuid4(), models=["SVM"], data=["iris"], optimizers=["RandomSearch"], calls=15, repeat=3)
-    launch.run("root/db/optarena")              # as any experiment
-    put_into_database(Path("root/db"))          # and Bayesmark's own files beside its store
-
-Its files are read and written in `formats`; `optarena bayesmark` has its commands.
-"""
+"""Experiments as Bayesmark launches them, with its ids and seeds: models x data x metrics x optimizers x trials."""
 
 from __future__ import annotations
 
-import random
 import uuid
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -17,15 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 import polars as pl
 
+from optarena._bayesmark_names import bayesmark_name
+from optarena.bayesmark.database import STORE
+from optarena.bayesmark.wrappers import Wrapper, called, cleaned, wrappers_in
 from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
-from optarena.formats._bayesmark_database import STORE, made_elsewhere, prepare, put_into_database
-from optarena.formats._bayesmark_files import bayesmark_name
 from optarena.optimizer import BUILT_IN, entries, get_optimizer
-from optarena.optimizers.bayesmark_wrappers import Wrapper, called, cleaned, wrappers_in
 from optarena.problem import Problem, get_suite
 from optarena.problems import _tuning_data as data_
 from optarena.problems._tuning_models import CLASSIFIERS
@@ -41,7 +32,6 @@ OPTIMIZERS = (
     *("PySOT", "RandomSearch", "Scikit-GBRT-Hedge", "Scikit-GP-Hedge", "Scikit-GP-LCB"),
 )
 """The optimizers that a launch takes where it names none."""
-__all__ = ["STORE", "Launch", "One", "deal", "made_elsewhere", "prepare", "put_into_database", "study_uuid"]
 
 
 class Command(NamedTuple):
@@ -84,6 +74,7 @@ class Launch(Experiment):
         optimizer_root: Path | None = None,
     ) -> None:
         self.notices: list[str] = []
+        self.calls, self.timeout, self.optimizer_root = calls, timeout, optimizer_root
         self.models = _chosen(models, MODELS, "classifier")
         self.data_root = data_root
         self.data = _chosen(data or self._all_data(), DATA, "data set", own=tuple(data_.KINDS))
@@ -231,30 +222,6 @@ def _chosen(given: Sequence[str] | None, known: Sequence[str], what: str, own: t
         if "_" in name or "/" in name:
             raise OptarenaError(f"{what} {name!r}: a name has no underscore and no slash")
     return sorted(set(known if given is None else given))
-
-
-# ---- jobs -----------------------------------------------------------------------------------------------------------
-
-
-def launcher_seed(root: uuid.UUID) -> int:
-    """The seed of what the launcher itself draws."""
-    return random.Random(root.int).randint(0, 2**32 - 1)
-
-
-def deal(by_optimizer: Sequence[Sequence[str]], jobs: int, root: uuid.UUID) -> list[list[str]]:
-    """Share commands out: every job has as many as any other, up to one, and of every optimizer, too; at random."""
-    stream = np.random.RandomState(launcher_seed(root))
-    out: list[list[str]] = [[] for _ in range(min(jobs, sum(map(len, by_optimizer))))]
-    places = stream.permutation(len(out)).tolist()
-    at = 0
-    for commands in by_optimizer:
-        for i in stream.permutation(len(commands)).tolist():
-            out[places[at % len(out)]].append(commands[i])
-            at += 1
-    return [[job[i] for i in stream.permutation(len(job)).tolist()] for job in out]
-
-
-# ---- appending ------------------------------------------------------------------------------------------------------
 
 
 def refuse_other_batches(launch: Launch, path: Path) -> None:
