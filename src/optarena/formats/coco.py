@@ -154,7 +154,7 @@ def _has_optimum_of_its_instance(run: Run) -> bool:
         if not run.suite.startswith("bbob"):  # COCO's own; nothing else is loaded because a file names it
             return False
         suite = get_suite(run.suite)
-        known = suite.build(run.problem).known.optimum if suite.contains(run.problem) else None
+        known = suite.known(run.problem).optimum if suite.contains(run.problem) else None
     except OptarenaError:
         return False
     told = told_optimum(run.card, run.attributes)
@@ -270,10 +270,10 @@ def _two_objectives(
 
 def _known(suite: str, function: int, dimension: int, instance: int) -> Known:
     """What is shipped of bbob-biobj: ideal, nadir and hypervolume."""
-    from optarena.problems.coco_suites import BiobjSuite, biobj_known
+    from optarena.problem import get_suite
 
-    id = f"{suite}/f{function}/d{dimension}/i{instance}"
-    return biobj_known(function, dimension, instance) if BiobjSuite().contains(id) else Known()
+    id, biobj = f"{suite}/f{function}/d{dimension}/i{instance}", get_suite("bbob-biobj")
+    return biobj.known(id) if biobj.contains(id) else Known()
 
 
 def _archive(folder: Folder, key: tuple[int, int, int], say: Say) -> Floats | None:
