@@ -6,7 +6,6 @@ called name_version_revision.
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,13 +19,13 @@ from optarena.bayesmark.files import FileStudy
 from optarena.bayesmark.studies import bayesmark_names
 from optarena.errors import OptarenaError, SuggestionError
 from optarena.experiment import Budget
-from optarena.formats.tidy import NAMESPACE
+from optarena.formats.incoming import NAMESPACE, Cards, imported_start
 from optarena.problem import Objective, Problem, get_suite
 from optarena.space import Space
 from optarena.store.costs import EVALUATE, NANOSECONDS, OBSERVE, SUGGEST, costs_of, no_costs
 from optarena.store.journal import problem_card
 from optarena.store.reading import Attempt
-from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
+from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows
 from optarena.store.signatures import FOREIGN, has_changed
 
 NO_ATTEMPTS: Mapping[str, Attempt] = {}
@@ -62,16 +61,13 @@ def records_of(
         trial = trials[key] = trials.get(key, -1) + 1
         rows, columns = study.shape
         id = uuid.UUID(study.uuid) if study.uuid else uuid.uuid5(NAMESPACE, repr((*key, trial)))
-        yield Start(
-            s=s,
+        yield imported_start(
+            s,
+            known,
+            names[1],
+            trial,
+            Budget(rows * columns),
             study=str(id),
-            problem=known.hash,
-            optimizer=names[1],
-            use=names[1],
-            trial=trial,
-            root=str(NAMESPACE),
-            time=0.0,
-            budget=Budget(rows * columns),
             batch=columns,
             attributes={name: str(study.args[key]) for name, key in KEPT.items() if study.args.get(key) is not None},
         )
@@ -149,7 +145,7 @@ def _card(study: FileStudy, id: str) -> ProblemCard:
         )
     made_with = {FOREIGN: str(study.args["rev"])} if "rev" in study.args else {}
     card = msgspec.structs.replace(card, hash="", versions=made_with, signature=tuple(numbers(study.signature[1])))
-    return msgspec.structs.replace(card, hash=hashlib.sha256(msgspec.json.encode(card)).hexdigest()[:16])
+    return Cards().add(card)[0]
 
 
 def _fits(study: FileStudy, space: Space) -> bool:
