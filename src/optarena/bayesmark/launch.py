@@ -18,14 +18,10 @@ from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
 from optarena.optimizer import BUILT_IN, entries, get_optimizer
 from optarena.problem import Problem, get_suite
-from optarena.problems import _tuning_data as data_
-from optarena.problems._tuning_models import CLASSIFIERS
-from optarena.problems.sklearn import METRICS
+from optarena.problems.sklearn import DATA, FILE_KINDS, METRICS, MODELS, has_classes
 from optarena.store import Store
 from optarena.store.results import Results, open_store
 
-MODELS = tuple(sorted(CLASSIFIERS))
-DATA = (*data_.CLASSES, *data_.VALUES)
 ALL_METRICS = tuple(sorted({name for names in METRICS.values() for name in names}))
 OPTIMIZERS = (
     *("HyperOpt", "Nevergrad-OnePlusOne", "OpenTuner-BanditA", "OpenTuner-GA", "OpenTuner-GA-DE"),
@@ -77,12 +73,12 @@ class Launch(Experiment):
         self.calls, self.timeout, self.optimizer_root = calls, timeout, optimizer_root
         self.models = _chosen(models, MODELS, "classifier")
         self.data_root = data_root
-        self.data = _chosen(data or self._all_data(), DATA, "data set", own=tuple(data_.KINDS))
+        self.data = _chosen(data or self._all_data(), DATA, "data set", own=FILE_KINDS)
         wanted = _chosen(metrics, ALL_METRICS, "metric")
-        self.metrics = {name: [m for m in METRICS[self._has_classes(name)] if m in wanted] for name in self.data}
+        self.metrics = {name: [m for m in METRICS[has_classes(name)] if m in wanted] for name in self.data}
         for name, left in self.metrics.items():
             if not left:
-                kinds = METRICS[self._has_classes(name)]
+                kinds = METRICS[has_classes(name)]
                 raise OptarenaError(f"{name} needs one of the metrics {', '.join(kinds)}; given: {', '.join(wanted)}")
         self.elsewhere: frozenset[str] = frozenset()
         """Ids of studies that were made by others and are not made again."""
@@ -100,21 +96,18 @@ class Launch(Experiment):
     def _all_data(self) -> tuple[str, ...]:
         """The built-in data sets and the user's own; what cannot be taken is left out, with a notice."""
         suite = get_suite("sklearn")
-        missing = {name: suite.missing(f"sklearn/DT_{name}_{METRICS[name in data_.CLASSES][0]}") for name in DATA}
+        missing = {name: suite.missing(f"sklearn/DT_{name}_{METRICS[has_classes(name)][0]}") for name in DATA}
         for name, package in missing.items():
             if package is not None:
                 self.notices.append(f"left out: {name}, which needs {package} (pip install 'optarena[problems]')")
         own = []
         for file in sorted(self.data_root.glob("*.csv")) if self.data_root is not None else ():
-            if file.name.startswith(tuple(data_.KINDS)):
+            if file.name.startswith(FILE_KINDS):
                 if "_" in file.stem:
                     self.notices.append(f"left out: {file.name}, whose name has an underscore")
                 else:
                     own.append(file.stem)
         return (*(name for name in DATA if missing[name] is None), *own)
-
-    def _has_classes(self, data: str) -> bool:
-        return data in data_.CLASSES or data.startswith("clf-")
 
     def problem_id(self, model: str, data: str, metric: str) -> str:
         """Where the problem is found here."""

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from optarena._bayesmark_names import VISIBLE
+from optarena._version import __version__
 from optarena.bayesmark.files import FileStudy, method_name, problem_name
+from optarena.problems.sklearn import signature_points
 from optarena.space import Space
 from optarena.store.costs import EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST
 from optarena.store.reading import Attempt
@@ -135,8 +137,6 @@ def _args(attempt: Attempt, path: Path, shape: tuple[int, int]) -> dict[str, Any
 
 def revision(attempt: Attempt | None = None) -> str:
     """Seven digits that stand for the version of optarena, where Bayesmark has those of its own commit."""
-    from optarena._version import __version__
-
     version = next((header.optarena for header in attempt.headers), __version__) if attempt else __version__
     return hashlib.sha256(f"optarena {version}".encode()).hexdigest()[:7]
 
@@ -158,8 +158,6 @@ def _cleaned(text: str) -> str:
 def _signature(card: ProblemCard) -> tuple[list[dict[str, Any]], list[float]]:
     if not card.signature:
         return ([], [])
-    from optarena.problems.sklearn import signature_points
-
     values = [float(value) for value in card.signature if value is not None]
     points = signature_points(Space(card.space)) if not card.imported else []
     return points, values
