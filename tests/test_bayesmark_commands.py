@@ -15,10 +15,12 @@ import polars as pl
 import pytest
 
 import optarena as oa
-from optarena.bayesmark import DATA, OPTIMIZERS, Launch, deal, launcher_seed, study_uuid
+from optarena.bayesmark import Launch, deal, study_uuid
+from optarena.bayesmark.files import read_database
+from optarena.bayesmark.jobs import launcher_seed
+from optarena.bayesmark.launch import DATA, OPTIMIZERS
 from optarena.cli import main
 from optarena.errors import OptarenaError
-from optarena.formats._bayesmark_files import read_database
 
 HERE = Path(__file__).parent
 SEEDS = json.loads((HERE / "data" / "bayesmark" / "seeds.json").read_text())

@@ -11,11 +11,13 @@ import pytest
 
 import optarena as oa
 from bayesmark_figures import array, load
+from optarena._bayesmark_names import VISIBLE, bayesmark_name
+from optarena.bayesmark.cubes import cubes, share
+from optarena.bayesmark.files import FileStudy, read_cubes, read_database
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.formats import export, import_files
-from optarena.formats._bayesmark_cubes import cubes, share
-from optarena.formats._bayesmark_files import VISIBLE, FileStudy, bayesmark_name, read_cubes, read_database
+from optarena.store import Store
 
 DERIVED = {"baseline": "baseline", "agg_result": "perf", "summary": "summary"}
 
@@ -137,6 +139,14 @@ def test_the_commands_derive_what_bayesmark_derived(database, capsys):
                 rtol=1e-7 if bound else 1e-10,
                 atol=1e-12,
             )
+
+
+def test_scoring_a_database_makes_no_store(database, monkeypatch):
+    flags = ["-dir", str(database.parent), "-b", database.name]
+    assert main(["bayesmark", "agg", *flags]) == 0
+    monkeypatch.setattr(Store, "create", lambda store: pytest.fail(f"a store is made in {store.path}"))
+    for name in ("baseline", "anal"):
+        assert main(["bayesmark", name, *flags]) == 0
 
 
 def test_a_database_of_which_only_the_cubes_are_left_is_read_from_them(database, tmp_path):

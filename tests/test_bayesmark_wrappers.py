@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import optarena as oa
+from optarena.bayesmark.standins import np_util, random_search
+from optarena.bayesmark.standins.space import Boolean, Categorical, Integer, JointSpace, Real
+from optarena.bayesmark.wrappers import seeds_of, wrappers_in
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.experiment import Use
 from optarena.optimizer import get_optimizer, source_of
-from optarena.optimizers.bayesmark_standins import np_util, random_search
-from optarena.optimizers.bayesmark_standins.space import Boolean, Categorical, Integer, JointSpace, Real
-from optarena.optimizers.bayesmark_wrappers import seeds_of, wrappers_in
 from optarena.space import Space
 from optarena.testing import assert_optimizer
 

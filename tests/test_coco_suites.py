@@ -94,6 +94,11 @@ def test_bbob_biobj_ideal_nadir_and_reference_equal_the_golden_figures():
     assert build("bbob-biobj/f1/d2/i11").known.hypervolume is None
 
 
+@pytest.mark.parametrize("id", ["bbob-biobj/f7/d3/i4", "bbob-constrained/f7/d10/i4", "bbob/f7/d3/i4"])
+def test_a_suite_tells_what_its_problems_know(id):
+    assert get_suite(id.partition("/")[0]).known(id) == build(id).known
+
+
 @pytest.mark.parametrize("suite", ["bbob-boxed", "bbob-noisy", "bbob-mixint", "bbob-constrained", "bbob-biobj"])
 def test_space_and_constraints_are_the_librarys(suite):
     for d in get_suite(suite).dimensions[:4]:

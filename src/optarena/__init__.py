@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from optarena._services import provide
 from optarena._version import __version__
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ _WHERE = {
     "open": "optarena.results:open_store",
     "use": "optarena.experiment",
 }
+
+provide("figure of a view", "optarena.report.figures:figure_of_view")
+provide("view as LaTeX", "optarena.report.papers:latex")
 
 
 def __getattr__(name: str) -> Any:

@@ -451,6 +451,10 @@ class Dataset:
         violated: Floats = np.nansum(np.maximum(self.columns.violations[self.rows[0]], 0.0), axis=1)
         return violated
 
+    def costs(self) -> Floats:
+        """(rows, 6): the seconds that each row of `traces()` cost, in the order of `store.costs`; only `in_full`."""
+        return self.columns.costs[self.rows[0]]
+
     def row_statuses(self) -> Codes:
         """How each row of `traces()` ended: an index into `EVALUATION`."""
         return self.columns.status[self.rows[0]]

@@ -311,7 +311,7 @@ def _is_wrapper(name: str, base: Path | None) -> bool:
 def source_of(name: str, base: Path | None = None) -> str | None:
     """The hash of a user's own files, for the card; None for a registered optimizer."""
     if _is_wrapper(name, base):
-        from optarena.optimizers import bayesmark_wrappers
+        from optarena.bayesmark import wrappers as bayesmark_wrappers
 
         return bayesmark_wrappers.load(bayesmark_wrappers.find(name, base))[1]
     return source_hash(file_of(name, base)) if is_file(name) else None
@@ -320,7 +320,7 @@ def source_of(name: str, base: Path | None = None) -> str | None:
 def get_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
     """The class behind a registered name, behind `path/to/my.py:MyOptimizer`, or behind a wrapper for Bayesmark."""
     if _is_wrapper(name, base):
-        from optarena.optimizers import bayesmark_wrappers
+        from optarena.bayesmark import wrappers as bayesmark_wrappers
 
         wrapper = bayesmark_wrappers.find(name, base)
         found, where = bayesmark_wrappers.load(wrapper)[0], name

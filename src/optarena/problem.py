@@ -263,6 +263,10 @@ class Suite:
     def build(self, id: str) -> Problem:
         raise NotImplementedError
 
+    def known(self, id: str) -> Known:
+        """What is known of a problem; a suite that can look it up need not build the problem."""
+        return self.build(id).known
+
 
 BUILT_IN_SUITES = {
     "functions": "optarena.problems.functions:FunctionsSuite",

@@ -13,9 +13,6 @@ A batch of points has three forms, and every conversion is vectorised over the b
   is 0 or 1, a category is its index in `values`. Array-native optimizers and problems meet in this form;
 * *unit*: (n, D) in the unit cube. A range is linear in its warped coordinate; each integer owns an equal
   share of a linear range, and each member of a list (bool, cat, ordinal, values) an equal share of [0, 1].
-
-A fourth, `warp`/`unwarp`, is Bayesmark's encoding (parameters in sorted order, categories one-hot, plain
-rounding of integers, so that the two ends of an integer range get half a share): wrappers written for it expect it.
 """
 
 from __future__ import annotations
@@ -463,81 +460,6 @@ class Space:
         except SuggestionError as error:
             return f"point {row}: {error}"
         return f"point {row}: {parameter.name} = {value!r} is outside its range"
-
-    # ---- Bayesmark's encoding ----------------------------------------------------------------------------------
-
-    @property
-    def _sorted(self) -> list[Parameter]:
-        return sorted(self.parameters, key=lambda parameter: parameter.name)
-
-    @property
-    def warped_bounds(self) -> Array:
-        """(columns, 2): the box that `warp` maps into."""
-        rows: list[list[float]] = []
-        for p in self._sorted:
-            if p.type in ("cat", "ordinal"):
-                rows.extend([[0.0, 1.0]] * len(p.values or ()))
-            elif p.type == "bool":
-                rows.append([0.0, 1.0])
-            else:
-                low, high = WARPS[p.warp or "linear"][0](np.array([p.low, p.high]))
-                rows.append([low, high if high > low else math.nextafter(low, math.inf)])
-        return np.array(rows)
-
-    def warp(self, points: Sequence[Mapping[str, Any]]) -> Array:
-        """Dicts as Bayesmark encodes them: sorted names, warped numbers, one-hot categories (sorted)."""
-        matrix = self.to_matrix(points)
-        columns: list[Array] = []
-        for p in self._sorted:
-            column = matrix[:, self.names.index(p.name)]
-            if p.type in ("cat", "ordinal"):
-                values = p.values or []
-                columns.extend((column == values.index(value)).astype(float) for value in sorted(values))
-            else:
-                columns.append(WARPS[p.warp or "linear"][0](column))
-        return np.column_stack(columns)
-
-    def unwarp(self, warped: npt.ArrayLike) -> list[Point]:
-        """Bayesmark's encoding back as dicts: numbers rounded to the nearest allowed, categories by the largest."""
-        w = np.asarray(warped, dtype=float)
-        at = 0
-        columns: dict[str, list[Any]] = {}
-        for p in self._sorted:
-            if p.type in ("cat", "ordinal"):
-                values = sorted(p.values or [])
-                columns[p.name] = [values[i] for i in w[:, at : at + len(values)].argmax(axis=1)]
-                at += len(values)
-                continue
-            x = WARPS[p.warp or "linear"][1](w[:, at])
-            at += 1
-            if p.type == "bool":
-                columns[p.name] = [bool(value) for value in np.rint(x)]
-                continue
-            if p.values is not None:
-                table = np.array(p.values, dtype=float)
-                x = table[np.searchsorted((table[1:] + table[:-1]) / 2, x)]
-            elif p.type == "int":
-                x = np.rint(x)
-            columns[p.name] = p.decode(np.clip(x, p.low, p.high))
-        return [{name: columns[name][i] for name in self.names} for i in range(len(w))]
-
-    def grid(self, n: int = 8) -> dict[str, list[Any]]:
-        """Per parameter: all members of a list, or up to n distinct values evenly spaced in the warped range."""
-        bounds = iter(self.warped_bounds)
-        out: dict[str, list[Any]] = {}
-        for p in self._sorted:
-            if p.type in ("cat", "ordinal"):
-                for _ in p.values or ():
-                    next(bounds)
-                out[p.name] = sorted(p.values or [])
-                continue
-            low, high = next(bounds)
-            if p.values is not None:
-                out[p.name] = p.decode(np.array(p.values, dtype=float)) if p.type != "bool" else [False, True]
-                continue
-            x = np.clip(WARPS[p.warp or "linear"][1](np.linspace(low, high, n)), p.low, p.high)
-            out[p.name] = p.decode(np.unique(np.rint(x) if p.type == "int" else x))
-        return {name: out[name] for name in self.names}
 
 
 def _short(value: Any) -> str:

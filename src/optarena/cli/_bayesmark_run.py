@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import signal
 import sys
 import uuid
 from collections.abc import Sequence
-from pathlib import Path
 
 from optarena._files import write_whole
-from optarena.bayesmark import (
-    STORE,
-    Command,
-    Launch,
-    One,
-    deal,
-    made_elsewhere,
-    prepare,
-    put_into_database,
-    refuse_other_batches,
-)
+from optarena.bayesmark.database import STORE, Unfinished, made_elsewhere, prepare, put_into_database
+from optarena.bayesmark.jobs import flags_of, job_lines
+from optarena.bayesmark.launch import Launch, One, refuse_other_batches
 from optarena.cli._progress import RunProgress
 from optarena.cli._text import clean
 from optarena.cli.bayesmark_command import as_bayesmark_says, database, name_some, say, typed
 from optarena.cli.run_command import _interrupt
 from optarena.errors import OptarenaError
-from optarena.formats._bayesmark_database import Unfinished
 from optarena.runner.local import run
 from optarena.status import UNSUCCESSFUL
 
@@ -59,11 +48,11 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
     commands = list(experiment.commands())
     if flags.verbose:
         for command in commands:
-            print(" ".join(_words(command, flags)))
+            print(" ".join(flags_of(experiment, command, flags.db_root, flags.db, retry=flags.retry)))
     if flags.num_jobs > 0:
         for refusal in experiment.plan().refused:
             say(f"refused: {clean(refusal.optimizer)} on {clean(refusal.problem)}: {clean(refusal.reason)}")
-        _write_jobs(experiment, commands, flags, rest)
+        _write_jobs(experiment, len(commands), flags, rest)
         print("done")
         return 0
     path = database(flags)
@@ -133,33 +122,11 @@ def exp(flags: argparse.Namespace, _rest: Sequence[str]) -> int:
     return 0
 
 
-# ---- jobs -----------------------------------------------------------------------------------------------------------
-
-
-def _words(command: Command, flags: argparse.Namespace) -> list[str]:
-    """The flags of one study, in the order of Bayesmark's own messages."""
-    out = ["-c", command.model, "-d", command.data, "-o", command.optimizer, "-u", command.uuid, "-m", command.metric]
-    out += ["-n", str(flags.calls), "-p", str(flags.suggestions), "-dir", str(flags.db_root.resolve()), "-b", flags.db]
-    out += ["-dr", str(flags.data_root)] if flags.data_root is not None else []
-    out += ["-t", str(flags.timeout)] if flags.timeout else []
-    return [*out, "--retry"] if flags.retry else out
-
-
-def _write_jobs(
-    experiment: Launch, commands: Sequence[Command], flags: argparse.Namespace, rest: Sequence[str]
-) -> None:
-    """A line a job: a name, and commands that can be run anywhere, since their paths are absolute."""
-    own = {use.label for use in experiment.optimizers if use.use != use.label}
-    root = ["-odir", str((flags.opt_root or Path.cwd()).resolve())]
-    by_optimizer: dict[str, list[str]] = {}
-    for command in commands:
-        words = [*_words(command, flags), *(root if command.optimizer in own else [])]
-        by_optimizer.setdefault(command.optimizer, []).append(shlex.join(["optarena", "bayesmark", "exp", *words]))
+def _write_jobs(experiment: Launch, studies: int, flags: argparse.Namespace, rest: Sequence[str]) -> None:
+    """The jobs file, whose first lines say how it was made."""
     assert experiment.seed is not None
-    jobs = deal(list(by_optimizer.values()), flags.num_jobs, experiment.seed)
-    digits = len(str(len(jobs) - 1))
+    jobs = job_lines(experiment, flags.num_jobs, flags.db_root, flags.db, retry=flags.retry)
     said = as_bayesmark_says(flags, dry_run=True, **{"--uuid": experiment.seed.hex})
-    lines = [f"# running: {said}", f"# cmd: {typed(rest, 'launch')}"]
-    lines += [f"job_{experiment.seed.hex[:7]}_{i:0{digits}} {' && '.join(job)}" for i, job in enumerate(jobs)]
+    lines = [f"# running: {said}", f"# cmd: {typed(rest, 'launch')}", *jobs]
     write_whole(flags.jobs_file.resolve(), ("\n".join(lines) + "\n").encode())
-    print(f"{len(commands)} studies in {len(jobs)} jobs: {flags.jobs_file}")
+    print(f"{studies} studies in {len(jobs)} jobs: {flags.jobs_file}")

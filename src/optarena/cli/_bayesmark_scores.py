@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from optarena.bayesmark import prepare
+from optarena._bayesmark_names import VISIBLE
+from optarena.bayesmark.database import prepare, put_into_database
+from optarena.bayesmark.derived import aggregate_database, refuse_stale
+from optarena.bayesmark.files import left_out_of_cubes
+from optarena.bayesmark.scores import score, write_baseline, write_performance
 from optarena.cli._text import clean, table
 from optarena.cli.bayesmark_command import as_bayesmark_says, database, name_some, say
-from optarena.errors import OptarenaError
-from optarena.formats._bayesmark_database import Unfinished, put_into_database
-from optarena.formats._bayesmark_derived import aggregate, refuse_stale, score, write_baseline, write_performance
-from optarena.formats._bayesmark_files import (
-    FileStudy,
-    left_out_of_cubes,
-    read_database,
-    signatures_of,
-)
-from optarena.store.signatures import TOLERANCE
 from optarena.views.fixed_cost import FixedCost
 
 
@@ -34,54 +26,17 @@ def init(flags: argparse.Namespace) -> None:
 
 def agg(flags: argparse.Namespace) -> None:
     """Studies to cubes, if the problems are what they were in all of them; what is missing is named."""
-    path = database(flags)
-    if not (path / "eval").is_dir():
-        raise OptarenaError(f"{path} is not a database of Bayesmark: it has no folder eval")
-    unfinished = put_into_database(path)
-    if not any((path / "eval").glob("*.json")) and unfinished:
-        raise OptarenaError(f"{path} has no whole study: {unfinished[0].text}")
-    studies = read_database(path)
-    if len({study.shape for study in studies}) > 1:  # what an extended launch has not made longer yet is not whole
-        shorter = {study.uuid for study in unfinished if study.shorter}
-        studies = [study for study in studies if study.uuid not in shorter]
-    else:
-        unfinished = [study for study in unfinished if not study.shorter]
-    medians, errors = signatures_of(studies)
-    far = {
-        name: max(error)
-        for name, error in errors.items()
-        if (np.array(error) > TOLERANCE * np.abs(medians[name])).any()
-    }
-    if far:
-        worst = max(far, key=lambda name: far[name])
-        raise OptarenaError(
-            f"{path}: the signature of {worst} differs between studies by up to {far[worst]:.3g}: the same points give"
-            " other values, so these are two problems; keep them in two databases"
-        )
-    gone = _gone(unfinished, studies)
-    left_out = aggregate(path, studies, as_bayesmark_says(flags), gone)
-    _tell_missing([*gone, *left_out], flags.verbose)
-    if unfinished:
-        roots = ", ".join(sorted({uuid.UUID(study.root).hex for study in unfinished}))
+    made = aggregate_database(database(flags), as_bayesmark_says(flags))
+    _tell_missing(made.missing, flags.verbose)
+    if made.roots:
         say(
             "To make what is missing, launch as before with --uuid of then, and --retry for what failed"
-            f" (studies are missing of {roots})"
+            f" (studies are missing of {', '.join(made.roots)})"
         )
     if flags.verbose:
-        rows = [[name, *error, max(error)] for name, error in errors.items()]
+        rows = [[name, *error, max(error)] for name, error in made.signature_errors.items()]
         print("Signature errors:")
         print(table(["", "0", "1", "2", "3", "4", "max"], rows, right=("0", "1", "2", "3", "4", "max")))
-
-
-def _gone(unfinished: Sequence[Unfinished], studies: Sequence[FileStudy]) -> list[str]:
-    """The missing studies in words; an optimizer that has no whole study at all comes first, with all of its own."""
-    there = {str(study.args.get("--opt")) for study in studies}
-    lost: dict[str, list[Unfinished]] = {}
-    for study in unfinished:
-        if study.optimizer not in there:
-            lost.setdefault(study.optimizer, []).append(study)
-    out = [f"{name}: none of its {len(found)} studies is whole, as {found[0].text}" for name, found in lost.items()]
-    return out + [study.text for study in unfinished if study.optimizer in there]
 
 
 def _tell_missing(lines: Sequence[str], verbose: bool) -> None:
@@ -137,7 +92,7 @@ def _print_summary(view: FixedCost, metric: str) -> None:
     rows = view.summary.filter(pl.col("metric") == metric)
     rows = rows.filter(pl.col("iteration") == pl.col("iteration").max()).sort("optimizer")
     last = rows["iteration"][0]
-    print(f"{'_visible_to_opt' if metric == 'value' else metric}:")
+    print(f"{VISIBLE if metric == 'value' else metric}:")
     names = rows["optimizer"].to_list()
     for title, column in (("median", "median"), ("mean", "mean"), ("normed mean", "mean_normed")):
         _print_block(f"{title} score @ {last}:", names, rows[column].to_list())

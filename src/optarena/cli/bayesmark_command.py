@@ -1,4 +1,4 @@
-"""`optarena bayesmark`: Bayesmark's commands with its flags. The work is done in `optarena.bayesmark` and `formats`."""
+"""`optarena bayesmark`: Bayesmark's commands with its flags. The work is done in `optarena.bayesmark`."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def as_bayesmark_says(flags: argparse.Namespace, **more: Any) -> dict[str, Any]:
         "suggestions": "--suggestions", "repeat": "--repeat", "num_jobs": "--num-jobs", "jobs_file": "--jobs-file",
         "ravel": "--ravel", "verbose": "--verbose", "timeout": "--timeout",
     }  # fmt: skip
-    from optarena.formats._bayesmark_studies import revision
+    from optarena.bayesmark.studies import revision
 
     given = vars(flags)
     out = {title: given[name] for name, title in titles.items() if name in given}

@@ -14,11 +14,11 @@ import typer
 from optarena import solver
 from optarena._files import read_toml
 from optarena._plugins import file_of, load_module, load_object
+from optarena.bayesmark.wrappers import load, wrapper_classes, wrappers_in
 from optarena.cli._text import clean, counted
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
 from optarena.optimizer import Optimizer, entries, get_optimizer, is_file
-from optarena.optimizers.bayesmark_wrappers import load, wrapper_classes, wrappers_in
 from optarena.problem import Problem, build, select, suite_names
 from optarena.testing import REAL, Finding, check_instance, check_optimizer, check_problem, check_solver, time_optimizer
 

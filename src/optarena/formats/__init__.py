@@ -54,7 +54,7 @@ FORMATS = {
     "aries": Format(
         "aries", "optarena.formats.aries", "aries-bench's CSV files and folders (docs/solvers.md)", writes=False
     ),
-    "bayesmark": Format("bayesmark", "optarena.formats.bayesmark", "Bayesmark's database folders (docs/bayesmark.md)"),
+    "bayesmark": Format("bayesmark", "optarena.bayesmark.format", "Bayesmark's database folders (docs/bayesmark.md)"),
 }
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,7 +33,6 @@ from optarena.formats.same_run import (
 )
 from optarena.formats.writing import journal_header
 from optarena.store import Store
-from optarena.store.reading import columns_of
 from optarena.store.records import Count, End, ProblemCard, Record, Rows, Start
 
 _Relation: TypeAlias = Callable[[Study, Study], bool]
@@ -91,8 +89,7 @@ def admit(read: Sequence[Incoming], store: Store) -> Admission:
 
 def _admit(incoming: Incoming, index: int, known: _Known) -> tuple[Imported, list[Study]]:
     """What was read of one path, and the studies of it that the store lacks or has in part."""
-    lines = [journal_header([incoming.name], 0.0), *incoming.records]
-    results = Dataset(Path(incoming.name), columns_of([(Path(incoming.name), lines)]), [], set())
+    results = Dataset.of_records(incoming.name, [journal_header([incoming.name], 0.0), *incoming.records])
     studies = sorted(studies_of(results, incoming.name), key=lambda study: study.attempt.start.s)
     out = Imported(incoming.name, len(studies), notices=incoming.notices)
     kept = []

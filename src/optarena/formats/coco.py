@@ -20,7 +20,7 @@ from optarena.formats._number_blocks import Say
 from optarena.formats.folders import Folder
 from optarena.formats.from_results import CONSTRAINT_EVALUATIONS
 from optarena.formats.runs import Run, Runs, improvements
-from optarena.problem import Known, Objective
+from optarena.problem import Known, Objective, get_suite
 from optarena.store.merging import Optimum, told_optimum
 from optarena.traces import Floats, Ints
 
@@ -148,13 +148,11 @@ def _read_data(folder: Folder, name: str, file: DataFile, identity: tuple[str, i
 
 def _has_optimum_of_its_instance(run: Run) -> bool:
     """Whether the optimum in the head of its rows is that of its instance, as far as that can be computed here."""
-    from optarena.problem import get_suite
-
     try:
         if not run.suite.startswith("bbob"):  # COCO's own; nothing else is loaded because a file names it
             return False
         suite = get_suite(run.suite)
-        known = suite.build(run.problem).known.optimum if suite.contains(run.problem) else None
+        known = suite.known(run.problem).optimum if suite.contains(run.problem) else None
     except OptarenaError:
         return False
     told = told_optimum(run.card, run.attributes)
@@ -270,10 +268,8 @@ def _two_objectives(
 
 def _known(suite: str, function: int, dimension: int, instance: int) -> Known:
     """What is shipped of bbob-biobj: ideal, nadir and hypervolume."""
-    from optarena.problems.coco_suites import BiobjSuite, biobj_known
-
-    id = f"{suite}/f{function}/d{dimension}/i{instance}"
-    return biobj_known(function, dimension, instance) if BiobjSuite().contains(id) else Known()
+    id, biobj = f"{suite}/f{function}/d{dimension}/i{instance}", get_suite("bbob-biobj")
+    return biobj.known(id) if biobj.contains(id) else Known()
 
 
 def _archive(folder: Folder, key: tuple[int, int, int], say: Say) -> Floats | None:

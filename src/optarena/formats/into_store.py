@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 import numpy as np
 import polars as pl
 
 from optarena._json import printable, strict
 from optarena.experiment import Budget
-from optarena.formats.incoming import Incoming, study_id
+from optarena.formats.incoming import Cards, Incoming, imported_start, study_id
 from optarena.formats.parameters import parameter_values
 from optarena.formats.runs import NOTHING, Runs, records
 from optarena.formats.statuses import of_run
-from optarena.formats.tidy import KNOWN_VALUES, NAMESPACE, Tidy, as_named, plain_word
+from optarena.formats.tidy import KNOWN_VALUES, Tidy, as_named, plain_word
 from optarena.problem import Known, Objective
-from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
-
-_encode = msgspec.json.Encoder().encode
+from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows
 
 
 def incoming(read: Tidy | Runs) -> Incoming:
@@ -94,16 +90,14 @@ def _records(tidy: Tidy) -> Iterator[Record]:
         ending = _ending(study)
         made, record = _made(study, ending[0])
         instance = _whole(study.get("instance"))
-        start = Start(
-            s=s,
+        yield imported_start(
+            s,
+            card,
+            study["optimizer"],
+            int(study["trial"]),
+            Budget(_whole(study.get("budget")), study.get("budget_seconds"), study.get("budget_target")),
             study=study.get("study") or study_id(problem, study["optimizer"], int(study["trial"]), instance),
-            problem=card.hash,
-            optimizer=study["optimizer"],
-            use=study["optimizer"],
-            trial=int(study["trial"]),
-            root=study.get("root") or str(NAMESPACE),
-            time=0.0,
-            budget=Budget(_whole(study.get("budget")), study.get("budget_seconds"), study.get("budget_target")),
+            root=study.get("root") or "",
             batch=batch,
             record=record,
             attributes={
@@ -112,7 +106,6 @@ def _records(tidy: Tidy) -> Iterator[Record]:
                 if columns.plain(name)[low] is not None
             },
         )
-        yield start
         if events:
             yield _rows(tidy, columns, s, problem, has, low, last, regular)
         end = End(s, ending[0], made, 0.0, NOTHING, ending[1])
@@ -166,17 +159,11 @@ def _rows(
 
 def study_cards(tidy: Tidy) -> list[ProblemCard]:
     """What the table says of the problem of each study; those that are equal are one card."""
-    cards: dict[bytes, ProblemCard] = {}
-    senses, present = _senses(tidy), _present(tidy)
-    out = []
-    for study in tidy.studies.iter_rows(named=True):
-        card = _card(tidy, study, senses, present[study["problem"]])
-        key = _encode(card)
-        if key not in cards:
-            card.hash = hashlib.sha256(key).hexdigest()[:16]
-            cards[key] = card
-        out.append(cards[key])
-    return out
+    cards, senses, present = Cards(), _senses(tidy), _present(tidy)
+    return [
+        cards.add(_card(tidy, study, senses, present[study["problem"]]))[0]
+        for study in tidy.studies.iter_rows(named=True)
+    ]
 
 
 def _present(tidy: Tidy) -> dict[str, dict[str, list[str]]]:

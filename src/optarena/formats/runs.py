@@ -6,25 +6,22 @@ evaluation, go through `tidy` instead.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from optarena._json import Number, numbers, printable
 from optarena.experiment import Budget
-from optarena.formats.incoming import study_id
-from optarena.formats.tidy import NAMESPACE
+from optarena.formats.incoming import Cards, imported_start, study_id
 from optarena.problem import Known, Objective
-from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
+from optarena.store.costs import no_costs
+from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows
 from optarena.traces import Floats, Ints
 
-_encode = msgspec.json.Encoder().encode
-NOTHING = [0] * 6
+NOTHING = no_costs()
 
 
 @dataclass
@@ -111,25 +108,18 @@ def improvements(evaluation: Ints, values: Floats) -> Ints:
 def records(some: Runs) -> Iterator[Record]:
     """The lines of a journal; times are left at 0."""
     number_trials(some)
-    cards: dict[bytes, ProblemCard] = {}
+    cards = Cards()
     for s, run in enumerate(some.runs):
-        card = run.card
-        key = _encode(card)
-        if key not in cards:
-            card.hash = hashlib.sha256(key).hexdigest()[:16]
-            cards[key] = card
+        card, new = cards.add(run.card)
+        if new:
             yield card
-        optimizer = printable(run.optimizer)
-        yield Start(
-            s=s,
+        yield imported_start(
+            s,
+            card,
+            printable(run.optimizer),
+            run.trial,
+            Budget(run.evaluations),
             study=study_id(run.problem, run.optimizer, run.trial, run.instance),
-            problem=cards[key].hash,
-            optimizer=optimizer,
-            use=optimizer,
-            trial=run.trial,
-            root=str(NAMESPACE),
-            time=0.0,
-            budget=Budget(run.evaluations),
             record="all" if run.whole else "improvements",
             attributes={name: printable(text) for name, text in run.attributes.items() if text},
         )

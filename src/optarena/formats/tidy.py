@@ -7,7 +7,6 @@ be put into this table can be imported. Everything is a Polars expression over a
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -518,7 +517,3 @@ def plain_word(text: str) -> str:
 def as_named(column: str) -> str:
     """An other column's own name."""
     return column.removeprefix(OTHER)
-
-
-NAMESPACE = uuid.UUID("5c1d53a5-95b0-5c0a-8a3f-6f7074617265")
-"""Under which the ids of imported studies are made."""

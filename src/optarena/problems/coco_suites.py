@@ -293,3 +293,8 @@ class BiobjSuite(CocoSuite):
     functions = range(1, 56)
     kind = BiobjProblem
     any_instance = False
+
+    def known(self, id: str) -> Known:
+        found = _ID.match(id)
+        assert found is not None
+        return biobj_known(int(found[2]), int(found[3]), int(found[4]))

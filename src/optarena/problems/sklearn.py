@@ -30,6 +30,11 @@ from optarena.problems import _tuning_data as data_
 from optarena.problems._tuning_models import CLASSIFIERS, REGRESSORS
 from optarena.space import Array, Point, Space
 
+MODELS = tuple(sorted(CLASSIFIERS))
+DATA = (*data_.CLASSES, *data_.VALUES)
+"""The built-in data sets."""
+FILE_KINDS = tuple(data_.KINDS)
+"""How the names of a user's data files begin."""
 METRICS = {True: ("acc", "nll"), False: ("mae", "mse")}
 LEAST_PROBABILITY = 1e-15  # where scikit-learn clipped before 1.3
 SIGNATURE_POINTS = 5
@@ -153,8 +158,8 @@ class SklearnSuite(Suite):
 
     def ids(self) -> Iterator[str]:
         for model in CLASSIFIERS:
-            for data in (*data_.CLASSES, *data_.VALUES):
-                yield from (f"sklearn/{model}_{data}_{metric}" for metric in METRICS[data in data_.CLASSES])
+            for data in DATA:
+                yield from (f"sklearn/{model}_{data}_{metric}" for metric in METRICS[has_classes(data)])
 
     def missing(self, id: str) -> str | None:
         package = data_.EXTRA.get(id.split("_")[1])
@@ -162,6 +167,11 @@ class SklearnSuite(Suite):
 
     def build(self, id: str) -> Problem:
         return TuningProblem(*id.partition("/")[2].split("_"))
+
+
+def has_classes(data: str) -> bool:
+    """Whether a data set, built in or a user's file, is one of classes rather than of numbers."""
+    return data in data_.CLASSES or any(classes and data.startswith(kind) for kind, classes in data_.KINDS.items())
 
 
 # ---- a user's CSV files ---------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from optarena._services import service
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.views._scores import Scores
@@ -55,27 +56,12 @@ class View:
 
     def figure(self, name: str | None = None, **options: Any) -> Any:
         """An Altair chart of this view, which shows itself in a notebook: the first of `figures` unless named."""
-        from optarena.report.figures import figure
-        from optarena.report.material import Material
-
-        if not self.figures:
-            raise OptarenaError(f"the {self.name} view has no figure of its own (optarena figure --list shows all)")
-        chosen = name or self.figures[0]
-        if chosen not in self.figures:
-            known = ", ".join(self.figures)
-            raise OptarenaError(
-                f"no figure {chosen!r}.{nearest(chosen, self.figures)} (the {self.name} view has {known})"
-            )
-        if self.results is None:
-            raise OptarenaError("this view was not made from a store: there is nothing to draw")
-        views: Any = {self.name.replace("-", "_"): self}  # drawn as it was scored, not scored again
-        return figure(chosen, Material(self.results, **views), **options)
+        return service("figure of a view")(self, name, **options)
 
     def to_latex(self) -> str:
         """The view's main table for a paper: booktabs, the best in bold, ready to `\\input`."""
-        from optarena.report.papers import latex
-
-        return latex(self)
+        latex: str = service("view as LaTeX")(self)
+        return latex
 
     def to_xarray(self) -> dict[str, Any]:
         """Every table as an xarray dataset (extra `xarray`): what names a row is a dimension, the rest variables."""

@@ -75,6 +75,20 @@ def figure(name: str, results: Dataset | Material, **options: Any) -> Any:
     return finished(chart, legend_columns(_look(material, asked, material.results.studies), asked.width or 480), note)
 
 
+def figure_of_view(view: View, name: str | None = None, **options: Any) -> Any:
+    """A chart of a view as it was scored; the first of its `figures` unless one is named."""
+    if not view.figures:
+        raise OptarenaError(f"the {view.name} view has no figure of its own (optarena figure --list shows all)")
+    chosen = name or view.figures[0]
+    if chosen not in view.figures:
+        known = ", ".join(view.figures)
+        raise OptarenaError(f"no figure {chosen!r}.{nearest(chosen, view.figures)} (the {view.name} view has {known})")
+    if view.results is None:
+        raise OptarenaError("this view was not made from a store: there is nothing to draw")
+    views: Any = {view.name.replace("-", "_"): view}  # drawn as it was scored, not scored again
+    return figure(chosen, Material(view.results, **views), **options)
+
+
 def _look(material: Material, options: Options, table: pl.DataFrame) -> Any:
     """How it is drawn; `table`: whose optimizers the legend names."""
     from optarena.report.figures._style import Look

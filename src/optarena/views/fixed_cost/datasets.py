@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from optarena.formats._bayesmark_files import bayesmark_name
+from optarena._bayesmark_names import VISIBLE, bayesmark_name
 from optarena.traces import Floats
 from optarena.views._datasets import xarray
 
@@ -56,7 +56,7 @@ def arrays(view: FixedCost, metric: str | None = None, *, objective: bool = Fals
         if "function" in coords:
             coords["function"] = [bayesmark_name(problem) for problem in view.problems]
         if "objective" in coords:
-            coords["objective"] = ["_visible_to_opt" if name == "value" else name for name in metrics]
+            coords["objective"] = [VISIBLE if name == "value" else name for name in metrics]
         return coords, variables
 
     over_time = {name: ["iter", "function"] for name in ("median", "mean")}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from optarena._bayesmark_names import bayesmark_name
 from optarena.errors import OptarenaError
-from optarena.formats._bayesmark_files import bayesmark_name
 from optarena.store.signatures import TOLERANCE, relative_gap
 from optarena.views.fixed_cost.baseline import BAYESMARK, Frame
 from optarena.views.fixed_cost.curves import Curves

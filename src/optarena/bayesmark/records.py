@@ -1,72 +1,35 @@
-"""Bayesmark's databases as studies of a store, and the studies of a store as such a database.
-
-    optarena import bayesmark ROOT/DB --store results
-    optarena export bayesmark results -o ROOT
+"""The studies of Bayesmark's files as the lines of a journal.
 
 Problems of the suite `sklearn` keep their ids: old results and new ones meet, if their signatures agree. Methods are
-called name_version_revision. The files are read and written in `_bayesmark_files`, what is derived from them in
-`_bayesmark_derived`; what a store's study is to Bayesmark is told in `_bayesmark_studies`.
+called name_version_revision.
 """
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from optarena._bayesmark_names import VISIBLE
 from optarena._json import numbers
-from optarena.dataset import Dataset
+from optarena.bayesmark.files import FileStudy
+from optarena.bayesmark.studies import bayesmark_names
 from optarena.errors import OptarenaError, SuggestionError
 from optarena.experiment import Budget
-from optarena.formats._bayesmark_files import (
-    FOLDERS,
-    VISIBLE,
-    FileStudy,
-    read_database,
-    write_study,
-)
-from optarena.formats._bayesmark_studies import bayesmark_names, studies_of
-from optarena.formats.incoming import Incoming
-from optarena.formats.tidy import NAMESPACE
+from optarena.formats.incoming import NAMESPACE, Cards, imported_start
 from optarena.problem import Objective, Problem, get_suite
 from optarena.space import Space
-from optarena.store import Store
 from optarena.store.columns import Attempt
+from optarena.store.costs import EVALUATE, NANOSECONDS, OBSERVE, SUGGEST, costs_of, no_costs
 from optarena.store.journal import problem_card
-from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Start
+from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows
 from optarena.store.signatures import FOREIGN, has_changed
 
-SUFFIXES: tuple[str, ...] = ()
-ROOTED = True
-NOTHING = [0] * 6
 NO_ATTEMPTS: Mapping[str, Attempt] = {}
 KEPT = {"opt": "--opt", "opt_rev": "opt_rev", "rev": "rev"}  # attribute -> what the files call it
-
-
-def incoming(paths: Sequence[Path], store: Store) -> list[Incoming]:
-    """Databases as lines of journals; an error if a problem's signature is not that of its other studies."""
-    known: dict[str, tuple[ProblemCard, str]] = {}
-    own: dict[str, Attempt] = {}
-    if store.exists:
-        for attempt in Dataset.of_store(store.path).columns.attempts:
-            own[attempt.start.study] = attempt
-            if attempt.card.signature:
-                known.setdefault(attempt.card.id, (attempt.card, f"store {store.path}"))
-    out = []
-    for path in paths:
-        studies = read_database(path)
-        lines = list(records_of(studies, str(path), own=own))
-        for card in (record for record in lines if isinstance(record, ProblemCard)):
-            there, where = known.setdefault(card.id, (card, str(path)))
-            _agree(card, there, str(path), where)
-        stated = all(study.uuid for study in studies)
-        out.append(Incoming(str(path), lines, ids_stated=stated, trials_stated=False))
-    return out
 
 
 def _own_names(study: FileStudy, own: Mapping[str, Attempt]) -> tuple[str, str] | None:
@@ -93,21 +56,18 @@ def records_of(
         if known is card:
             yield card
         else:
-            _agree(card, known, f"{where}: study {study.uuid}", "other studies")
+            refuse_other_signature(card, known, f"{where}: study {study.uuid}", "other studies")
         key = (study.problem, study.method)
         trial = trials[key] = trials.get(key, -1) + 1
         rows, columns = study.shape
         id = uuid.UUID(study.uuid) if study.uuid else uuid.uuid5(NAMESPACE, repr((*key, trial)))
-        yield Start(
-            s=s,
+        yield imported_start(
+            s,
+            known,
+            names[1],
+            trial,
+            Budget(rows * columns),
             study=str(id),
-            problem=known.hash,
-            optimizer=names[1],
-            use=names[1],
-            trial=trial,
-            root=str(NAMESPACE),
-            time=0.0,
-            budget=Budget(rows * columns),
             batch=columns,
             attributes={name: str(study.args[key]) for name, key in KEPT.items() if study.args.get(key) is not None},
         )
@@ -134,22 +94,20 @@ def _rows(s: int, study: FileStudy, card: ProblemCard) -> Iterator[Record]:
 
     last = 0
     if study.times:  # a line a row: a line has one time of evaluating
-        suggest, spent, observe = (np.rint(study.times[n] * 1e9).astype(int) for n in ("suggest", "eval", "observe"))
+        suggest, spent, observe = (
+            np.rint(study.times[n] * NANOSECONDS).astype(int) for n in ("suggest", "eval", "observe")
+        )
         for k in range(rows * columns):
             t, i = divmod(k, columns)
-            before = [
-                int(suggest[t]) if not i else 0,
-                0,
-                int(spent[t, i]),
-                0,
-                int(observe[t - 1]) if t and not i else 0,
-                0,
-            ]
-            yield line(k, k + 1, before)
+            cost = no_costs()
+            cost[EVALUATE] = int(spent[t, i])
+            if not i:
+                cost[SUGGEST], cost[OBSERVE] = int(suggest[t]), int(observe[t - 1]) if t else 0
+            yield line(k, k + 1, cost)
         last = int(observe[-1])
     else:
-        yield line(0, rows * columns, NOTHING)
-    yield End(s, "done", rows * columns, 0.0, [0, 0, 0, 0, last, 0])
+        yield line(0, rows * columns, no_costs())
+    yield End(s, "done", rows * columns, 0.0, costs_of(OBSERVE, last, 0))
 
 
 # ---- problems -------------------------------------------------------------------------------------------------------
@@ -187,7 +145,7 @@ def _card(study: FileStudy, id: str) -> ProblemCard:
         )
     made_with = {FOREIGN: str(study.args["rev"])} if "rev" in study.args else {}
     card = msgspec.structs.replace(card, hash="", versions=made_with, signature=tuple(numbers(study.signature[1])))
-    return msgspec.structs.replace(card, hash=hashlib.sha256(msgspec.json.encode(card)).hexdigest()[:16])
+    return Cards().add(card)[0]
 
 
 def _fits(study: FileStudy, space: Space) -> bool:
@@ -208,42 +166,10 @@ def _kind(values: list[list[Any]]) -> str:
     return "cat"
 
 
-def _agree(card: ProblemCard, known: ProblemCard | None, here: str, there: str) -> None:
+def refuse_other_signature(card: ProblemCard, known: ProblemCard, here: str, there: str) -> None:
     """Refuse a problem whose values at fixed points are not those that are known of it."""
-    if known is not None and has_changed(card, known):
+    if has_changed(card, known):
         raise OptarenaError(
             f"{here}: the signature of {card.id} is not that of {there}: the same points give other values, so these"
             " are two problems; keep them in two stores"
         )
-
-
-# ---- out of a store -------------------------------------------------------------------------------------------------
-
-
-def write(results: Dataset, path: Path) -> list[str]:
-    """Write a database folder; returns what could not be written, in words.
-
-    Cubes with holes are not written: Bayesmark's own commands end on them, with an assertion that says nothing.
-    """
-    from optarena.formats._bayesmark_cubes import share, uneven
-    from optarena.formats._bayesmark_derived import aggregate
-
-    studies, reasons = studies_of(results, path)
-    left_out = list(reasons.values())
-    if not studies:
-        raise OptarenaError(f"store {results.path} has no study that Bayesmark could hold: {'; '.join(left_out[:3])}")
-    for folder in FOLDERS:
-        (path / folder).mkdir(parents=True, exist_ok=True)
-    for study in studies:
-        write_study(path, study)
-    try:
-        if holes := uneven(share(studies).studies):
-            left_out.append(
-                f"derived: Bayesmark needs as many studies of every method on every problem, but {holes}, so its own"
-                " agg and anal refuse this database (optarena bayesmark agg and anal score what is there)"
-            )
-        else:
-            left_out += [f"derived: {text}" for text in aggregate(path, studies)]
-    except OptarenaError as error:
-        left_out.append(f"derived: {error}")
-    return left_out

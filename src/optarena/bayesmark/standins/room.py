@@ -76,6 +76,6 @@ def _standins() -> dict[str, ModuleType]:
     package.__path__ = []  # a package, in which nothing else is found
     out = {"bayesmark": package}
     for name in MODULES:
-        out[f"bayesmark.{name}"] = importlib.import_module(f"optarena.optimizers.bayesmark_standins.{name}")
+        out[f"bayesmark.{name}"] = importlib.import_module(f"optarena.bayesmark.standins.{name}")
         setattr(package, name, out[f"bayesmark.{name}"])
     return out

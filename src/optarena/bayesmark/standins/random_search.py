@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from optarena.optimizers.bayesmark_standins.np_util import random as np_random
-from optarena.optimizers.bayesmark_standins.space import JointSpace
+from optarena.bayesmark.standins.np_util import random as np_random
+from optarena.bayesmark.standins.space import JointSpace
 
 
 def suggest_dict(

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from optarena.bayesmark.files import CUBE, FileStudy, dataset
 from optarena.errors import OptarenaError
-from optarena.formats._bayesmark_files import CUBE, FileStudy, dataset
 
 NAMED = 3
 Cells = dict[tuple[str, str], list[FileStudy]]

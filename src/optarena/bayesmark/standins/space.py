@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena import space as own
+from optarena.bayesmark import encoding
+from optarena.bayesmark.standins.np_util import clip_chk, snap_to
 from optarena.errors import SuggestionError
-from optarena.optimizers.bayesmark_standins.np_util import clip_chk, snap_to
 
 N_GRID_DEFAULT = 8
 WARPED_DTYPE = np.float64
@@ -52,20 +53,20 @@ class Space:
 
     def warp(self, X: Any) -> npt.NDArray[np.float64]:
         array = self.validate(X)
-        warped = self._space.warp([{"x": value} for value in array.ravel().tolist()])
+        warped = encoding.warp(self._space, [{"x": value} for value in array.ravel().tolist()])
         return warped.reshape((*array.shape, -1))
 
     def unwarp(self, X_w: Any) -> Any:
         array = clip_chk(np.asarray(X_w, dtype=WARPED_DTYPE), self.lower_warped, self.upper_warped)
-        points = self._space.unwarp(array.reshape(-1, array.shape[-1]))
+        points = encoding.unwarp(self._space, array.reshape(-1, array.shape[-1]))
         out = np.array([point["x"] for point in points], dtype=None if self.type == "cat" else self.dtype)
         return out.reshape(array.shape[:-1])[()] if array.ndim > 1 else out[0]
 
     def get_bounds(self) -> npt.NDArray[np.float64]:
-        return self._space.warped_bounds
+        return encoding.warped_bounds(self._space)
 
     def grid(self, max_interp: int = N_GRID_DEFAULT) -> list[Any]:
-        return self._space.grid(max_interp)["x"]
+        return encoding.grid(self._space, max_interp)["x"]
 
 
 class Real(Space):
@@ -106,14 +107,14 @@ class JointSpace:
 
     def warp(self, X: Sequence[Mapping[str, Any]]) -> npt.NDArray[np.float64]:
         self.validate(X)
-        return self._space.warp(X).reshape(len(X), int(self.blocks[-1]))
+        return encoding.warp(self._space, X).reshape(len(X), int(self.blocks[-1]))
 
     def unwarp(self, X_w: npt.ArrayLike, fixed_vals: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Encoded rows as dicts again; `fixed_vals` are put in where a value must be just that, after rounding."""
         array = np.asarray(X_w, dtype=WARPED_DTYPE)
         assert array.ndim == 2, f"Expected 2 dimensions for X, got {array.ndim}"
         bounds = self.get_bounds()
-        points = self._space.unwarp(clip_chk(array, bounds[:, 0], bounds[:, 1]))
+        points = encoding.unwarp(self._space, clip_chk(array, bounds[:, 0], bounds[:, 1]))
         for name, value in (fixed_vals or {}).items():
             for point in points:
                 point[name] = snap_to(point[name], value).item()
@@ -121,10 +122,10 @@ class JointSpace:
 
     def get_bounds(self) -> npt.NDArray[np.float64]:
         """(columns, 2): least and greatest."""
-        return self._space.warped_bounds
+        return encoding.warped_bounds(self._space)
 
     def grid(self, max_interp: int = N_GRID_DEFAULT) -> dict[str, list[Any]]:
-        return self._space.grid(max_interp)
+        return encoding.grid(self._space, max_interp)
 
 
 def _parameter(line: Mapping[str, Any]) -> Space:

@@ -1,6 +1,6 @@
 """Bayesmark's files: a study's three, and the cubes in `derived` that are made of them.
 
-They are not strict JSON: Infinity and NaN stand for themselves. What a study is to a store lives in `bayesmark`.
+They are not strict JSON: Infinity and NaN stand for themselves. What a study is to a store: `records` and `studies`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from optarena._bayesmark_names import VISIBLE
 from optarena._files import write_whole
 from optarena.errors import OptarenaError
 from optarena.traces import Floats
 
 FOLDERS = ("eval", "time", "suggest_log", "derived", "log")
-VISIBLE = "_visible_to_opt"
 CUBE = ("iter", "suggestion", "function", "optimizer", "study_id")
 RESERVED = ("eval", "time", "baseline", "perf", "summary")
 """What Bayesmark calls files of its own beside those of problems."""
@@ -133,12 +133,6 @@ def write_study(path: Path, study: FileStudy) -> None:
 
 def problem_name(args: Mapping[str, Any]) -> str:
     return "_".join(str(args[key]) for key in ("--classifier", "--data", "--metric"))
-
-
-def bayesmark_name(problem: str) -> str:
-    """`sklearn/SVM_iris_nll` is SVM_iris_nll there, `clf-mine.csv:SVM_nll` is SVM_clf-mine_nll; others stay."""
-    own = re.fullmatch(r"((?:clf|reg)-[^_/]+)\.csv:([^_]+)_([^_]+)", problem)
-    return f"{own[2]}_{own[1]}_{own[3]}" if own else problem.removeprefix("sklearn/")
 
 
 def method_name(args: Mapping[str, Any]) -> str:

@@ -1,15 +1,7 @@
-"""Experiments as Bayesmark launches them: models x data x metrics x optimizers x repetitions, with its ids and seeds.
-
-    launch = Launch(uuid.uuid4(), models=["SVM"], data=["iris"], optimizers=["RandomSearch"], calls=15, repeat=3)
-    launch.run("root/db/optarena")              # as any experiment
-    put_into_database(Path("root/db"))          # and Bayesmark's own files beside its store
-
-Its files are read and written in `formats`; `optarena bayesmark` has its commands.
-"""
+"""Experiments as Bayesmark launches them, with its ids and seeds: models x data x metrics x optimizers x trials."""
 
 from __future__ import annotations
 
-import random
 import uuid
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -17,31 +9,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 import polars as pl
 
+from optarena._bayesmark_names import bayesmark_name
+from optarena.bayesmark.database import STORE
+from optarena.bayesmark.wrappers import Wrapper, called, cleaned, wrappers_in
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
-from optarena.formats._bayesmark_database import STORE, made_elsewhere, prepare, put_into_database
-from optarena.formats._bayesmark_files import bayesmark_name
 from optarena.optimizer import BUILT_IN, entries, get_optimizer
-from optarena.optimizers.bayesmark_wrappers import Wrapper, called, cleaned, wrappers_in
 from optarena.problem import Problem, get_suite
-from optarena.problems import _tuning_data as data_
-from optarena.problems._tuning_models import CLASSIFIERS
-from optarena.problems.sklearn import METRICS
+from optarena.problems.sklearn import DATA, FILE_KINDS, METRICS, MODELS, has_classes
 from optarena.store import Store
 
-MODELS = tuple(sorted(CLASSIFIERS))
-DATA = (*data_.CLASSES, *data_.VALUES)
 ALL_METRICS = tuple(sorted({name for names in METRICS.values() for name in names}))
 OPTIMIZERS = (
     *("HyperOpt", "Nevergrad-OnePlusOne", "OpenTuner-BanditA", "OpenTuner-GA", "OpenTuner-GA-DE"),
     *("PySOT", "RandomSearch", "Scikit-GBRT-Hedge", "Scikit-GP-Hedge", "Scikit-GP-LCB"),
 )
 """The optimizers that a launch takes where it names none."""
-__all__ = ["STORE", "Launch", "One", "deal", "made_elsewhere", "prepare", "put_into_database", "study_uuid"]
 
 
 class Command(NamedTuple):
@@ -84,14 +70,15 @@ class Launch(Experiment):
         optimizer_root: Path | None = None,
     ) -> None:
         self.notices: list[str] = []
+        self.calls, self.timeout, self.optimizer_root = calls, timeout, optimizer_root
         self.models = _chosen(models, MODELS, "classifier")
         self.data_root = data_root
-        self.data = _chosen(data or self._all_data(), DATA, "data set", own=tuple(data_.KINDS))
+        self.data = _chosen(data or self._all_data(), DATA, "data set", own=FILE_KINDS)
         wanted = _chosen(metrics, ALL_METRICS, "metric")
-        self.metrics = {name: [m for m in METRICS[self._has_classes(name)] if m in wanted] for name in self.data}
+        self.metrics = {name: [m for m in METRICS[has_classes(name)] if m in wanted] for name in self.data}
         for name, left in self.metrics.items():
             if not left:
-                kinds = METRICS[self._has_classes(name)]
+                kinds = METRICS[has_classes(name)]
                 raise OptarenaError(f"{name} needs one of the metrics {', '.join(kinds)}; given: {', '.join(wanted)}")
         self.elsewhere: frozenset[str] = frozenset()
         """Ids of studies that were made by others and are not made again."""
@@ -109,21 +96,18 @@ class Launch(Experiment):
     def _all_data(self) -> tuple[str, ...]:
         """The built-in data sets and the user's own; what cannot be taken is left out, with a notice."""
         suite = get_suite("sklearn")
-        missing = {name: suite.missing(f"sklearn/DT_{name}_{METRICS[name in data_.CLASSES][0]}") for name in DATA}
+        missing = {name: suite.missing(f"sklearn/DT_{name}_{METRICS[has_classes(name)][0]}") for name in DATA}
         for name, package in missing.items():
             if package is not None:
                 self.notices.append(f"left out: {name}, which needs {package} (pip install 'optarena[problems]')")
         own = []
         for file in sorted(self.data_root.glob("*.csv")) if self.data_root is not None else ():
-            if file.name.startswith(tuple(data_.KINDS)):
+            if file.name.startswith(FILE_KINDS):
                 if "_" in file.stem:
                     self.notices.append(f"left out: {file.name}, whose name has an underscore")
                 else:
                     own.append(file.stem)
         return (*(name for name in DATA if missing[name] is None), *own)
-
-    def _has_classes(self, data: str) -> bool:
-        return data in data_.CLASSES or data.startswith("clf-")
 
     def problem_id(self, model: str, data: str, metric: str) -> str:
         """Where the problem is found here."""
@@ -231,30 +215,6 @@ def _chosen(given: Sequence[str] | None, known: Sequence[str], what: str, own: t
         if "_" in name or "/" in name:
             raise OptarenaError(f"{what} {name!r}: a name has no underscore and no slash")
     return sorted(set(known if given is None else given))
-
-
-# ---- jobs -----------------------------------------------------------------------------------------------------------
-
-
-def launcher_seed(root: uuid.UUID) -> int:
-    """The seed of what the launcher itself draws."""
-    return random.Random(root.int).randint(0, 2**32 - 1)
-
-
-def deal(by_optimizer: Sequence[Sequence[str]], jobs: int, root: uuid.UUID) -> list[list[str]]:
-    """Share commands out: every job has as many as any other, up to one, and of every optimizer, too; at random."""
-    stream = np.random.RandomState(launcher_seed(root))
-    out: list[list[str]] = [[] for _ in range(min(jobs, sum(map(len, by_optimizer))))]
-    places = stream.permutation(len(out)).tolist()
-    at = 0
-    for commands in by_optimizer:
-        for i in stream.permutation(len(commands)).tolist():
-            out[places[at % len(out)]].append(commands[i])
-            at += 1
-    return [[job[i] for i in stream.permutation(len(job)).tolist()] for job in out]
-
-
-# ---- appending ------------------------------------------------------------------------------------------------------
 
 
 def refuse_other_batches(launch: Launch, path: Path) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
+from optarena._bayesmark_names import VISIBLE, bayesmark_name
+from optarena.bayesmark.files import FOLDERS, read_study, write_study
+from optarena.bayesmark.studies import studies_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
-from optarena.formats._bayesmark_files import FOLDERS, VISIBLE, bayesmark_name, read_study, write_study
-from optarena.formats._bayesmark_studies import studies_of
 from optarena.store import Store
 
 STORE = "optarena"

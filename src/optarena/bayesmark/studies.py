@@ -5,16 +5,22 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from optarena._bayesmark_names import VISIBLE
+from optarena._version import __version__
+from optarena.bayesmark.files import FileStudy, method_name, problem_name
 from optarena.dataset import Dataset
-from optarena.formats._bayesmark_files import VISIBLE, FileStudy, method_name, problem_name
+from optarena.problems.sklearn import signature_points
 from optarena.space import Space
 from optarena.store.columns import Attempt
+from optarena.store.costs import EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST
 from optarena.store.records import ProblemCard
+from optarena.traces import Floats
 
 
 def studies_of(
@@ -23,61 +29,74 @@ def studies_of(
     """The whole studies of a store as Bayesmark keeps them, minimised; and why it cannot hold the others, by id."""
     out, left_out = [], {}
     results = results.in_full()
-    status = results.studies.head(len(results.chosen))["status"].to_list()
-    rows, counts = results.rows
-    bounds = np.concatenate(([0], np.cumsum(counts))).tolist()
-    for i, attempt in enumerate(results.attempts):
+    rows = _Rows(results)
+    for i, (attempt, status) in enumerate(zip(results.attempts, results.studies["status"], strict=False)):
         start, card = attempt.start, attempt.card
         if not wanted(start.study):
             continue
-        here = rows[bounds[i] : bounds[i + 1]]
-        n = len(here)
+        low, high = rows.traces.offsets[i : i + 2].tolist()
+        n = high - low
         reason = ""
-        if status[i] != "done" or not n:
-            reason = status[i]
+        if status != "done" or not n:
+            reason = status
         elif len(card.objectives) > 1:
             reason = "it has several objectives"
-        elif start.record != "all" or (results.columns.evaluation[here] != np.arange(1, n + 1)).any():
+        elif start.record != "all" or (rows.traces.evaluation[low:high] != np.arange(1, n + 1)).any():
             reason = "only some of its evaluations are recorded"
         elif n % start.batch:
             reason = f"its last batch is not whole ({n} evaluations in batches of {start.batch})"
         if reason:
             left_out[start.study] = f"{start.optimizer} on {card.id}, trial {start.trial}: {reason}"
         else:
-            out.append(_study(results, attempt, here, path))
+            out.append(rows.study(attempt, low, high, path))
     return out, left_out
 
 
-def _study(results: Dataset, attempt: Attempt, rows: Any, path: Path) -> FileStudy:
-    columns, start, card = results.columns, attempt.start, attempt.card
-    shape = (len(rows) // start.batch, start.batch)
-    sign = -1.0 if card.objectives[0].sense == "max" else 1.0
-    bad = columns.status[rows] > 0
+class _Rows:
+    """The rows of all studies, and those of one as Bayesmark's files have them."""
 
-    def grid(values: Any) -> Any:
-        whole = np.where(bad | np.isnan(values), np.inf, values)  # what Bayesmark records of a failed evaluation
-        return whole.reshape(shape)
+    def __init__(self, results: Dataset) -> None:
+        self.traces = results.traces()
+        self._results = results
+        self._statuses = results.row_statuses()
+        self._metrics = {name: results.metric(name)[0] for name in results.metrics}
 
-    values = {VISIBLE: grid(columns.values[rows, 0] * sign)}
-    values.update({name: grid(columns.metrics[rows, j]) for j, name in enumerate(card.metrics)})
-    costs = columns.costs[rows].reshape(*shape, 6)
-    observe = np.append(costs[1:, :, 4].sum(axis=1), sum(end.w[4] for end in attempt.ends) * 1e-9)
-    points = columns.points(rows)
-    names = list(card.space) if all(points) else []
-    args = _args(attempt, path, shape)
-    return FileStudy(
-        args["--uuid"],
-        problem_name(args),
-        method_name(args),
-        values,
-        {"suggest": costs[:, :, 0].sum(axis=1), "eval": costs[:, :, 2], "observe": observe},
-        {
-            n: [[points[t * shape[1] + j][k] for j in range(shape[1])] for t in range(shape[0])]
-            for k, n in enumerate(names)
-        },
-        _signature(card),
-        args,
-    )
+    @cached_property
+    def _costs(self) -> Floats:
+        return self._results.costs()
+
+    def study(self, attempt: Attempt, low: int, high: int, path: Path) -> FileStudy:
+        start, card = attempt.start, attempt.card
+        shape = ((high - low) // start.batch, start.batch)
+        failed = self._statuses[low:high] > 0
+
+        def grid(values: Floats) -> Floats:
+            return np.where(failed | np.isnan(values), np.inf, values).reshape(shape)  # as Bayesmark records failures
+
+        values = {VISIBLE: grid(self.traces.values[low:high, 0])}
+        values.update({name: grid(self._metrics[name][low:high]) for name in card.metrics})
+        costs = self._costs[low:high].reshape(*shape, NUMBERS)
+        last = sum(end.w[OBSERVE] for end in attempt.ends) * SECONDS
+        points = self._results.parameters(np.arange(low, high))
+        names = list(card.space) if all(points) else []
+        args = _args(attempt, path, shape)
+        return FileStudy(
+            args["--uuid"],
+            problem_name(args),
+            method_name(args),
+            values,
+            {
+                "suggest": costs[:, :, SUGGEST].sum(axis=1),
+                "eval": costs[:, :, EVALUATE],
+                "observe": np.append(costs[1:, :, OBSERVE].sum(axis=1), last),
+            },
+            {
+                n: [[points[t * shape[1] + j][k] for j in range(shape[1])] for t in range(shape[0])]
+                for k, n in enumerate(names)
+            },
+            _signature(card),
+            args,
+        )
 
 
 def bayesmark_names(attempt: Attempt) -> tuple[str, str]:
@@ -119,8 +138,6 @@ def _args(attempt: Attempt, path: Path, shape: tuple[int, int]) -> dict[str, Any
 
 def revision(attempt: Attempt | None = None) -> str:
     """Seven digits that stand for the version of optarena, where Bayesmark has those of its own commit."""
-    from optarena._version import __version__
-
     version = next((header.optarena for header in attempt.headers), __version__) if attempt else __version__
     return hashlib.sha256(f"optarena {version}".encode()).hexdigest()[:7]
 
@@ -142,8 +159,6 @@ def _cleaned(text: str) -> str:
 def _signature(card: ProblemCard) -> tuple[list[dict[str, Any]], list[float]]:
     if not card.signature:
         return ([], [])
-    from optarena.problems.sklearn import signature_points
-
     values = [float(value) for value in card.signature if value is not None]
     points = signature_points(Space(card.space)) if not card.imported else []
     return points, values

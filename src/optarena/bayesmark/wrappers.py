@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optarena._plugins import load_module
+from optarena.bayesmark.standins.abstract_optimizer import AbstractOptimizer
+from optarena.bayesmark.standins.room import Room
 from optarena.errors import OptarenaError, nearest
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.optimizers._global_state import GlobalState
-from optarena.optimizers.bayesmark_standins.abstract_optimizer import AbstractOptimizer
-from optarena.optimizers.bayesmark_standins.room import Room
 from optarena.space import Array, Point, Space
 
 CONFIG = "config.json"

@@ -1,0 +1,51 @@
+"""What Bayesmark derives from its cubes: the baseline and the performances. By the fixed-cost view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from optarena.bayesmark.files import dataset, read_cubes, signatures_of, write_dataset
+from optarena.bayesmark.records import records_of
+from optarena.dataset import Dataset
+from optarena.errors import OptarenaError
+from optarena.formats.writing import journal_header
+from optarena.views.fixed_cost import FixedCost, fixed_cost
+from optarena.views.fixed_cost.datasets import arrays
+
+
+def score(path: Path, *, baseline: Path | None) -> tuple[FixedCost, dict[str, list[float]]]:
+    """Score the cube in `derived/eval.json` in mode bayesmark, by a baseline if one is given; and its signatures."""
+    studies = read_cubes(path)
+    if baseline is None and not any(study.method.partition("_")[0] == "RandomSearch" for study in studies):
+        raise OptarenaError(
+            f"{path} has no RandomSearch on these problems to make a baseline of: launch it, too (-o RandomSearch), or"
+            " put a baseline.json into its folder derived"
+        )
+    lines = [journal_header([str(path)], 0.0), *records_of(studies, str(path), own_ids=False)]
+    view = fixed_cost(Dataset.of_records(str(path), lines), mode="bayesmark", frame=baseline)
+    return view, signatures_of(studies)[0]
+
+
+def write_baseline(path: Path, view: FixedCost, signatures: Mapping[str, Any], args: Mapping[str, Any]) -> None:
+    """`derived/baseline.json`."""
+    _write(path, {"baseline": "baseline"}, view, signatures, args, suggestions=view.frame["batch"])
+
+
+def write_performance(path: Path, view: FixedCost, signatures: Mapping[str, Any], args: Mapping[str, Any]) -> None:
+    """`derived/perf.json` and `derived/summary.json`."""
+    _write(path, {"perf": "agg_result", "summary": "summary"}, view, signatures, args)
+
+
+def _write(
+    path: Path,
+    files: Mapping[str, str],
+    view: FixedCost,
+    signatures: Mapping[str, Any],
+    args: Mapping[str, Any],
+    **more: Any,
+) -> None:
+    made = arrays(view, objective=True)
+    for file, name in files.items():
+        write_dataset(path / "derived" / f"{file}.json", args, dict(signatures), dataset(*made[name]), **more)
