@@ -41,6 +41,11 @@ from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows, Sta
 from optarena.store.results import Results, open_store
 from optarena.store.signatures import FOREIGN, has_changed
 
+REGISTERED = {
+    "names": {"bayesmark": ""},
+    "what": "Bayesmark's database folders (docs/bayesmark.md)",
+}
+
 SUFFIXES: tuple[str, ...] = ()
 ROOTED = True
 NOTHING = [0] * 6

@@ -13,6 +13,11 @@ from optarena.formats.from_store import tidy_frame
 from optarena.formats.tidy import Table
 from optarena.store.results import Results
 
+REGISTERED = {
+    "names": {"parquet": ""},
+    "what": "the same columns, typed, in a Parquet file",
+}
+
 SUFFIXES = (".parquet",)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from optarena._json import numbers
-from optarena._plugins import versions_of
+from optarena._source import versions_of
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.optimizer import Optimizer
