@@ -24,7 +24,7 @@ from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
 from optarena.formats._bayesmark_database import STORE, made_elsewhere, prepare, put_into_database
 from optarena.formats._bayesmark_files import bayesmark_name
-from optarena.optimizer import OPTIMIZERS as REGISTERED
+from optarena.optimizer import OPTIMIZERS as ALL_OPTIMIZERS
 from optarena.optimizer import get_optimizer
 from optarena.optimizers.bayesmark_wrappers import Wrapper, called, cleaned, wrappers_in
 from optarena.problem import Problem, get_suite
@@ -135,12 +135,12 @@ class Launch(Experiment):
         return f"{self.data_root.resolve() / data}.csv:{model}_{metric}"
 
     def _uses(self, names: Sequence[str] | None, root: Path | None) -> list[Use]:
-        registered = {entry.name: entry for entry in REGISTERED.entries()}
+        registered = {entry.name: entry for entry in ALL_OPTIMIZERS.entries()}
         folder = (root or Path.cwd()).resolve()
         own: dict[str, Wrapper] = {}
         if root is not None or any(name not in registered for name in names or ()):
             own = wrappers_in(folder)
-        both = [name for name in own if name in REGISTERED.built_in]
+        both = [name for name in own if name in ALL_OPTIMIZERS.built_in]
         if both:
             raise OptarenaError(f"{folder}: {both[0]!r} is the name of an optimizer that is built in; rename it")
         if names is None:

@@ -301,9 +301,8 @@ class Registry(Generic[E]):
         if reference.kind == "object":
             return reference.load()
         if reference.on_disk:
-            raise OptarenaError(
-                f"{text}: such a file has no {self.kind}; name an object in a Python file, as mine.py:it"
-            )
+            hint = f"; name an object in it, as {reference.path.name}:it" if reference.form == ".py" else ""
+            raise OptarenaError(f"{text}: such a file is not expected here{hint}")
         entry = self.entry(text)
         if not entry.installed:
             raise OptarenaError(f"{text} is not installed: {entry.install}")

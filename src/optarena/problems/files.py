@@ -36,18 +36,12 @@ KNOWN = ("optimum", "best_known")
 def select_references(reference: Reference) -> list[str]:
     """The files that a pattern stands for; wildcards and braces may stand in the name of a model and of its data."""
     out: dict[str, None] = {}
-    base = reference.base
     for text in _patterns.expand_braces(reference.text):
-        file, colon, data = text.partition(".mzn:")
-        file += ".mzn" if colon else ""
-        for model in _found(file, base):
-            if not colon:
-                out[model] = None
-                continue
-            beside = str(Path(model).parent / data)
-            out.update(
-                {f"{model}:{Path(found).relative_to(Path(model).parent)}": None for found in _found(beside, base)}
-            )
+        one = Reference.of(text, reference.base)
+        for model in _found(one.place, reference.base):
+            folder = Path(model).parent
+            data = _found(str(folder / one.part), reference.base) if one.part else ()
+            out.update({f"{model}:{Path(found).relative_to(folder)}": None for found in data} or {model: None})
     return list(out)
 
 
