@@ -78,6 +78,8 @@ class Reference(NamedTuple):
 
         Ids of problems have slashes, too: only with `folders` a slash or a colon makes a folder of what is no file.
         """
+        if "." not in text and "/" not in text and ":" not in text:
+            return cls(text, "name", base=base)
         found = _WITH_PART.fullmatch(text)
         if found is not None:
             return cls(text, "object" if found[2] == ".py" else "file", found[1], found[3], found[2], base)
@@ -131,11 +133,11 @@ class Reference(NamedTuple):
         """What it is called in tables: an object by its name, a file by its own or its folder's."""
         if not self.on_disk:
             return self.text
+        if ":" in self.text and self.kind != "manifest":
+            return self.text.rpartition(":")[2]
         path = Path(self.text)
         if self.kind == "manifest":
             return path.stem
-        if ":" in self.text:
-            return self.text.rpartition(":")[2]
         return path.parent.name or path.stem if path.name == _NAMED_BY_FOLDER else path.name.removesuffix(".py")
 
     def load(self) -> Any:

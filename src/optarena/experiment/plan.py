@@ -192,46 +192,8 @@ class Experiment:
     def plan(self, root: uuid.UUID | None = None) -> Plan:
         """The studies under a root (else this experiment's seed, else a fresh one), trial by trial."""
         plan = Plan(self, root or self.seed or uuid.uuid4())
-        for item in self.optimizers:
-            source: str | None
-            if item.given is not None:
-                optimizers_.check_settings(item.given, item.label, item.settings)
-                plan.classes[item.label] = item.given
-                source = class_hash(item.given)
-            elif solvers_.is_solver(item.use, self.base):
-                solver = solvers_.get_solver(item.use, self.base)
-                solvers_.check_settings(solver, item.use, item.settings)
-                plan.classes[item.label] = solver
-                source = SOLVERS.source(item.use, self.base)
-            else:
-                cls = optimizers_.get_optimizer(item.use, self.base)
-                optimizers_.check_settings(cls, item.use, item.settings)
-                plan.classes[item.label] = cls
-                source = OPTIMIZERS.source(item.use, self.base)
-            if source is not None:
-                plan.sources[item.label] = source
-        for given in self.problems:
-            if isinstance(given, Problem):
-                if not given.id or given.id != printable(given.id):
-                    raise OptarenaError(f"{given!r} needs an id", field="problems")
-                if not isinstance(getattr(given, "space", None), Space):
-                    raise OptarenaError(f"{given!r} has no space; set space = optarena.Space({{…}})", field="problems")
-                if plan.problems.get(given.id, given) is not given:
-                    raise OptarenaError(
-                        f"two different problems are called {given.id!r}; give one another id", field="problems"
-                    )
-                plan.problems[given.id] = given
-                continue
-            for id in problems_.select(given, self.base, plan.notices):
-                if id in plan.references.values():
-                    continue
-                built = problems_.build(id, self.base)
-                if built.id in plan.problems:
-                    raise OptarenaError(
-                        f"{given!r} and another one are both called {built.id!r}; rename a file", field="problems"
-                    )
-                plan.problems[built.id] = built
-                plan.references[built.id] = id
+        self._find_classes(plan)
+        self._find_problems(plan)
         if len(plan.problems) * len(self.optimizers) * self.trials > MAX_STUDIES:
             raise OptarenaError(f"the experiment has more than {MAX_STUDIES:,} studies: narrow it")
         pairs = []
@@ -253,6 +215,54 @@ class Experiment:
                     f"{one!r} and {two!r} are the same optimizer with the same settings", field="optimizers"
                 )
         return plan
+
+    def _find_classes(self, plan: Plan) -> None:
+        """Load the optimizers and solvers, check their settings, and note what their files held."""
+        for item in self.optimizers:
+            source: str | None
+            if item.given is not None:
+                optimizers_.check_settings(item.given, item.label, item.settings)
+                plan.classes[item.label] = item.given
+                source = class_hash(item.given)
+            elif solvers_.is_solver(item.use, self.base):
+                solver = solvers_.get_solver(item.use, self.base)
+                solvers_.check_settings(solver, item.use, item.settings)
+                plan.classes[item.label] = solver
+                source = SOLVERS.source(item.use, self.base)
+            else:
+                cls = optimizers_.get_optimizer(item.use, self.base)
+                optimizers_.check_settings(cls, item.use, item.settings)
+                plan.classes[item.label] = cls
+                source = OPTIMIZERS.source(item.use, self.base)
+            if source is not None:
+                plan.sources[item.label] = source
+
+    def _find_problems(self, plan: Plan) -> None:
+        """Select and build the problems; two of one name are refused."""
+        selected: set[str] = set()
+        for given in self.problems:
+            if isinstance(given, Problem):
+                if not given.id or given.id != printable(given.id):
+                    raise OptarenaError(f"{given!r} needs an id", field="problems")
+                if not isinstance(getattr(given, "space", None), Space):
+                    raise OptarenaError(f"{given!r} has no space; set space = optarena.Space({{…}})", field="problems")
+                if plan.problems.get(given.id, given) is not given:
+                    raise OptarenaError(
+                        f"two different problems are called {given.id!r}; give one another id", field="problems"
+                    )
+                plan.problems[given.id] = given
+                continue
+            for id in problems_.select(given, self.base, plan.notices):
+                if id in selected:
+                    continue
+                selected.add(id)
+                built = problems_.build(id, self.base)
+                if built.id in plan.problems:
+                    raise OptarenaError(
+                        f"{given!r} and another one are both called {built.id!r}; rename a file", field="problems"
+                    )
+                plan.problems[built.id] = built
+                plan.references[built.id] = id
 
     def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
         limit = None if self.budget is None else evaluations(self.budget, problem.dimension)
