@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from optarena.optimizers._global_state import GlobalState, TorchState
+from optarena._global_state import GlobalState, TorchState
 
 Loop = Callable[[int, int], None]
 CALLS: list[float] = []

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import optarena as oa
-from optarena.optimizer import BUILT_IN, Entry
+from optarena.optimizer import OPTIMIZERS
+from optarena.registry import Entry
 from optarena.runner.loop import run_study
 from optarena.store import Store
 from optarena.store.journal import Journal
@@ -33,7 +34,7 @@ def load() -> str:
 
 def register(name: str, cls: type[oa.Optimizer]) -> None:
     """Let a benchmark's own optimizer be named."""
-    BUILT_IN[name] = Entry(name, f"{cls.__module__}:{cls.__name__}")
+    OPTIMIZERS.built_in[name] = Entry(name, f"{cls.__module__}:{cls.__name__}")
 
 
 def study(optimizer: str, problem: str | oa.Problem, evaluations: int, record: str = "all") -> Callable[[], None]:

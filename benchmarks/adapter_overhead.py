@@ -28,7 +28,7 @@ import numpy as np
 from _bare_loops import BARE, CALLS, VALUES, Enough, Loop, sphere
 from _measure import load
 from optarena.errors import Exhausted
-from optarena.optimizer import BUILT_IN, get_optimizer
+from optarena.optimizer import OPTIMIZERS, get_optimizer
 from optarena.space import Space
 
 SPACE = Space.box(-5.0, 5.0, 5)
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="evaluations of a loop (200, fewer of those that take their time)")
     parser.add_argument("--repeats", type=int, default=5, help="of each loop (5)")
     given = parser.parse_args()
-    names = given.names or [name for name in BARE if BUILT_IN[name].installed]
+    names = given.names or [name for name in BARE if OPTIMIZERS.built_in[name].installed]
     print(f"CPU milliseconds of a suggest and an observe, 5 reals, each step the least of {given.repeats} ({load()})")
     print(f"{'optimizer':22s} {'bare':>9s} {'ours':>9s} {'over':>9s} {'%':>7s}")
     warnings.simplefilter("ignore")

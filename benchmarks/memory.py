@@ -22,7 +22,7 @@ from typing import Any
 
 import optarena as oa
 from _measure import load
-from optarena.optimizer import entries, get_optimizer
+from optarena.optimizer import OPTIMIZERS, get_optimizer
 from optarena.runner.loop import run_study
 from optarena.store import Store
 from optarena.store.journal import Journal
@@ -92,7 +92,7 @@ def write(rows: dict[str, list[str]]) -> None:
         lines = [line.strip("| \n").split(" | ") for line in TABLE.read_text().splitlines() if line.startswith("| ")]
         kept = {cells[0].split(" (")[0]: cells for cells in lines[2:]}
     kept |= rows
-    ordered = [kept[entry.name] for entry in entries() if entry.name in kept]
+    ordered = [kept[entry.name] for entry in OPTIMIZERS.entries() if entry.name in kept]
     align = ["---"] + ["---:" if i != 2 else "---" for i in range(len(HEAD) - 1)]
     body = "\n".join("| " + " | ".join(cells) + " |" for cells in [HEAD, align, *ordered])
     TABLE.parent.mkdir(exist_ok=True)
@@ -113,7 +113,7 @@ def main() -> None:
     if given.one:
         print(json.dumps(measure(given.optimizers[0], given.evaluations)))
         return
-    names = given.optimizers or [entry.name for entry in entries() if entry.installed]
+    names = given.optimizers or [entry.name for entry in OPTIMIZERS.entries() if entry.installed]
     print(f"sphere, 5-D ({load()})")
     for name in names:
         evaluations = given.evaluations or (2_000 if name.startswith("Optuna-") else 30_000)

@@ -18,7 +18,7 @@ import polars as pl
 
 import optarena as oa
 from _measure import load
-from optarena.optimizer import entries
+from optarena.optimizer import OPTIMIZERS
 
 PROBLEM, EVALUATIONS, TRIALS = "functions/sphere/d5", 200, 9
 
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, help="processes (one a core)")
     given = parser.parse_args()
     names = given.names or [
-        entry.name for entry in entries() if entry.installed and entry.load().capabilities.one_objective
+        entry.name for entry in OPTIMIZERS.entries() if entry.installed and entry.load().capabilities.one_objective
     ]
     with tempfile.TemporaryDirectory() as folder:
         store = given.store or Path(folder) / "results"

@@ -18,7 +18,7 @@ import argparse
 from pathlib import Path
 
 import optarena as oa
-from optarena.optimizer import entries
+from optarena.optimizer import OPTIMIZERS
 
 PROBLEMS = {
     "tuning tables": "hpo/{hpobench/{car,vehicle},hpolib/protein_structure,nasbench201/cifar100}",
@@ -45,7 +45,7 @@ QUICKEST = {"RandomSearch", "QuasiRandom", "CMA-ES", "Pymoo-GA", "Scipy-NelderMe
 def chosen(slow: bool, quick: bool) -> list[str]:
     """The optimizers that take part; a line on each that does not."""
     out = []
-    for entry in entries():
+    for entry in OPTIMIZERS.entries():
         several = not entry.load().capabilities.one_objective
         if several or entry.name in SAME or (quick and entry.name not in QUICKEST):
             continue

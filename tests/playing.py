@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optarena.errors import Exhausted
-from optarena.optimizer import BUILT_IN, get_optimizer
+from optarena.optimizer import OPTIMIZERS, get_optimizer
 from optarena.space import Space
 from optarena.testing import MIXED, REAL
 
@@ -59,8 +59,8 @@ def light(name: str, first: int | None = None) -> dict:
 
 
 def need(name):
-    if not BUILT_IN[name].installed:
-        pytest.skip(f"needs the extra {BUILT_IN[name].extra}")
+    if not OPTIMIZERS.built_in[name].installed:
+        pytest.skip(f"needs the extra {OPTIMIZERS.built_in[name].extra}")
 
 
 def make(name, space=REAL, seed=1, budget=60, **settings):

@@ -19,7 +19,7 @@ from optarena.bayesmark.wrappers import seeds_of, wrappers_in
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.experiment import Use
-from optarena.optimizer import get_optimizer, source_of
+from optarena.optimizer import OPTIMIZERS, get_optimizer
 from optarena.space import Space
 from optarena.testing import assert_optimizer
 
@@ -191,13 +191,13 @@ def test_an_unknown_name_lists_those_there_are() -> None:
 
 def test_the_source_covers_the_file_its_neighbours_and_its_arguments(tmp_path: Path) -> None:
     shutil.copytree(WRAPPERS, tmp_path / "w")
-    first = [source_of(name, tmp_path / "w") for name in ("challenge/nudge_search", "configured:Near")]
-    assert first == [source_of(name, WRAPPERS) for name in ("challenge/nudge_search", "configured:Near")]
+    first = [OPTIMIZERS.source(name, tmp_path / "w") for name in ("challenge/nudge_search", "configured:Near")]
+    assert first == [OPTIMIZERS.source(name, WRAPPERS) for name in ("challenge/nudge_search", "configured:Near")]
     config = tmp_path / "w" / "configured" / "config.json"
     config.write_text(config.read_text().replace("0.1", "0.2"))
     helper = tmp_path / "w" / "challenge" / "nudge_search" / "helper.py"
     helper.write_text(helper.read_text() + "\n")
-    second = [source_of(name, tmp_path / "w") for name in ("challenge/nudge_search", "configured:Near")]
+    second = [OPTIMIZERS.source(name, tmp_path / "w") for name in ("challenge/nudge_search", "configured:Near")]
     assert first[0] != second[0]
     assert first[1] != second[1]
 

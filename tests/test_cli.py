@@ -14,8 +14,8 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
-from optarena.cli.demo_command import OPTIMIZERS
-from optarena.optimizer import BUILT_IN
+from optarena.cli.demo_command import OPTIMIZERS as SHOWN
+from optarena.optimizer import OPTIMIZERS
 from waiting import wait_for
 
 PROGRAM = [sys.executable, "-c", "from optarena.cli import main; raise SystemExit(main())"]
@@ -276,10 +276,10 @@ def test_on_a_terminal_there_are_bars():
 def test_the_demo_ends_with_the_leaderboard_and_the_report(capsys):
     code, out, _ = call(capsys, "demo")
     assert code == 0
-    there = [name for name in OPTIMIZERS if BUILT_IN[name].installed]
+    there = [name for name in SHOWN if OPTIMIZERS.built_in[name].installed]
     assert f"{30 * len(there)} studies" in out
     assert "failed" not in out
-    assert all(name in out for name in OPTIMIZERS)  # in the table, or with how to install it
+    assert all(name in out for name in SHOWN)  # in the table, or with how to install it
     assert "fixed cost after 60 evaluations" in out
     assert "RandomSearch" in out
     assert "report: demo-store/report.html" in out

@@ -17,7 +17,7 @@ from scipy import optimize
 
 import optarena as oa
 from optarena.errors import Exhausted, OptarenaError
-from optarena.optimizer import entries, get_optimizer
+from optarena.optimizer import OPTIMIZERS, get_optimizer
 from optarena.optimizers.closed_loop import LARGE, ClosedLoop
 from optarena.space import Space
 
@@ -30,7 +30,7 @@ MIXED = Space(
     }
 )
 CLOSED = ("Scipy-", "NLopt-", "SimulatedAnnealing", "Py-BOBYQA")
-NAMES = [e.name for e in entries() if e.name.startswith(CLOSED) and (e.installed or e.name != "Py-BOBYQA")]
+NAMES = [e.name for e in OPTIMIZERS.entries() if e.name.startswith(CLOSED) and (e.installed or e.name != "Py-BOBYQA")]
 MANY = 10**9
 SEED = "6f1f8a0e-4f0b-4c8e-9d67-0c2a53f3a001"
 

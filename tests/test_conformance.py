@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import optarena as oa
-from optarena.optimizer import entries, get_optimizer
+from optarena.optimizer import OPTIMIZERS, get_optimizer
 from optarena.problem import build
 from optarena.testing import assert_optimizer, assert_problem, check_optimizer, check_problem
 from playing import light
@@ -33,7 +33,7 @@ ROUNDS = {
 """Of 3 points each, the last of which are by the model: where a point takes its time."""
 
 
-@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", OPTIMIZERS.entries(), ids=lambda entry: entry.name)
 @pytest.mark.filterwarnings("error")
 def test_every_registered_optimizer_conforms_and_says_nothing(entry, capfd):
     if not entry.installed:
@@ -46,7 +46,7 @@ def test_the_documentation_names_every_optimizer_and_its_familys_page_every_sett
     docs = Path(__file__).parents[1] / "docs"
     overview = (docs / "optimizers.md").read_text()
     pages = [(page.name, page.read_text()) for page in (docs / "optimizers").glob("*.md")]
-    for entry in entries():
+    for entry in OPTIMIZERS.entries():
         assert f"`{entry.name}`" in overview
         (text,) = [text for name, text in pages if f"`{entry.name}`" in text and f"(optimizers/{name})" in overview]
         if entry.installed:

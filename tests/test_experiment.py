@@ -118,9 +118,10 @@ class OneReal(oa.Optimizer):
 
 
 def test_pairings_that_cannot_work_are_refused_and_listed(monkeypatch):
-    import optarena.optimizer as registry
+    from optarena.optimizer import OPTIMIZERS
+    from optarena.registry import Entry
 
-    monkeypatch.setitem(registry.BUILT_IN, "OneReal", registry.Entry("OneReal", f"{__name__}:OneReal"))
+    monkeypatch.setitem(OPTIMIZERS.built_in, "OneReal", Entry("OneReal", f"{__name__}:OneReal"))
     made = plan(
         optimizers=["OneReal", "RandomSearch"],
         problems=["functions/sphere/d2", "functions/mixed-tuning/d9", "functions/g06/d2"],

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import optarena as oa
-import optarena.optimizer as registry
 from optarena.errors import OptarenaError
+from optarena.optimizer import OPTIMIZERS, get_optimizer
+from optarena.registry import Entry
 from optarena.runner.again import replay
 
 ROOT = uuid.UUID(int=7)
@@ -39,7 +40,7 @@ def lines(kind=None):
 @pytest.fixture
 def register(monkeypatch):
     def add(cls):
-        monkeypatch.setitem(registry.BUILT_IN, cls.__name__, registry.Entry(cls.__name__, f"{__name__}:{cls.__name__}"))
+        monkeypatch.setitem(OPTIMIZERS.built_in, cls.__name__, Entry(cls.__name__, f"{__name__}:{cls.__name__}"))
         monkeypatch.setattr(sys.modules[__name__], cls.__name__, cls, raising=False)
         return cls.__name__
 
@@ -222,10 +223,10 @@ def test_several_objectives_keep_what_enters_the_archive():
 
     full = oa.Experiment("RandomSearch", two, 200, seed=ROOT).run("full", workers=0).in_full().traces()
 
-    class Same(registry.get_optimizer("RandomSearch")):
+    class Same(get_optimizer("RandomSearch")):
         pass
 
-    registry.BUILT_IN["Same"] = registry.Entry("Same", f"{__name__}:Same")
+    OPTIMIZERS.built_in["Same"] = Entry("Same", f"{__name__}:Same")
     sys.modules[__name__].Same = Same
     try:
         thin = (
@@ -233,7 +234,7 @@ def test_several_objectives_keep_what_enters_the_archive():
         )
         every = oa.Experiment("Same", two, 200, seed=ROOT).run("every", workers=0).in_full().traces()
     finally:
-        del registry.BUILT_IN["Same"]
+        del OPTIMIZERS.built_in["Same"]
     seen = []
     for k, y in zip(every.evaluation, every.values, strict=True):
         if not any((np.array(other) <= y).all() for other in seen):

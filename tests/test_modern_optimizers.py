@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import optarena as oa
+from optarena._global_state import GlobalState, TorchState, silent
 from optarena.optimizers import _codec
 from optarena.optimizers._ask_tell import WIDEST
-from optarena.optimizers._global_state import GlobalState, TorchState, silent
 from optarena.space import Space
 from playing import TINY, bowl, light, make, need, play
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import logging
 import random
 import threading
@@ -13,18 +14,18 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
-from optarena.optimizer import BUILT_IN, check_settings, get_optimizer
+from optarena.optimizer import OPTIMIZERS, check_settings, get_optimizer
 from optarena.problem import build
 from optarena.space import Space
 from playing import ALL_SORTS, FIRST, TINY, bowl, light, make, need, play
 
 NAMES = [
     name
-    for name, entry in BUILT_IN.items()  # those for several objectives: test_pareto_optimizers.py
+    for name, entry in OPTIMIZERS.built_in.items()  # those for several objectives: test_pareto_optimizers.py
     if name != "Scipy-DualAnnealing" and entry.load().capabilities.one_objective  # another name of SimulatedAnnealing
 ]
 CLOSED = tuple(name for name in NAMES if name.startswith(("Scipy-", "NLopt-", "Py-BOBYQA", "SimulatedAnnealing")))
-ADAPTED = [name for name in NAMES if BUILT_IN[name].extra and name not in CLOSED]
+ADAPTED = [name for name in NAMES if OPTIMIZERS.built_in[name].extra and name not in CLOSED]
 """Those of other libraries that are asked and told."""
 
 
@@ -97,7 +98,9 @@ def test_each_beats_random_search_on_the_sphere(name):
     assert values.min() < random_search(evaluations) / (1 if name in SLOW_STARTERS else 2)
 
 
-@pytest.mark.parametrize("name", [name for name in ADAPTED if BUILT_IN[name].load().capabilities.unsuggested])
+@pytest.mark.parametrize(
+    "name", [name for name in ADAPTED if OPTIMIZERS.built_in[name].load().capabilities.unsuggested]
+)
 def test_what_others_found_is_learnt(name):
     """Told of points around the optimum before it begins, an optimizer is soon near it."""
     need(name)
@@ -154,7 +157,9 @@ def test_the_smallest_spaces_are_searched(name):
 
 def with_settings_of_their_own():
     """One of a library's optimizers that share their settings: what one takes, the others take."""
-    known = {id(BUILT_IN[name].load().settings): name for name in NAMES if BUILT_IN[name].installed}
+    known = {
+        id(OPTIMIZERS.built_in[name].load().settings): name for name in NAMES if OPTIMIZERS.built_in[name].installed
+    }
     return sorted(known.values())
 
 
@@ -180,18 +185,26 @@ def test_the_list_says_what_is_installed_what_each_can_do_its_licence_and_whethe
     assert main(["list", "optimizers"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert lines["optimizer"].split() == ["optimizer", "library", "installed", "capabilities", "licence", "maintained"]
-    assert all(entry.licence != "?" and entry.maintained != "?" for entry in BUILT_IN.values())
+    assert all(entry.licence != "?" and entry.maintained != "?" for entry in OPTIMIZERS.built_in.values())
     for name in ADAPTED:
-        for part in (BUILT_IN[name].library, BUILT_IN[name].licence, BUILT_IN[name].maintained, "mixed spaces"):
+        for part in (
+            OPTIMIZERS.built_in[name].library,
+            OPTIMIZERS.built_in[name].licence,
+            OPTIMIZERS.built_in[name].maintained,
+            "mixed spaces",
+        ):
             assert part in lines[name]
-        assert BUILT_IN[name].installed or f"pip install 'optarena[{BUILT_IN[name].extra}]'" in lines[name]
+        assert (
+            OPTIMIZERS.built_in[name].installed
+            or f"pip install 'optarena[{OPTIMIZERS.built_in[name].extra}]'" in lines[name]
+        )
     assert "unsuggested points" not in lines["Nevergrad-NgIohTuned"]
     assert "no (last release 2020)" in lines["PySOT"]
     assert "GPL-3.0-or-later" in lines["Py-BOBYQA"]
 
 
 def test_a_missing_library_is_one_line_that_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(oa.optimizer.importlib.util, "find_spec", lambda module: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
     for name in ADAPTED:
-        with pytest.raises(oa.OptarenaError, match=rf"pip install 'optarena\[{BUILT_IN[name].extra}\]'"):
+        with pytest.raises(oa.OptarenaError, match=rf"pip install 'optarena\[{OPTIMIZERS.built_in[name].extra}\]'"):
             get_optimizer(name)

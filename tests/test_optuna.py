@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import optarena as oa
-from optarena.optimizer import BUILT_IN, get_optimizer
+from optarena.optimizer import OPTIMIZERS, get_optimizer
 from optarena.space import Space
 from optarena.testing import INTEGER, MIXED, REAL
 from playing import ALL_SORTS, FIRST, bowl, light, make, play
@@ -169,6 +169,6 @@ def test_settings_are_passed_through(name, settings):
 
 def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None if module == "torch" else object())
-    assert not BUILT_IN["Optuna-GP"].installed
+    assert not OPTIMIZERS.built_in["Optuna-GP"].installed
     with pytest.raises(oa.OptarenaError, match=r"optarena\[optuna-gp\]"):
         get_optimizer("Optuna-GP")

@@ -165,7 +165,7 @@ class Watcher(oa.Optimizer):
 
 
 def test_the_hidden_loss_is_recorded_and_never_shown(monkeypatch):
-    monkeypatch.setattr("optarena.experiment.get_optimizer", lambda name, base=None: Watcher)
+    monkeypatch.setattr("optarena.optimizer.get_optimizer", lambda name, base=None: Watcher)
     monkeypatch.setattr(Watcher, "told", [])
     results = oa.Experiment("RandomSearch", "sklearn/kNN_iris_nll", 4).run("s", workers=0)
     columns = results.columns

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import optarena as oa
+from optarena._global_state import GlobalState
 from optarena.optimizers import _codec
-from optarena.optimizers._global_state import GlobalState
 from optarena.optimizers._pending import Finite
 from optarena.space import Space
 from optarena.testing import MIXED, REAL

@@ -11,7 +11,7 @@ import optarena as oa
 from optarena.errors import OptarenaError
 from optarena.problem import select
 from optarena.runner.again import replay
-from optarena.solver import BUILT_IN
+from optarena.solver import SOLVERS
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time
 
@@ -23,7 +23,7 @@ OPTIMA = {"tsp/n7/i1": 2432.0, "knapsack/m3n15/i1": 6655.0, "jobshop/ft06": 55.0
 def need(*names):
     """Skip where a solver is missing; asked without importing it, as some cannot share a process."""
     for name in names:
-        if not BUILT_IN[name].installed:
+        if not SOLVERS.built_in[name].installed:
             pytest.skip(f"{name} is not installed")
 
 

@@ -10,12 +10,12 @@ from optarena._version import __version__
 
 if TYPE_CHECKING:
     from optarena.errors import Exhausted, OptarenaError
-    from optarena.experiment import Experiment, use
+    from optarena.experiment import use
+    from optarena.facade import Experiment, Results, from_frame
+    from optarena.facade import open_store as open
     from optarena.instance import Instance, WrongSolution
     from optarena.optimizer import Capabilities, Optimizer
     from optarena.problem import Evaluation, Known, Objective, Problem, Suite, as_problem
-    from optarena.results import Results, from_frame
-    from optarena.results import open_store as open
     from optarena.solver import Solver
     from optarena.space import Space
 
@@ -47,21 +47,21 @@ _WHERE = {
     "Capabilities": "optarena.optimizer",
     "Evaluation": "optarena.problem",
     "Exhausted": "optarena.errors",
-    "Experiment": "optarena.experiment",
+    "Experiment": "optarena.facade",
     "Instance": "optarena.instance",
     "Known": "optarena.problem",
     "Objective": "optarena.problem",
     "Optimizer": "optarena.optimizer",
     "OptarenaError": "optarena.errors",
     "Problem": "optarena.problem",
-    "Results": "optarena.results",
+    "Results": "optarena.facade",
     "Solver": "optarena.solver",
     "Space": "optarena.space",
     "Suite": "optarena.problem",
     "WrongSolution": "optarena.instance",
     "as_problem": "optarena.problem",
-    "from_frame": "optarena.results",
-    "open": "optarena.results:open_store",
+    "from_frame": "optarena.facade",
+    "open": "optarena.facade:open_store",
     "use": "optarena.experiment",
 }
 

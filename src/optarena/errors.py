@@ -9,7 +9,29 @@ from optarena._json import printable
 
 
 class OptarenaError(Exception):
-    """Bad input or a bad call. The command line prints the sentence and exits with 2."""
+    """Bad input or a bad call. The command line prints the sentence and exits with 2.
+
+    `field` is the path of the field that is wrong, such as `limits.memory` or `optimizers[1].use`; the sentence begins
+    with it. An error around another one (which file it was in, say) keeps the field.
+
+    >>> str(OptarenaError("expected a list", field="problems"))
+    'problems: expected a list'
+    """
+
+    def __init__(self, text: str, *, field: str = "") -> None:
+        super().__init__(f"{field}: {text}" if field else text)
+        self.field = field
+
+    @property
+    def top_field(self) -> str:
+        """The field of the outermost table: `limits` of `limits.memory`, `optimizers` of `optimizers[1].use`."""
+        return self.field.partition(".")[0].partition("[")[0]
+
+    def within(self, place: str) -> OptarenaError:
+        """The same error, where it happened in front of it."""
+        out = OptarenaError(f"{place}: {self}")
+        out.field = self.field
+        return out
 
 
 class WorkError(Exception):

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,8 +19,8 @@ import msgspec
 import numpy as np
 
 from optarena import _patterns
-from optarena._plugins import load_object, plugins
 from optarena.errors import OptarenaError, describe, nearest
+from optarena.registry import Entry, Reference, Registry
 from optarena.sense import Sense, sign
 from optarena.space import Array, Point, Space
 
@@ -268,46 +267,12 @@ class Suite:
         return self.build(id).known
 
 
-BUILT_IN_SUITES = {
-    "functions": "optarena.problems.functions:FunctionsSuite",
-    "bbob": "optarena.problems.bbob:BbobSuite",
-    "bbob-boxed": "optarena.problems.coco_suites:BoxedSuite",
-    "bbob-noisy": "optarena.problems.coco_suites:NoisySuite",
-    "bbob-largescale": "optarena.problems.coco_suites:LargescaleSuite",
-    "bbob-mixint": "optarena.problems.coco_suites:MixintSuite",
-    "bbob-constrained": "optarena.problems.coco_suites:ConstrainedSuite",
-    "bbob-biobj": "optarena.problems.coco_suites:BiobjSuite",
-    "zdt": "optarena.problems.zdt:ZdtSuite",
-    "dtlz": "optarena.problems.dtlz:DtlzSuite",
-    "wfg": "optarena.problems.wfg:WfgSuite",
-    "models": "optarena.problems.models:ModelsSuite",
-    "sklearn": "optarena.problems.sklearn:SklearnSuite",
-    "hpo": "optarena.problems.hpo:HpoSuite",
-    "jobshop": "optarena.problems.jobshop:JobShopSuite",
-    "knapsack": "optarena.problems.knapsack:KnapsackSuite",
-    "tsp": "optarena.problems.tsp:TspSuite",
-}
-
-
-def suite_names() -> list[str]:
-    """Every suite that is installed, built in or plugged in by the entry point `optarena.problems`."""
-    return [*BUILT_IN_SUITES, *sorted(set(plugins("optarena.problems")) - set(BUILT_IN_SUITES))]
+SUITES: Registry[Entry] = Registry("suite", "problems", entry=Entry, group="optarena.problems", listed="problems")
 
 
 def get_suite(name: str) -> Suite:
     """A suite by its name."""
-    if name in BUILT_IN_SUITES:
-        module, _, attribute = BUILT_IN_SUITES[name].partition(":")
-        found = getattr(importlib.import_module(module), attribute)
-    else:
-        entries = plugins("optarena.problems")
-        if name not in entries:
-            known = suite_names()
-            raise OptarenaError(f"no suite named {name!r}.{nearest(name, known)} (optarena list problems shows all)")
-        try:
-            found = entries[name].load()
-        except Exception as error:
-            raise OptarenaError(f"suite {name!r} does not load: {describe(error)}") from error
+    found = SUITES.load(name)
     suite: Suite = found() if isinstance(found, type) else found
     return suite
 
@@ -319,16 +284,10 @@ def select(pattern: str, base: Path | None = None, notices: list[str] | None = N
     `my.toml` are themselves; `folder/clf-*.csv:SVM_*` looks into the folder (relative to `base`, else the current one).
     What needs a package that is not installed is an error where it is named, and else left out, with a notice.
     """
-    if ".csv:" in pattern:
-        from optarena.problems.sklearn import select_files
-
-        return select_files(pattern, base)
-    if _is_instance(pattern):
-        from optarena.problems import files
-
-        return files.select_files(pattern, base)
-    if is_file(pattern):
-        return [pattern]
+    reference = SUITES.reference(pattern, base)
+    if reference.on_disk:
+        opener = SUITES.opener(reference)
+        return opener.select_references(reference) if hasattr(opener, "select_references") else [pattern]
     out: dict[str, None] = {}
     for text in _patterns.expand_braces(pattern):
         text = text.strip("/")
@@ -336,7 +295,7 @@ def select(pattern: str, base: Path | None = None, notices: list[str] | None = N
             raise OptarenaError(f"pattern {pattern!r} selects nothing: give a suite, as in 'functions/sphere/d2'")
         head = text.split("/")[0]
         if _patterns.has_glob(head):
-            names = [name for name in suite_names() if _patterns.matches(head, name)]
+            names = [name for name in SUITES.names() if _patterns.matches(head, name)]
             if not names:
                 raise OptarenaError(f"no suite matches {head!r} (optarena list problems shows all)")
         else:
@@ -381,8 +340,9 @@ def _nearest_id(text: str, names: Sequence[str]) -> str:
 
 def build(id: str, base: Path | None = None) -> Problem:
     """The problem of an id; a user's file is looked up relative to `base` (else the current directory)."""
-    if is_file(id):
-        return _from_file(id, base)
+    reference = SUITES.reference(id, base)
+    if reference.on_disk:
+        return _from_disk(reference)
     suite = get_suite(id.split("/")[0])
     if not suite.contains(id):
         raise OptarenaError(
@@ -396,30 +356,13 @@ def build(id: str, base: Path | None = None) -> Problem:
     return problem
 
 
-def is_file(id: str) -> bool:
-    """Whether an id names a user's file: an object in it, `path/to/my.py:problem`, a program, `path/to/my.toml`,
-    data to tune a model on, `path/to/clf-mine.csv:SVM_nll`, or a model for solvers, `path/to/p0033.mps`, `a.mzn`."""
-    return ".py:" in id or ".csv:" in id or id.endswith(".toml") or _is_instance(id)
-
-
-def _is_instance(id: str) -> bool:
-    return id.endswith((".mps", ".mps.gz", ".mzn")) or ".mzn:" in id
-
-
-def _from_file(id: str, base: Path | None) -> Problem:
-    if _is_instance(id):
-        from optarena.problems import files
-
-        return files.build_file(id, base)
-    if id.endswith(".toml"):
-        from optarena.problems.command import CommandProblem
-
-        return CommandProblem.load((base or Path.cwd()) / id)
-    if ".csv:" in id:
-        from optarena.problems.sklearn import build_file
-
-        return build_file(id, base)
-    found, path = load_object(id, base)
+def _from_disk(reference: Reference) -> Problem:
+    """The problem in a file of a user, by whoever opens such files, or as an object of a Python file."""
+    id = reference.text
+    found = SUITES.load(id, reference.base)
+    if reference.kind != "object":
+        problem: Problem = found
+        return problem
     if isinstance(found, type) and issubclass(found, Problem):
         try:
             found = found()
@@ -432,6 +375,7 @@ def _from_file(id: str, base: Path | None) -> Problem:
     if not isinstance(getattr(found, "space", None), Space):
         raise OptarenaError(f"{id}: {type(found).__name__} has no space; set space = optarena.Space({{…}})")
     # the name without directories, so that a store can move from one machine to another
-    found.id = f"{path.name}:{id.rpartition(':')[2]}"
+    path = reference.path.resolve()
+    found.id = f"{path.name}:{reference.part}"
     found.source = path
     return found

@@ -22,10 +22,9 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from optarena._plugins import file_of, load_object, plugins, source_hash
-from optarena.errors import OptarenaError, describe, nearest
+from optarena.errors import OptarenaError
 from optarena.instance import Instance
-from optarena.optimizer import Entry, Library
+from optarena.registry import Entry, Registry
 from optarena.settings import Setting, choose, refuse_unknown
 
 PROVEN = ("optimal", "infeasible", "unbounded")
@@ -117,104 +116,23 @@ class Solver:
         raise NotImplementedError(f"{type(self).__name__} does not define solve(instance, budget, emit)")
 
 
-LIBRARIES = {
-    "optarena": Library("BSD-3-Clause"),
-    "ortools": Library("Apache-2.0"),
-    "highspy": Library("MIT"),
-    "PySCIPOpt": Library("MIT"),
-    "pychoco": Library("BSD-4-Clause"),
-    "MiniZinc": Library("MPL-2.0"),
-}
-
-
-class SolverEntry(Entry, frozen=True):
-    """A registered solver, known without importing it."""
-
-    program: str | None = None
-    """The program that must be on the PATH."""
-
-    group: ClassVar[str] = "optarena.solvers"
-    libraries: ClassVar[Mapping[str, Library]] = LIBRARIES
-
-    @property
-    def installed(self) -> bool:
-        import shutil
-
-        return super().installed and (self.program is None or shutil.which(self.program) is not None)
-
-    @property
-    def install(self) -> str:
-        """What to do where it is not installed."""
-        if self.program is not None:
-            return f"needs the program {self.program!r}: apt-get install minizinc flatzinc, or minizinc.org"
-        return f"pip install 'optarena[{self.extra}]'"
-
-
-BUILT_IN = {
-    entry.name: entry
-    for entry in (
-        SolverEntry("Annealing", "optarena.solvers.annealing:Annealing"),
-        SolverEntry("CP-SAT", "optarena.solvers.cp_sat:CpSat", "ortools", "solvers", "ortools"),
-        SolverEntry("HiGHS", "optarena.solvers.highs:Highs", "highspy", "solvers", "highspy"),
-        SolverEntry("SCIP", "optarena.solvers.scip:Scip", "PySCIPOpt", "solvers", "pyscipopt"),
-        SolverEntry("Choco", "optarena.solvers.choco:Choco", "pychoco", "solvers", "pychoco"),
-        SolverEntry("MiniZinc", "optarena.solvers.minizinc:MiniZinc", "MiniZinc", program="minizinc"),
-    )
-}
-
-
-def entries() -> list[SolverEntry]:
-    """Every solver that is registered: ours, then those plugged in by the entry point `optarena.solvers`."""
-    others = [
-        SolverEntry(name, entry.value, library=entry.dist.name if entry.dist else "?")
-        for name, entry in sorted(plugins("optarena.solvers").items())
-        if name not in BUILT_IN
-    ]
-    return [*BUILT_IN.values(), *others]
+SOLVERS: Registry[Entry] = Registry("solver", "solvers", entry=Entry, group="optarena.solvers")
 
 
 def is_solver(name: str, base: Path | None = None) -> bool:
     """Whether a name stands for a solver: a registered one, a class of a file, or a program that a .toml describes."""
-    if name.endswith(".toml"):
-        return True
-    if ".py:" in name:
-        if b"Solver" not in _text(file_of(name, base)):
+    reference = SOLVERS.reference(name, base)
+    if reference.kind == "object":
+        if not reference.contains(b"Solver"):
             return False
-        found, _ = load_object(name, base)
+        found = reference.load()
         return isinstance(found, type) and issubclass(found, Solver)
-    return name in BUILT_IN or name in plugins("optarena.solvers")
-
-
-def _text(path: Path) -> bytes:
-    return path.read_bytes() if path.is_file() else b""
-
-
-def source_of(name: str, base: Path | None = None) -> str | None:
-    """The hash of a user's own file, for the card; None for a registered solver."""
-    if name.endswith(".toml"):
-        return source_hash((base or Path.cwd()) / name)
-    return source_hash(file_of(name, base)) if ".py:" in name else None
+    return reference.kind == "manifest" or name in SOLVERS
 
 
 def get_solver(name: str, base: Path | None = None) -> type[Solver]:
     """The class behind a registered name, behind `path/to/my.py:MySolver`, or behind `path/to/program.toml`."""
-    if name.endswith(".toml"):
-        from optarena.solvers.command import load
-
-        return load((base or Path.cwd()) / name)
-    if ".py:" in name:
-        found: Any = load_object(name, base)[0]
-    else:
-        entry = {e.name: e for e in entries()}.get(name)
-        if entry is None:
-            known = [e.name for e in entries()]
-            raise OptarenaError(f"no solver named {name!r}.{nearest(name, known)} (optarena list solvers shows all)")
-        if not entry.installed:
-            raise OptarenaError(f"{name} is not installed: {entry.install}")
-        try:
-            found = entry.load()
-        except Exception as error:
-            raise OptarenaError(f"solver {name!r} of {entry.library} does not load: {describe(error)}") from error
+    found = SOLVERS.load(name, base)
     if not (isinstance(found, type) and issubclass(found, Solver)):
         raise OptarenaError(f"{name}: {found!r} is not a subclass of optarena.Solver")
     return found

@@ -21,6 +21,11 @@ from optarena.store import Store
 from optarena.store.columns import Attempt
 from optarena.store.records import ProblemCard
 
+REGISTERED = {
+    "names": {"bayesmark": ""},
+    "what": "Bayesmark's database folders (docs/bayesmark.md)",
+}
+
 SUFFIXES: tuple[str, ...] = ()
 ROOTED = True
 

@@ -17,7 +17,8 @@ from optarena.bayesmark.wrappers import Wrapper, called, cleaned, wrappers_in
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
-from optarena.optimizer import BUILT_IN, entries, get_optimizer
+from optarena.optimizer import OPTIMIZERS as ALL_OPTIMIZERS
+from optarena.optimizer import get_optimizer
 from optarena.problem import Problem, get_suite
 from optarena.problems.sklearn import DATA, FILE_KINDS, METRICS, MODELS, has_classes
 from optarena.store import Store
@@ -118,12 +119,12 @@ class Launch(Experiment):
         return f"{self.data_root.resolve() / data}.csv:{model}_{metric}"
 
     def _uses(self, names: Sequence[str] | None, root: Path | None) -> list[Use]:
-        registered = {entry.name: entry for entry in entries()}
+        registered = {entry.name: entry for entry in ALL_OPTIMIZERS.entries()}
         folder = (root or Path.cwd()).resolve()
         own: dict[str, Wrapper] = {}
         if root is not None or any(name not in registered for name in names or ()):
             own = wrappers_in(folder)
-        both = [name for name in own if name in BUILT_IN]
+        both = [name for name in own if name in ALL_OPTIMIZERS.built_in]
         if both:
             raise OptarenaError(f"{folder}: {both[0]!r} is the name of an optimizer that is built in; rename it")
         if names is None:

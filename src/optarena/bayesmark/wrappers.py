@@ -23,13 +23,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optarena._plugins import load_module
+from optarena._global_state import GlobalState
+from optarena._source import load_module
 from optarena.bayesmark.standins.abstract_optimizer import AbstractOptimizer
 from optarena.bayesmark.standins.room import Room
 from optarena.errors import OptarenaError, nearest
 from optarena.optimizer import Capabilities, Optimizer
-from optarena.optimizers._global_state import GlobalState
+from optarena.registry import Reference
 from optarena.space import Array, Point, Space
+
+REGISTERED = {"opens": ["folder", ".py"]}
 
 CONFIG = "config.json"
 CHALLENGE = "optimizer.py"
@@ -100,23 +103,35 @@ def _config(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
     return out
 
 
-def find(reference: str, base: Path | None = None) -> Wrapper:
+def opens(reference: Reference) -> bool:
+    """Whether it was written for Bayesmark: only then `bayesmark` is not what is installed."""
+    return reference.kind != "object" or reference.contains(b"bayesmark")
+
+
+def open_reference(reference: Reference) -> type[Optimizer]:
+    """The class behind `DIR:Name`, `DIR`, `file.py` or `file.py:Class`."""
+    return load(find(reference))[0]
+
+
+def source_of(reference: Reference) -> str:
+    """The hash of what it is made of."""
+    return load(find(reference))[1]
+
+
+def find(reference: Reference) -> Wrapper:
     """The wrapper of `DIR:Name`, `DIR`, `file.py` or `file.py:Class`."""
-    place, _, attribute = reference.partition(".py:")
-    if attribute:
-        file = ((base or Path.cwd()) / f"{place}.py").resolve()
-        return Wrapper(attribute, file, {}, attribute)
-    if reference.endswith(".py"):
-        file = ((base or Path.cwd()) / reference).resolve()
+    file = folder = reference.path.resolve()
+    if reference.kind == "object":
+        return Wrapper(reference.part, file, {}, reference.part)
+    if reference.kind == "file":
         return Wrapper(file.parent.name if file.name == CHALLENGE else file.stem, file, {})
-    place, colon, name = reference.rpartition(":")
-    folder = ((base or Path.cwd()) / (place if colon else reference)).resolve()
+    name = reference.part
     if not folder.is_dir():
-        raise OptarenaError(f"{reference!r}: there is no directory {folder} with wrappers of optimizers")
+        raise OptarenaError(f"{reference.text!r}: there is no directory {folder} with wrappers of optimizers")
     known = wrappers_in(folder)
     if not known:
         raise OptarenaError(f"{folder} has neither a {CONFIG} nor a folder with an {CHALLENGE}")
-    if colon:
+    if name:
         found = called(name, known)
         if found is None:
             raise OptarenaError(
@@ -124,7 +139,7 @@ def find(reference: str, base: Path | None = None) -> Wrapper:
             )
         return found
     if len(known) > 1:
-        raise OptarenaError(f"{folder} has {len(known)} optimizers: name one, as {reference}:{next(iter(known))}")
+        raise OptarenaError(f"{folder} has {len(known)} optimizers: name one, as {reference.text}:{next(iter(known))}")
     return next(iter(known.values()))
 
 

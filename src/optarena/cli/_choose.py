@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from optarena.errors import OptarenaError
-from optarena.results import Results, open_store
+from optarena.facade import Results, open_store
 
 Optimizers = Annotated[
     list[str] | None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optarena.cli._text import counted, print_json, table
-from optarena.results import open_store
+from optarena.facade import open_store
 from optarena.views.pareto.best import best_points
 
 SHOWN = 10

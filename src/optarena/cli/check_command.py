@@ -11,15 +11,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from optarena import solver
 from optarena._files import read_toml
-from optarena._plugins import file_of, load_module, load_object
+from optarena._source import load_module
 from optarena.bayesmark.wrappers import load, wrapper_classes, wrappers_in
 from optarena.cli._text import clean, counted
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
-from optarena.optimizer import Optimizer, entries, get_optimizer, is_file
-from optarena.problem import Problem, build, select, suite_names
+from optarena.optimizer import OPTIMIZERS, Optimizer, get_optimizer
+from optarena.problem import SUITES, Problem, build, select
+from optarena.solver import SOLVERS, Solver
 from optarena.testing import REAL, Finding, check_instance, check_optimizer, check_problem, check_solver, time_optimizer
 
 
@@ -69,7 +69,8 @@ def _times(cls: type[Optimizer]) -> dict[str, float]:
 
 def _things(what: str) -> list[tuple[str, Any]]:
     """The optimizers and problems that a name, a pattern or a file stands for; a solver by its name."""
-    if what.endswith(".py"):
+    reference = OPTIMIZERS.reference(what)
+    if reference.kind == "file" and reference.form == ".py":
         wrapped = [(name, get_optimizer(f"{what}:{name}")) for name in wrapper_classes(Path(what))]
         module = load_module(Path(what))
         mine = {name: thing for name, thing in vars(module).items() if _is_own(thing, module.__name__)}
@@ -83,36 +84,32 @@ def _things(what: str) -> list[tuple[str, Any]]:
             only = "only abstract optimizers" if mine else "no optimizer, no solver and no problem"
             raise OptarenaError(f"{what} defines {only}")
         return checked
-    if ".py:" in what:
-        wrappers = wrapper_classes(file_of(what))
-        thing, path = load_object(what)
-        if what.rpartition(":")[2] in wrappers:
-            thing = get_optimizer(what)
+    if reference.kind == "object":
+        wrappers = wrapper_classes(reference.path)
+        thing = get_optimizer(what) if reference.part in wrappers else reference.load()
         if inspect.isclass(thing) and issubclass(thing, Problem):
             thing = build(what)
         if _is_solver(thing, thing.__module__ if inspect.isclass(thing) else ""):
-            return [(f"{path.name}:{what.rpartition(':')[2]}", what)]
+            return [(reference.short, what)]
         if isinstance(thing, Problem) or (inspect.isclass(thing) and issubclass(thing, Optimizer)):
-            return [(f"{path.name}:{what.rpartition(':')[2]}", thing)]
+            return [(reference.short, thing)]
         raise OptarenaError(f"{what}: {type(thing).__name__} is neither an optimizer nor a solver nor a problem")
-    if what.endswith(".toml"):
-        return [(Path(what).name, what if _describes_solver(Path(what)) else build(what))]
-    names = [entry.name for entry in entries()]
-    if what in names:
+    if reference.kind == "manifest":
+        return [(reference.short, what if _describes_solver(Path(what)) else build(what))]
+    if what in OPTIMIZERS:
         return [(what, get_optimizer(what))]
-    solvers = [entry.name for entry in solver.entries()]
-    if what in solvers:
+    if what in SOLVERS:
         return [(what, what)]
-    if what.split("/")[0] in suite_names() or "*" in what or "{" in what:
+    if SUITES.opener(reference) is not None or what.split("/")[0] in SUITES or "*" in what or "{" in what:
         return [(id, build(id)) for id in select(what)]
     if Path(what).is_dir():
         offered = wrappers_in(Path(what))
         if not offered:
             raise OptarenaError(f"{what} has neither a config.json nor a folder with an optimizer.py")
         return [(name, load(wrapper)[0]) for name, wrapper in offered.items()]
-    if is_file(what):
+    if reference.on_disk:
         return [(what, get_optimizer(what))]
-    hint = nearest(what, [*names, *solvers, *suite_names()])
+    hint = nearest(what, [*OPTIMIZERS.names(), *SOLVERS.names(), *SUITES.names()])
     raise OptarenaError(f"nothing is called {what!r}.{hint} (optarena list optimizers, solvers, problems)")
 
 
@@ -146,7 +143,7 @@ def _problem_classes(module: ModuleType) -> list[str]:
 
 
 def _is_solver(thing: Any, module: str) -> bool:
-    return inspect.isclass(thing) and issubclass(thing, solver.Solver) and thing.__module__ == module
+    return inspect.isclass(thing) and issubclass(thing, Solver) and thing.__module__ == module
 
 
 def _describes_solver(path: Path) -> bool:

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from optarena import optimizer
 from optarena.cli._boards import board, footnotes
 from optarena.cli._progress import RunProgress
 from optarena.experiment import Experiment
-from optarena.optimizer import BUILT_IN
+from optarena.facade import open_store
 from optarena.report.papers import title
-from optarena.results import open_store
 from optarena.runner.local import run
 
 OPTIMIZERS = ["RandomSearch", "CMA-ES", "Optuna-TPE", "Pymoo-DE", "Scipy-Powell"]
@@ -28,10 +28,11 @@ def command(
     store: Annotated[Path, typer.Option("--store", help="Directory for the results.")] = Path("demo-store"),
 ) -> None:
     """Run it, score it, and report it."""
-    there = [name for name in OPTIMIZERS if BUILT_IN[name].installed]
-    for name in OPTIMIZERS:
-        if name not in there:
-            print(f"without {name}: pip install 'optarena[{BUILT_IN[name].extra}]' adds it")
+    entries = [optimizer.OPTIMIZERS.entry(name) for name in OPTIMIZERS]
+    there = [entry.name for entry in entries if entry.installed]
+    for entry in entries:
+        if not entry.installed:
+            print(f"without {entry.name}: {entry.install} adds it")
     experiment = Experiment(there, PROBLEMS, budget=EVALUATIONS, trials=TRIALS)
     with RunProgress(str(store)) as progress:
         run(experiment, store, progress=progress)

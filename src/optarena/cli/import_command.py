@@ -9,10 +9,10 @@ import typer
 
 from optarena.cli._conflicts import name_conflicts
 from optarena.cli._text import clean, counted
+from optarena.facade import open_store
 from optarena.formats import import_files
 from optarena.formats.admission import Imported
 from optarena.formats.tidy import SHOWN
-from optarena.results import open_store
 
 
 def command(

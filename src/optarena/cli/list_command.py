@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
-from optarena import solver
 from optarena.cli._text import clean, table
 from optarena.errors import OptarenaError, describe
 from optarena.formats import FORMATS
-from optarena.optimizer import Entry, entries
-from optarena.problem import get_suite, select, suite_names
+from optarena.optimizer import OPTIMIZERS
+from optarena.problem import SUITES, get_suite, select
+from optarena.registry import Entry
+from optarena.solver import SOLVERS
 
 
 class Kind(StrEnum):
@@ -32,14 +33,14 @@ def command(
     if kind is not Kind.problems and pattern is not None:
         raise OptarenaError(f"list {kind} takes no pattern")
     if kind is Kind.formats:
-        cells = [[f.name, "yes" if f.reads else "", "yes" if f.writes else "", f.what] for f in FORMATS.values()]
+        cells = [[f.name, "yes" if f.reads else "", "yes" if f.writes else "", f.what] for f in FORMATS.entries()]
         print(table(["format", "import", "export", "what"], cells))
     elif kind is Kind.optimizers:
         headers = ["optimizer", "library", "installed", "capabilities", "licence", "maintained"]
-        print(table(headers, [_optimizer(entry) for entry in entries()]))
+        print(table(headers, [_optimizer(entry) for entry in OPTIMIZERS.entries()]))
     elif kind is Kind.solvers:
         headers = ["solver", "library", "installed", "takes", "settings", "licence"]
-        print(table(headers, [_solver(entry) for entry in solver.entries()]))
+        print(table(headers, [_solver(entry) for entry in SOLVERS.entries()]))
     elif pattern is not None:
         notices: list[str] = []
         for id in select(pattern, notices=notices):
@@ -48,7 +49,7 @@ def command(
             print(clean(notice), file=sys.stderr)
     else:
         rows = []
-        for name in suite_names():
+        for name in SUITES.names():
             suite = get_suite(name)
             rows.append([name, sum(1 for _ in suite.ids()), ", ".join(islice(suite.ids(), 2)) + ", …", suite.summary])
         print(table(["suite", "problems", "ids", "what"], rows, right=("problems",)))
@@ -56,11 +57,11 @@ def command(
 
 
 def _optimizer(entry: Entry) -> list[str]:
-    installed = "yes" if entry.installed else f"pip install 'optarena[{entry.extra}]'"
+    installed = "yes" if entry.installed else entry.install
     return [entry.name, entry.library, installed, _capabilities(entry), entry.licence, entry.maintained]
 
 
-def _solver(entry: solver.SolverEntry) -> list[str]:
+def _solver(entry: Entry) -> list[str]:
     try:
         cls = entry.load()
         takes, settings = ", ".join(cls.takes), ", ".join(cls.settings)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from optarena.cli._text import clean, counted
-from optarena.results import open_store
+from optarena.facade import open_store
 from optarena.store import Store
 from optarena.store.merging import merge
 

@@ -13,12 +13,12 @@ import typer
 
 from optarena.cli._progress import RunProgress
 from optarena.cli._text import clean
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError
 from optarena.experiment import Experiment
-from optarena.optimizer import is_file as is_own_optimizer
-from optarena.problem import is_file
+from optarena.optimizer import OPTIMIZERS
+from optarena.problem import SUITES
 from optarena.runner.local import run
-from optarena.solver import entries, is_solver
+from optarena.solver import SOLVERS, is_solver
 
 
 def command(
@@ -94,10 +94,11 @@ def command(
     new: Annotated[bool, typer.Option("--new", help="Begin afresh under a new root; old studies stay.")] = False,
 ) -> None:
     """Make the experiment and run it."""
+    # a file that a flag names is looked up in the current directory, whatever the experiment's file says
     flags: dict[str, Any] = {
-        "optimizers": [_here(name, is_own_optimizer(name) or name.endswith(".toml")) for name in optimizer or ()]
+        "optimizers": [OPTIMIZERS.reference(name).absolute for name in optimizer or ()]
         + [_solver(name) for name in solver or ()],
-        "problems": [_here(name, is_file(name)) for name in problem or ()],
+        "problems": [SUITES.reference(name).absolute for name in problem or ()],
         "budget": budget,
         "trials": trials,
         "batch": batch,
@@ -141,11 +142,5 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def _solver(name: str) -> str:
     if not is_solver(name):
-        known = [entry.name for entry in entries()]
-        raise OptarenaError(f"no solver named {name!r}.{nearest(name, known)} (optarena list solvers shows all)")
-    return _here(name, name.endswith(".toml") or ".py:" in name)
-
-
-def _here(name: str, file: bool) -> str:
-    """A file that a flag names is looked up in the current directory, whatever the experiment's file says."""
-    return str(Path.cwd() / name) if file else name
+        SOLVERS.entry(name)
+    return SOLVERS.reference(name).absolute

@@ -15,7 +15,7 @@ from optarena.cli import _boards
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._text import print_json
 from optarena.errors import OptarenaError
-from optarena.results import Results
+from optarena.facade import Results
 from optarena.views._view import View
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import typer
 
 from optarena.cli._text import clean, counted, print_json, table
-from optarena.results import Results, open_store
+from optarena.facade import Results, open_store
 from optarena.runner.kernels import PINNED
 from optarena.solver import ENDS
 from optarena.status import ALL, SUCCEEDED

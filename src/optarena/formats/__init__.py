@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optarena._files import locked
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError
+from optarena.registry import Entry, Registry
 
 if TYPE_CHECKING:
     from optarena.dataset import Dataset
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from optarena.store import Store
 
 
-class Format(NamedTuple):
-    """A format: `module` has SUFFIXES (none: it is a folder), `read(path)` and `write(results, path)`, one or both.
+class Format(Entry, frozen=True):
+    """A format: its module has SUFFIXES (none: it is a folder), `read(path)` and `write(results, path)`, one or both.
 
     `write` returns how many rows a table got, or what a folder cannot hold, in words.
 
@@ -34,39 +34,19 @@ class Format(NamedTuple):
     `read_together(paths, store)`.
     """
 
-    name: str
-    module: str
-    what: str
+    what: str = ""
     reads: bool = True
     writes: bool = True
 
 
-FORMATS = {
-    "csv": Format("csv", "optarena.formats.csv", "our own tidy CSV, a row an evaluation (docs/csv.md)"),
-    "coco": Format("coco", "optarena.formats.coco", "COCO's data folders, or archives of them (docs/coco.md)"),
-    "iohprofiler": Format(
-        "iohprofiler", "optarena.formats.iohprofiler", "IOHprofiler's data folders, or archives of them (docs/coco.md)"
-    ),
-    "parquet": Format("parquet", "optarena.formats.parquet", "the same columns, typed, in a Parquet file"),
-    "minizinc": Format(
-        "minizinc", "optarena.formats.minizinc", "MiniZinc's JSON streams, a file a run (docs/solvers.md)", writes=False
-    ),
-    "aries": Format(
-        "aries", "optarena.formats.aries", "aries-bench's CSV files and folders (docs/solvers.md)", writes=False
-    ),
-    "bayesmark": Format("bayesmark", "optarena.bayesmark.format", "Bayesmark's database folders (docs/bayesmark.md)"),
-}
+FORMATS: Registry[Format] = Registry("format", "formats", "bayesmark.format", entry=Format)
 
 
 def get_format(name: str, does: str) -> Any:
     """The module of a format that `reads` or `writes`."""
-    if name not in FORMATS:
-        known = ", ".join(FORMATS)
-        raise OptarenaError(f"no format named {name!r}.{nearest(name, FORMATS)} (formats: {known})")
-    found = FORMATS[name]
-    if not getattr(found, does):
+    if not getattr(FORMATS.entry(name), does):
         raise OptarenaError(f"format {name!r} cannot be {'read' if does == 'reads' else 'written'}")
-    return importlib.import_module(found.module)
+    return FORMATS.load(name)
 
 
 def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> list[Imported]:

@@ -17,6 +17,12 @@ from optarena.formats._solver_logs import Files, Log, Read, cells, tables
 from optarena.formats.tidy import Table
 from optarena.store import Store
 
+REGISTERED = {
+    "names": {"aries": ""},
+    "what": "aries-bench's CSV files and folders (docs/solvers.md)",
+    "writes": False,
+}
+
 SUFFIXES = (".csv",)
 GATHERED = "results.csv"
 COUNTERS = {

@@ -24,6 +24,11 @@ from optarena.problem import Known, Objective, get_suite
 from optarena.store.merging import Optimum, told_optimum
 from optarena.traces import Floats, Ints
 
+REGISTERED = {
+    "names": {"coco": ""},
+    "what": "COCO's data folders, or archives of them (docs/coco.md)",
+}
+
 __all__ = ["SUFFIXES", "read", "write"]
 SUFFIXES: tuple[str, ...] = ()
 DIFFERENCE = "f - f_opt"

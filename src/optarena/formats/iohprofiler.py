@@ -24,6 +24,11 @@ from optarena.formats.runs import Run, Runs, improvements
 from optarena.formats.same_run import IOH_VERSION
 from optarena.problem import Known, Objective
 
+REGISTERED = {
+    "names": {"iohprofiler": ""},
+    "what": "IOHprofiler's data folders, or archives of them (docs/coco.md)",
+}
+
 SUFFIXES: tuple[str, ...] = ()
 FORMAT = "0.3.22"  # the version of ioh whose files these are
 BBOB = (

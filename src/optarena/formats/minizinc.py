@@ -14,6 +14,12 @@ from optarena.formats._solver_logs import Files, Log, Read, tables
 from optarena.formats.tidy import Table
 from optarena.store import Store
 
+REGISTERED = {
+    "names": {"minizinc": ""},
+    "what": "MiniZinc's JSON streams, a file a run (docs/solvers.md)",
+    "writes": False,
+}
+
 SUFFIXES = (".jsonl", ".json", ".txt", ".log", ".out")
 COUNTERS = {"nodes": "effort.nodes", "failures": "effort.conflicts", "restarts": "effort.restarts"}
 SENSES = {"minimize": "min", "maximize": "max"}

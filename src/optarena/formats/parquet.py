@@ -13,6 +13,11 @@ from optarena.formats.csv import write_file
 from optarena.formats.from_store import tidy_frame
 from optarena.formats.tidy import Table
 
+REGISTERED = {
+    "names": {"parquet": ""},
+    "what": "the same columns, typed, in a Parquet file",
+}
+
 SUFFIXES = (".parquet",)
 
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from optarena._global_state import GlobalState, TorchState, silent
 from optarena.errors import Exhausted
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.optimizers._codec import Codec
-from optarena.optimizers._global_state import GlobalState, TorchState, silent
 from optarena.optimizers._pending import Pending, Seen
 from optarena.space import Array, Space
 

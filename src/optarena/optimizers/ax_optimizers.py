@@ -13,6 +13,14 @@ from optarena.optimizers._ask_tell import AskTell, Values
 from optarena.settings import choice, flag, whole
 from optarena.space import Parameter, Space
 
+REGISTERED = {
+    "library": "ax-platform",
+    "licence": "MIT",
+    "extra": "ax",
+    "needs": ["ax"],
+    "names": {"Ax": "Ax"},
+}
+
 METHODS = ("fast", "quality")
 
 

@@ -9,11 +9,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from optarena._global_state import GlobalState, TorchState, import_apart, silent
 from optarena.optimizer import Capabilities, Optimizer
-from optarena.optimizers._global_state import GlobalState, TorchState, import_apart, silent
 from optarena.optimizers._pending import Seen
 from optarena.settings import whole
 from optarena.space import Array, Space
+
+REGISTERED = {
+    "library": "botorch",
+    "licence": "MIT",
+    "extra": "botorch",
+    "needs": ["botorch"],
+    "names": {"BoTorch": "BoTorch"},
+}
 
 LISTED = 1000
 """Integers of a range up to so many values are searched one by one; of a longer one as if it were real."""

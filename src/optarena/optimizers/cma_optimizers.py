@@ -13,6 +13,14 @@ from optarena.optimizers._generations import Generational, Indices, whole_batche
 from optarena.settings import flag, number, whole
 from optarena.space import Array, Space
 
+REGISTERED = {
+    "library": "cma",
+    "licence": "BSD-3-Clause",
+    "extra": "cma",
+    "needs": ["cma"],
+    "names": {"CMA-ES": "CMAES"},
+}
+
 
 class CMAES(Generational):
     """CMA-ES (Hansen), with restarts from random points and a doubled population (IPOP) where it has converged.

@@ -13,6 +13,14 @@ from optarena.optimizers._pending import Pending
 from optarena.settings import number, whole
 from optarena.space import Array, Parameter, Space
 
+REGISTERED = {
+    "library": "hyperopt",
+    "licence": "BSD-3-Clause",
+    "extra": "hyperopt",
+    "needs": ["hyperopt"],
+    "names": {"HyperOpt": "HyperOpt"},
+}
+
 
 class HyperOpt(Optimizer):
     """TPE by HyperOpt (Bergstra 2011): densities of good and of bad points, each parameter by itself.

@@ -11,13 +11,26 @@ from typing import Any, ClassVar
 import numpy as np
 from greenlet import getcurrent, greenlet
 
+from optarena._global_state import GlobalState, import_apart
 from optarena.errors import OptarenaError
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.optimizers import _codec
-from optarena.optimizers._global_state import GlobalState, import_apart
 from optarena.optimizers._pending import Pending
 from optarena.settings import Setting, choice, number, whole
 from optarena.space import Array, Parameter, Space
+
+REGISTERED = {
+    "library": "nevergrad",
+    "licence": "MIT",
+    "extra": "nevergrad",
+    "needs": ["nevergrad"],
+    "names": {
+        "Nevergrad-OnePlusOne": "NevergradOnePlusOne",
+        "Nevergrad-NgIohTuned": "NevergradNgIohTuned",
+        "Nevergrad-DE": "NevergradDE",
+        "Nevergrad-PSO": "NevergradPSO",
+    },
+}
 
 LEAST = -5e20
 """nevergrad clips a NaN and what is larger than 5e20 to that by itself, and forgets about minus infinity."""

@@ -17,6 +17,14 @@ from optarena.optimizers.closed_loop import START, ClosedLoop, Function
 from optarena.settings import number, whole
 from optarena.space import Array
 
+REGISTERED = {
+    "library": "nlopt",
+    "licence": "MIT",
+    "extra": "nlopt",
+    "needs": ["nlopt"],
+    "names": {"NLopt-BOBYQA": "BOBYQA", "NLopt-CRS2": "CRS2", "NLopt-SBPLX": "SBPLX"},
+}
+
 
 class NloptOptimizer(ClosedLoop):
     """One algorithm of NLopt, from a random point or the centre."""

@@ -15,13 +15,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from optarena._global_state import GlobalState
 from optarena.errors import Exhausted
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.optimizers import _codec
-from optarena.optimizers._global_state import GlobalState
 from optarena.optimizers._pending import Pending
 from optarena.settings import whole
 from optarena.space import WARPS, Array, Parameter, Space
+
+REGISTERED = {
+    "library": "opentuner",
+    "licence": "MIT",
+    "last_release": 2022,
+    "extra": "opentuner",
+    "needs": ["opentuner"],
+    "names": {
+        "OpenTuner-BanditA": "OpenTunerBanditA",
+        "OpenTuner-GA": "OpenTunerGA",
+        "OpenTuner-GA-DE": "OpenTunerGADE",
+    },
+}
 
 LOG = logging.getLogger("opentuner")
 

@@ -11,12 +11,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from optarena._global_state import TorchState
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.optimizers import _codec
-from optarena.optimizers._global_state import TorchState
 from optarena.optimizers._pending import Pending
 from optarena.settings import flag, number, whole
 from optarena.space import Array, Parameter, Space
+
+REGISTERED = {
+    "library": "optuna",
+    "licence": "MIT",
+    "extra": "optuna",
+    "needs": ["optuna"],
+    "names": {
+        "Optuna-TPE": "OptunaTPE",
+        "Optuna-NSGA2": "OptunaNSGA2",
+        "Optuna-NSGA3": "OptunaNSGA3",
+        "Optuna-CMAES": {"target": "OptunaCMAES", "needs": ["optuna", "cmaes"]},
+        "Optuna-GP": {"target": "OptunaGP", "extra": "optuna-gp", "needs": ["optuna", "torch"]},
+    },
+}
 
 
 @contextlib.contextmanager

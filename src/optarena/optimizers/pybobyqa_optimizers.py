@@ -8,10 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from optarena.optimizers._global_state import GlobalState
+from optarena._global_state import GlobalState
 from optarena.optimizers.closed_loop import START, ClosedLoop, Function
 from optarena.settings import flag, number, whole
 from optarena.space import Array
+
+REGISTERED = {
+    "library": "Py-BOBYQA",
+    "licence": "GPL-3.0-or-later",
+    "extra": "pybobyqa",
+    "needs": ["pybobyqa"],
+    "names": {"Py-BOBYQA": "PyBOBYQA"},
+}
 
 MOST = 100_000
 """Evaluations: it takes memory for them all, and shifts it at each step."""

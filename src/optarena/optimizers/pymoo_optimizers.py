@@ -12,6 +12,14 @@ from optarena.optimizers._generations import Generational, Indices, whole_batche
 from optarena.settings import choice, flag, number, whole
 from optarena.space import Array, Space
 
+REGISTERED = {
+    "library": "pymoo",
+    "licence": "Apache-2.0",
+    "extra": "pymoo",
+    "needs": ["pymoo"],
+    "names": {"Pymoo-GA": "PymooGA", "Pymoo-DE": "PymooDE", "Pymoo-PSO": "PymooPSO"},
+}
+
 
 class Pymoo(Generational):
     """What pymoo's algorithms share: a generation asked for, evaluated elsewhere, and told.

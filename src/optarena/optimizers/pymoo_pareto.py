@@ -16,6 +16,22 @@ from optarena.optimizers.pymoo_optimizers import Pymoo
 from optarena.settings import choice, number, whole
 from optarena.space import Array
 
+REGISTERED = {
+    "library": "pymoo",
+    "licence": "Apache-2.0",
+    "extra": "pymoo",
+    "needs": ["pymoo"],
+    "names": {
+        "Pymoo-NSGA2": "PymooNSGA2",
+        "Pymoo-NSGA3": "PymooNSGA3",
+        "Pymoo-SPEA2": "PymooSPEA2",
+        "Pymoo-SMSEMOA": "PymooSMSEMOA",
+        "Pymoo-MOEAD": "PymooMOEAD",
+        "Pymoo-GDE3": "PymooGDE3",
+        "Pymoo-CMOPSO": "PymooCMOPSO",
+    },
+}
+
 LARGE = 1e30
 """The greatest size of a value: pymoo scales, squares and multiplies objectives, and sums of these stay finite."""
 

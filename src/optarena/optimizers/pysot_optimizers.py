@@ -9,11 +9,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from optarena._global_state import GlobalState, import_apart
 from optarena.optimizer import Capabilities, Optimizer
-from optarena.optimizers._global_state import GlobalState, import_apart
 from optarena.optimizers._pending import Finite, Pending
 from optarena.settings import Setting, number, whole
 from optarena.space import Array, Space
+
+REGISTERED = {
+    "library": "pySOT",
+    "licence": "BSD-3-Clause",
+    "last_release": 2020,
+    "extra": "pysot",
+    "needs": ["pySOT", "poap", "six"],
+    "names": {"PySOT": "PySOT"},
+}
 
 UNLIMITED = 2**31 - 1
 

@@ -10,6 +10,12 @@ from optarena.optimizer import Capabilities, Optimizer
 from optarena.settings import choice, flag
 from optarena.space import Array, Space
 
+REGISTERED = {
+    "library": "scipy",
+    "licence": "BSD-3-Clause",
+    "names": {"QuasiRandom": "QuasiRandom"},
+}
+
 
 class QuasiRandom(Optimizer):
     """Sobol' (default) or Halton points, scrambled by the study's seed: they fill the space evenly and do not learn."""

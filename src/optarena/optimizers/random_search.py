@@ -5,6 +5,8 @@ from __future__ import annotations
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.space import Array
 
+REGISTERED = {"names": {"RandomSearch": "RandomSearch"}}
+
 
 class RandomSearch(Optimizer):
     """Suggests at random and learns nothing: any space, any number of objectives, any constraint."""

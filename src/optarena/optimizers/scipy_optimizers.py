@@ -14,6 +14,25 @@ from typing import Any, ClassVar
 from optarena.optimizers.closed_loop import START, ClosedLoop, Function
 from optarena.settings import Setting, choice, flag, number, whole
 
+REGISTERED = {
+    "library": "scipy",
+    "licence": "BSD-3-Clause",
+    "names": {
+        "SimulatedAnnealing": "SimulatedAnnealing",
+        "Scipy-NelderMead": "NelderMead",
+        "Scipy-Powell": "Powell",
+        "Scipy-COBYLA": "COBYLA",
+        "Scipy-COBYQA": "COBYQA",
+        "Scipy-LBFGSB": "LBFGSB",
+        "Scipy-SLSQP": "SLSQP",
+        "Scipy-DualAnnealing": "SimulatedAnnealing",
+        "Scipy-DifferentialEvolution": "DifferentialEvolution",
+        "Scipy-DIRECT": "DIRECT",
+        "Scipy-SHGO": "SHGO",
+        "Scipy-BasinHopping": "BasinHopping",
+    },
+}
+
 UNLIMITED = 10**9
 DIRECT_MOST = 1_000_000  # evaluations; it takes memory for them all when it begins
 DIRECT_ITERATIONS = 10_000

@@ -10,12 +10,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from optarena._global_state import GlobalState, import_apart
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.optimizers import _codec
-from optarena.optimizers._global_state import GlobalState, import_apart
 from optarena.optimizers._pending import Finite
 from optarena.settings import choice, number, whole
 from optarena.space import Array, Parameter, Space
+
+REGISTERED = {
+    "library": "scikit-optimize",
+    "licence": "BSD-3-Clause",
+    "last_release": 2024,
+    "extra": "skopt",
+    "needs": ["skopt"],
+    "names": {
+        "Scikit-GBRT-Hedge": "ScikitGBRTHedge",
+        "Scikit-GP-Hedge": "ScikitGPHedge",
+        "Scikit-GP-LCB": "ScikitGPLCB",
+    },
+}
 
 STRATEGIES = ("cl_min", "cl_mean", "cl_max")
 KINDS = (_codec.REAL, _codec.REAL_LOG, _codec.INT, _codec.INT_LOG)

@@ -14,6 +14,14 @@ from optarena.optimizers._ask_tell import AskTell, Values
 from optarena.settings import choice, whole
 from optarena.space import Parameter, Space
 
+REGISTERED = {
+    "library": "smac",
+    "licence": "BSD-3-Clause",
+    "extra": "smac",
+    "needs": ["smac"],
+    "names": {"SMAC": "SMAC"},
+}
+
 FACADES = {"hpo": "HyperparameterOptimizationFacade", "blackbox": "BlackBoxFacade"}
 MANY = 10**9
 

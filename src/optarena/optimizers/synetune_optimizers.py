@@ -17,6 +17,19 @@ from optarena.optimizers._ask_tell import AskTell, Values
 from optarena.settings import Setting, number, whole
 from optarena.space import Space
 
+REGISTERED = {
+    "library": "syne-tune",
+    "licence": "Apache-2.0",
+    "extra": "synetune",
+    "needs": ["syne_tune", "huggingface_hub"],
+    "names": {
+        "SyneTune-CQR": "CQR",
+        "SyneTune-BORE": "BORE",
+        "SyneTune-KDE": "KDE",
+        "SyneTune-REA": "REA",
+    },
+}
+
 
 class SyneTune(AskTell):
     """What the searchers share. They see our unit cube and categories: some search a log range as if it were linear,

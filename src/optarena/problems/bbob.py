@@ -19,6 +19,8 @@ import numpy as np
 from optarena.problem import Known, Problem, Suite
 from optarena.space import Array, Point, Space
 
+REGISTERED = {"names": {"bbob": "BbobSuite"}}
+
 FUNCTIONS = range(1, 25)
 DIMENSIONS = (2, 3, 5, 10, 20, 40)
 INSTANCES = range(1, 16)

@@ -25,6 +25,17 @@ from optarena.problem import Evaluation, Known, Objective, Problem, Suite
 from optarena.problems._bbob_noise_free import BASE, noise_free
 from optarena.space import Array, Point, Space
 
+REGISTERED = {
+    "names": {
+        "bbob-boxed": "BoxedSuite",
+        "bbob-noisy": "NoisySuite",
+        "bbob-largescale": "LargescaleSuite",
+        "bbob-mixint": "MixintSuite",
+        "bbob-constrained": "ConstrainedSuite",
+        "bbob-biobj": "BiobjSuite",
+    },
+}
+
 _ID = re.compile(r"([a-z-]+)/f([1-9][0-9]{0,2})/d([1-9][0-9]{0,2})/i([1-9][0-9]{0,5})\Z")
 MIXINT_SCALE = {
     **dict.fromkeys((2, 10), 1e-3),

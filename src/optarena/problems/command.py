@@ -19,7 +19,6 @@ import contextlib
 import math
 import os
 import select
-import shutil
 import signal
 import subprocess
 import time
@@ -32,9 +31,13 @@ import numpy as np
 
 from optarena._files import read_toml
 from optarena._json import printable
+from optarena._programs import as_environment, find_program
 from optarena.errors import OptarenaError, nearest
 from optarena.problem import Evaluation, FunctionProblem
+from optarena.registry import Reference
 from optarena.space import Point
+
+REGISTERED = {"opens": [".toml"]}
 
 MODES = ("study", "evaluation")
 LONGEST_ANSWER = 1 << 20
@@ -69,17 +72,21 @@ class CommandProblem(FunctionProblem):
     ) -> None:
         super().__init__(self._ask, space, id=id, **facts)
         if isinstance(command, str) or not isinstance(command, Sequence) or not command:
-            raise OptarenaError(f"command: expected a list such as ['./simulate', '--fast'], got {command!r}")
+            raise OptarenaError(f"expected a list such as ['./simulate', '--fast'], got {command!r}", field="command")
         if not all(isinstance(word, str) and word and "\0" not in word for word in command):
-            raise OptarenaError(f"command: every word must be a text, got {list(command)!r}")
+            raise OptarenaError(f"every word must be a text, got {list(command)!r}", field="command")
         if mode not in MODES:
-            raise OptarenaError(f"mode: expected 'study' or 'evaluation', got {mode!r}.{nearest(str(mode), MODES)}")
+            raise OptarenaError(
+                f"expected 'study' or 'evaluation', got {mode!r}.{nearest(str(mode), MODES)}", field="mode"
+            )
         if seconds is not None and not (type(seconds) in (int, float) and 0 < seconds < math.inf):
-            raise OptarenaError(f"seconds: expected a number above 0 (without it there is no limit), got {seconds!r}")
+            raise OptarenaError(
+                f"expected a number above 0 (without it there is no limit), got {seconds!r}", field="seconds"
+            )
         added = as_environment({} if environment is None else environment)
         self.directory = Path(directory).resolve()
         if not self.directory.is_dir():
-            raise OptarenaError(f"directory: there is no directory {self.directory}")
+            raise OptarenaError(f"there is no directory {self.directory}", field="directory")
         self.added = added
         self.command = [find_program(command[0], self.directory, added.get("PATH")), *command[1:]]
         self.mode, self.seconds = mode, seconds
@@ -96,20 +103,22 @@ class CommandProblem(FunctionProblem):
         for key in data:
             under = f"; is it [problem.{key}], or a field of [problem]?" if key in FIELDS else ""
             raise OptarenaError(f"{path}: {key}: there is nothing but [problem] in such a file{under}")
-        for key in table:
-            if key not in FIELDS:
-                known = ", ".join(FIELDS)
-                raise OptarenaError(f"{path}: problem.{key}: no such field.{nearest(key, FIELDS)} (known: {known})")
-        for key in ("command", "space"):
-            if key not in table:
-                raise OptarenaError(f"{path}: problem.{key}: missing")
-        directory = table.pop("directory", ".")
-        if not isinstance(directory, str):
-            raise OptarenaError(f"{path}: problem.directory: expected a text, got {directory!r}")
         try:
+            for key in table:
+                if key not in FIELDS:
+                    known = ", ".join(FIELDS)
+                    raise OptarenaError(
+                        f"no such field.{nearest(key, FIELDS)} (known: {known})", field=f"problem.{key}"
+                    )
+            for key in ("command", "space"):
+                if key not in table:
+                    raise OptarenaError("missing", field=f"problem.{key}")
+            directory = table.pop("directory", ".")
+            if not isinstance(directory, str):
+                raise OptarenaError(f"expected a text, got {directory!r}", field="problem.directory")
             found = cls(**table, directory=path.resolve().parent / directory, id=path.name)
         except OptarenaError as error:
-            raise OptarenaError(f"{path}: {error}") from error
+            raise error.within(str(path)) from error
         found.function, found.source = path.stem, path.resolve()
         return found
 
@@ -152,32 +161,9 @@ class CommandProblem(FunctionProblem):
         return answer
 
 
-def as_environment(given: Any) -> dict[str, str]:
-    """What is added to the environment: names that the system takes, and texts."""
-    if not isinstance(given, Mapping) or not all(isinstance(text, str) for text in given.values()):
-        raise OptarenaError(f"environment: expected a table of texts, got {given!r}")
-    for name, text in given.items():
-        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
-            raise OptarenaError(f"environment: a name is a text without '=' and NUL, got {name!r}")
-        if "\0" in text:
-            raise OptarenaError(f"environment.{name}: a text without NUL is expected, got {text!r}")
-    return dict(given)
-
-
-def find_program(name: str, directory: Path, path: str | None) -> str:
-    """The file of a program: relative to the directory when it has a slash, else as found on the PATH."""
-    if "/" in name:
-        file = directory / name
-        if not file.is_file():
-            raise OptarenaError(f"command: there is no program {file}")
-        if not os.access(file, os.X_OK):
-            raise OptarenaError(f"command: {file} is not executable (chmod +x {file})")
-        return str(file)
-    found = shutil.which(name, path=path)
-    if found is None:
-        hint = f" (is it './{name}'?)" if (directory / name).is_file() else ""
-        raise OptarenaError(f"command: no program {name!r} is found on the PATH{hint}")
-    return found
+def open_reference(reference: Reference) -> CommandProblem:
+    """The problem that a manifest describes."""
+    return CommandProblem.load(reference.path)
 
 
 def as_answer(text: bytes, evaluation: int) -> Evaluation | CommandError:

@@ -24,6 +24,8 @@ from optarena.problems._formulas import columns, row_sums
 from optarena.problems._fronts import POINTS, FrontProblem, known, lattice, shipped, sphere
 from optarena.space import Array, Space
 
+REGISTERED = {"names": {"dtlz": "DtlzSuite"}}
+
 OBJECTIVES = (2, 3, 5, 8, 10)
 MORE = {"dtlz1": 5, "dtlz7": 20}
 """How many parameters beyond the first m - 1 the paper has; else 10."""

@@ -24,26 +24,24 @@ from optarena.errors import OptarenaError
 from optarena.instance import Instance, Linear
 from optarena.problem import Known, Objective
 from optarena.problems import _mps
+from optarena.registry import Reference
+
+REGISTERED = {"opens": [".mps", ".mps.gz", ".mzn"]}
 
 MPS = (".mps", ".mps.gz")
 DATA = (".dzn", ".json")
 KNOWN = ("optimum", "best_known")
 
 
-def select_files(pattern: str, base: Path | None) -> list[str]:
+def select_references(reference: Reference) -> list[str]:
     """The files that a pattern stands for; wildcards and braces may stand in the name of a model and of its data."""
     out: dict[str, None] = {}
-    for text in _patterns.expand_braces(pattern):
-        file, colon, data = text.partition(".mzn:")
-        file += ".mzn" if colon else ""
-        for model in _found(file, base):
-            if not colon:
-                out[model] = None
-                continue
-            beside = str(Path(model).parent / data)
-            out.update(
-                {f"{model}:{Path(found).relative_to(Path(model).parent)}": None for found in _found(beside, base)}
-            )
+    for text in _patterns.expand_braces(reference.text):
+        one = Reference.of(text, reference.base)
+        for model in _found(one.place, reference.base):
+            folder = Path(model).parent
+            data = _found(str(folder / one.part), reference.base) if one.part else ()
+            out.update({f"{model}:{Path(found).relative_to(folder)}": None for found in data} or {model: None})
     return list(out)
 
 
@@ -57,19 +55,15 @@ def _found(file: str, base: Path | None) -> list[str]:
     return [str(Path(file).parent / path.name) for path in found]
 
 
-def build_file(id: str, base: Path | None) -> Instance:
+def open_reference(reference: Reference) -> Instance:
     """The instance in a file."""
-    root = base or Path.cwd()
-    if id.endswith(MPS):
-        path = (root / id).resolve()
-        out: Instance = Mip(path)
-        out.id = path.name
+    path = reference.path.resolve()
+    out: Instance
+    if reference.form in MPS:
+        out = Mip(path)
     else:
-        model, _, data = id.partition(".mzn:")
-        path = (root / (model if model.endswith(".mzn") else f"{model}.mzn")).resolve()
-        beside = path.parent / data if data else None
-        out = MiniZincModel(path, beside)
-        out.id = f"{path.name}:{data}" if data else path.name
+        out = MiniZincModel(path, path.parent / reference.part if reference.part else None)
+    out.id = f"{path.name}:{reference.part}" if reference.part else path.name
     out.known = _known(path.parent / "known.toml", out.id)
     return out
 

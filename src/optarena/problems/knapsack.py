@@ -22,6 +22,8 @@ from optarena.problem import Known, Objective, Suite
 from optarena.space import Array
 from optarena.traces import Ints
 
+REGISTERED = {"names": {"knapsack": "KnapsackSuite"}}
+
 SHAPES = ((5, 50), (5, 100), (5, 250), (10, 100), (10, 250), (30, 100))
 INSTANCES = range(1, 6)
 _ID = re.compile(r"knapsack/m([1-9][0-9]{0,2})n([1-9][0-9]{0,3})/i([1-9][0-9]{0,5})\Z")

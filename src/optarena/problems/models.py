@@ -23,6 +23,8 @@ from optarena.problems._formulas import columns, row_sums
 from optarena.problems._fronts import POINTS, FrontProblem, known, shipped
 from optarena.space import Array, Point, Space
 
+REGISTERED = {"names": {"models": "ModelsSuite"}}
+
 Formula = Callable[[Array], Array]
 
 

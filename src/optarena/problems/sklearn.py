@@ -28,7 +28,13 @@ from optarena.errors import OptarenaError, nearest
 from optarena.problem import Evaluation, Problem, Suite
 from optarena.problems import _tuning_data as data_
 from optarena.problems._tuning_models import CLASSIFIERS, REGRESSORS
+from optarena.registry import Reference
 from optarena.space import Array, Point, Space
+
+REGISTERED = {
+    "names": {"sklearn": "SklearnSuite"},
+    "opens": [".csv"],
+}
 
 MODELS = tuple(sorted(CLASSIFIERS))
 DATA = (*data_.CLASSES, *data_.VALUES)
@@ -183,12 +189,12 @@ def choices(path: Path) -> list[str]:
     return [f"{model}_{metric}" for model in CLASSIFIERS for metric in METRICS[classes]]
 
 
-def select_files(pattern: str, base: Path | None) -> list[str]:
+def select_references(reference: Reference) -> list[str]:
     """The problems of `folder/clf-*.csv:*_nll`: wildcards and braces may stand for files, models and metrics."""
     out: dict[str, None] = {}
-    for text in _patterns.expand_braces(pattern):
-        file, _, wanted = text.rpartition(":")
-        place = (base or Path.cwd()) / file
+    for text in _patterns.expand_braces(reference.text):
+        one = Reference.of(text, reference.base)
+        file, place, wanted = one.place, one.path, one.part
         if place.exists() or not _patterns.has_glob(file):
             paths = [(file, place)]
         else:
@@ -210,12 +216,11 @@ def select_files(pattern: str, base: Path | None) -> list[str]:
     return list(out)
 
 
-def build_file(reference: str, base: Path | None) -> Problem:
+def open_reference(reference: Reference) -> Problem:
     """The problem of `folder/clf-mine.csv:SVM_nll`; its id is without the folder."""
-    file, _, choice = reference.rpartition(":")
-    path = ((base or Path.cwd()) / file).resolve()
+    path, choice = reference.path.resolve(), reference.part
     if choice not in choices(path):
-        raise OptarenaError(f"{reference!r}: {choice!r} is no model and metric.{nearest(choice, choices(path))}")
+        raise OptarenaError(f"{reference.text!r}: {choice!r} is no model and metric.{nearest(choice, choices(path))}")
     model, metric = choice.split("_")
     problem = TuningProblem(model, path.stem, metric, file=path)
     problem.id, problem.suite = f"{path.name}:{choice}", SklearnSuite.name

@@ -20,6 +20,8 @@ from optarena.instance import Instance, Linear, WrongSolution
 from optarena.problem import Known, Suite
 from optarena.space import Array
 
+REGISTERED = {"names": {"tsp": "TspSuite"}}
+
 CITIES = (10, 20, 50)
 INSTANCES = range(1, 6)
 _ID = re.compile(r"tsp/n([1-9][0-9]{0,2})/i([1-9][0-9]{0,5})\Z")

@@ -26,6 +26,8 @@ from optarena.problems._formulas import columns, row_sums
 from optarena.problems._fronts import POINTS, FrontProblem, known, shipped, sphere
 from optarena.space import Array, Space
 
+REGISTERED = {"names": {"wfg": "WfgSuite"}}
+
 OBJECTIVES = (2, 3, 5, 8, 10)
 _ID = re.compile(r"wfg/(wfg[1-9])/m([1-9][0-9]?)/d([1-9][0-9]{0,3})\Z")
 

@@ -23,6 +23,8 @@ from optarena.problems._formulas import columns, row_sums
 from optarena.problems._fronts import POINTS, FrontProblem, known, shipped
 from optarena.space import Array, Space
 
+REGISTERED = {"names": {"zdt": "ZdtSuite"}}
+
 USUAL = {"zdt1": 30, "zdt2": 30, "zdt3": 30, "zdt4": 10, "zdt5": 80, "zdt6": 10}
 GREATEST = 1000
 _ID = re.compile(r"zdt/(zdt[1-6])/d([1-9][0-9]{0,3})\Z")

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from optarena import optimizer as optimizers_
-from optarena._plugins import versions_of
+from optarena._source import versions_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Use
-from optarena.problem import is_file
+from optarena.optimizer import OPTIMIZERS
+from optarena.problem import SUITES
 from optarena.runner.environment import environment
 from optarena.runner.kernels import NATIVE, PINNED, can_pin
 from optarena.runner.local import Silent
@@ -142,11 +142,8 @@ def _plan(attempt: Attempt) -> Plan:
             plan.studies[-1] = msgspec.structs.replace(plan.studies[-1], id=start.study, seed=start.seed)
         return plan
     except OptarenaError as error:
-        hint = (
-            " (a file is looked up in the current directory)"
-            if is_file(card.id) or optimizers_.is_file(start.use)
-            else ""
-        )
+        on_disk = SUITES.reference(card.id).on_disk or OPTIMIZERS.reference(start.use).on_disk
+        hint = " (a file is looked up in the current directory)" if on_disk else ""
         raise OptarenaError(f"study {start.study} cannot be run again: {error}{hint}") from error
 
 

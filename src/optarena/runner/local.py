@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from optarena._json import numbers
-from optarena._plugins import versions_of
+from optarena._source import versions_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study

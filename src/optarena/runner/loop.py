@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from optarena._json import printable, strict
-from optarena._plugins import versions_of
+from optarena._source import versions_of
 from optarena.errors import Exhausted, SuggestionError, describe
 from optarena.experiment import Study, optimizer_rng, problem_rng
 from optarena.optimizer import Optimizer

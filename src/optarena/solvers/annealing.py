@@ -15,6 +15,8 @@ from optarena.instance import Instance
 from optarena.settings import Setting, number, whole
 from optarena.solver import Emit, Ended, Solver, Time
 
+REGISTERED = {"names": {"Annealing": "Annealing"}}
+
 BLOCK = 64
 """Moves between two looks at the clock."""
 

@@ -8,6 +8,14 @@ from typing import Any, ClassVar
 from optarena.settings import Setting, choice
 from optarena.solver import Emit, Ended, Solver, Time
 
+REGISTERED = {
+    "library": "pychoco",
+    "licence": "BSD-4-Clause",
+    "extra": "solvers",
+    "needs": ["pychoco"],
+    "names": {"Choco": "Choco"},
+}
+
 SEARCHES = ("default", "dom-wdeg", "activity", "input-order", "random")
 
 

@@ -19,13 +19,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from optarena._files import read_toml
+from optarena._programs import as_environment, find_program
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
-from optarena.problems.command import as_environment, find_program
+from optarena.registry import Reference
 from optarena.settings import Setting, flag, number, text, whole
 from optarena.solver import ENDS, Emit, Ended, Solver, Time
 from optarena.solvers._program import Program
 from optarena.solvers.minizinc import follow
+
+REGISTERED = {"opens": [".toml"]}
 
 FIELDS = ("command", "output", "clock", "environment", "version", "settings")
 OUTPUTS = ("lines", "json", "minizinc")
@@ -35,7 +38,7 @@ _HOLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class CommandSolver(Solver):
-    """The base of the classes that `load` makes of files."""
+    """The base of the classes that `open_reference` makes of files."""
 
     takes = ("file",)
     command: ClassVar[list[str]] = []
@@ -137,45 +140,49 @@ def _word(value: Any) -> str:
 # ---- the file -------------------------------------------------------------------------------------------------------
 
 
-def load(path: Path) -> type[CommandSolver]:
+def open_reference(reference: Reference) -> type[CommandSolver]:
     """The class of the solver that a TOML file describes."""
+    path = reference.path
     data = read_toml(path)
     table = data.get("solver")
     if not isinstance(table, dict) or len(data) > 1:
         raise OptarenaError(f"{path}: expected a table [solver] with a command, and nothing else (docs/solvers.md)")
     for key in table:
         if key not in FIELDS:
-            raise OptarenaError(
-                f"{path}: solver.{key}: no such field.{nearest(key, FIELDS)} (known: {', '.join(FIELDS)})"
+            known = ", ".join(FIELDS)
+            raise OptarenaError(f"no such field.{nearest(key, FIELDS)} (known: {known})", field=f"solver.{key}").within(
+                str(path)
             )
     try:
         return _make(table, path)
     except OptarenaError as error:
-        raise OptarenaError(f"{path}: {error}") from error
+        raise error.within(str(path)) from error
 
 
 def _make(table: dict[str, Any], path: Path) -> type[CommandSolver]:
     command = table.get("command")
     if not isinstance(command, list) or not command or not all(isinstance(w, str) and w for w in command):
-        raise OptarenaError(f"solver.command: expected a list such as ['./solve', '{{instance}}'], got {command!r}")
+        raise OptarenaError(
+            f"expected a list such as ['./solve', '{{instance}}'], got {command!r}", field="solver.command"
+        )
     for key, known in (("output", OUTPUTS), ("clock", CLOCKS)):
         given = table.get(key, known[0])
         if given not in known:
-            raise OptarenaError(f"solver.{key}: expected one of {', '.join(known)}, got {given!r}")
+            raise OptarenaError(f"expected one of {', '.join(known)}, got {given!r}", field=f"solver.{key}")
     settings = table.get("settings", {})
     if not isinstance(settings, dict):
-        raise OptarenaError(f"solver.settings: expected a table of defaults, got {settings!r}")
+        raise OptarenaError(f"expected a table of defaults, got {settings!r}", field="solver.settings")
     declared = {key: _setting(key, default) for key, default in settings.items()}
     holes = {hole for word in command for hole in _HOLE.findall(word)}
     for hole in sorted(holes):
         if hole not in (*GIVEN, *declared):
             known_ = ", ".join((*GIVEN, *declared))
             raise OptarenaError(
-                f"solver.command: nothing is called {{{hole}}}.{nearest(hole, declared)} (known: {known_})"
+                f"nothing is called {{{hole}}}.{nearest(hole, declared)} (known: {known_})", field="solver.command"
             )
     for key in declared:
         if key not in holes:
-            raise OptarenaError(f"solver.settings.{key}: no word of the command has {{{key}}}")
+            raise OptarenaError(f"no word of the command has {{{key}}}", field=f"solver.settings.{key}")
     directory = path.resolve().parent
     environment = as_environment(table.get("environment", {}))
     return type(
@@ -196,7 +203,7 @@ def _make(table: dict[str, Any], path: Path) -> type[CommandSolver]:
 
 def _setting(key: str, default: Any) -> Setting:
     if key in GIVEN:
-        raise OptarenaError(f"solver.settings.{key}: the name has a meaning of its own")
+        raise OptarenaError("the name has a meaning of its own", field=f"solver.settings.{key}")
     if isinstance(default, bool):
         return flag(default)
     if isinstance(default, int):
@@ -205,4 +212,6 @@ def _setting(key: str, default: Any) -> Setting:
         return number(default, -float("inf"))
     if isinstance(default, str):
         return text(default)
-    raise OptarenaError(f"solver.settings.{key}: a default is a number, a text, true or false, got {default!r}")
+    raise OptarenaError(
+        f"a default is a number, a text, true or false, got {default!r}", field=f"solver.settings.{key}"
+    )

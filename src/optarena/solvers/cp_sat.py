@@ -11,6 +11,14 @@ from optarena.instance import Instance, LinearPoint
 from optarena.settings import Setting, flag, number, whole
 from optarena.solver import Emit, Ended, Solver, Time
 
+REGISTERED = {
+    "library": "ortools",
+    "licence": "Apache-2.0",
+    "extra": "solvers",
+    "needs": ["ortools"],
+    "names": {"CP-SAT": "CpSat"},
+}
+
 LARGEST = 1 << 53
 
 

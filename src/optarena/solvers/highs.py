@@ -11,6 +11,14 @@ from optarena.instance import Instance, Linear, LinearPoint
 from optarena.settings import Setting, choice, number, whole
 from optarena.solver import Emit, Ended, Solver, Time
 
+REGISTERED = {
+    "library": "highspy",
+    "licence": "MIT",
+    "extra": "solvers",
+    "needs": ["highspy"],
+    "names": {"HiGHS": "Highs"},
+}
+
 
 class Highs(Solver):
     """HiGHS' branch and bound; a model without integers is solved by its simplex or interior point method."""

@@ -18,6 +18,14 @@ from optarena.settings import Setting, flag, text, whole
 from optarena.solver import Emit, Ended, Solver, Time
 from optarena.solvers._program import Program
 
+REGISTERED = {
+    "library": "MiniZinc",
+    "licence": "MPL-2.0",
+    "program": "minizinc",
+    "program_from": "apt-get install minizinc flatzinc, or minizinc.org",
+    "names": {"MiniZinc": "MiniZinc"},
+}
+
 STATUSES = {
     "OPTIMAL_SOLUTION": "optimal",
     "ALL_SOLUTIONS": "optimal",

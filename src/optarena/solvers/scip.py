@@ -10,6 +10,14 @@ from optarena.instance import Instance, Linear, LinearPoint
 from optarena.settings import Setting, choice, number
 from optarena.solver import Emit, Ended, Solver, Time
 
+REGISTERED = {
+    "library": "PySCIPOpt",
+    "licence": "MIT",
+    "extra": "solvers",
+    "needs": ["pyscipopt"],
+    "names": {"SCIP": "Scip"},
+}
+
 EMPHASES = ("default", "aggressive", "fast", "off")
 
 

@@ -22,8 +22,8 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from optarena._json import numbers
-from optarena._plugins import source_hash, versions_of
 from optarena._process import born, host
+from optarena._source import source_hash, versions_of
 from optarena._version import __version__
 from optarena.errors import OptarenaError, WorkError
 from optarena.problem import Problem

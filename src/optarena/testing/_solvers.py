@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from optarena.dataset import Dataset
 from optarena.experiment import Experiment, Use
 from optarena.instance import Instance, WrongSolution
 from optarena.problem import build
+from optarena.runner.local import run
 from optarena.solver import check_settings, get_solver, refusal
 from optarena.testing._finding import Finding
 
@@ -66,7 +68,8 @@ def check_solver(
         ]
     with tempfile.TemporaryDirectory(prefix="optarena-check-") as folder:
         experiment = Experiment([Use(solver, settings, "it")], ids, seconds=seconds, base=base or Path.cwd())
-        results = experiment.run(Path(folder) / "store", workers=1)
+        run(experiment, Path(folder) / "store", workers=1)
+        results = Dataset.of_store(Path(folder) / "store")
     last = results.extra_at_end("seconds").tolist()
     out: list[Finding] = []
     for row, end in zip(results.studies.iter_rows(named=True), last, strict=True):

@@ -1,4 +1,4 @@
-"""The façade: a dataset with everything that can be asked of it as methods.
+"""The façade: what `import optarena` offers. An experiment that can be run, and a dataset with views as methods.
 
 >>> results = optarena.open("results")          # doctest: +SKIP
 >>> results.fixed_cost().scores
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optarena.dataset import Dataset
+from optarena.experiment import Experiment as Plain
 from optarena.views import score
 
 if TYPE_CHECKING:
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
     from optarena.views.fixed_cost import FixedCost
     from optarena.views.fixed_target import FixedTarget
     from optarena.views.pareto import Pareto
+
+
+class Experiment(Plain):
+    """An experiment that can be run: see `optarena.experiment`."""
+
+    def run(self, store: str | Path, **options: Any) -> Results:
+        """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
+        from optarena.runner.local import run
+
+        run(self, store, **options)
+        return open_store(store)
 
 
 class Results(Dataset):

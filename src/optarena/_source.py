@@ -1,4 +1,4 @@
-"""Finding what others plug in: entry points of installed packages, objects in a user's own file, classes as such."""
+"""The code that a study ran: a user's file as a module, hashes of files and classes, versions of packages."""
 
 from __future__ import annotations
 
@@ -15,29 +15,7 @@ from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from optarena.errors import OptarenaError, describe, nearest
-
-
-@functools.cache
-def plugins(group: str) -> dict[str, importlib.metadata.EntryPoint]:
-    """Entry points of a group by name; reading them imports nothing of the plug-in."""
-    return {entry.name: entry for entry in importlib.metadata.entry_points(group=group)}
-
-
-def file_of(reference: str, base: Path | None = None) -> Path:
-    """The file of `path/to/file.py:name`, relative to `base` (else the current directory)."""
-    return ((base or Path.cwd()) / reference.rpartition(":")[0]).resolve()
-
-
-def load_object(reference: str, base: Path | None = None) -> tuple[Any, Path]:
-    """The object that `path/to/file.py:name` names, and the file; the file runs once per process and content."""
-    attribute = reference.rpartition(":")[2]
-    path = file_of(reference, base)
-    module = load_module(path)
-    if not hasattr(module, attribute):
-        public = [key for key, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
-        raise OptarenaError(f"{path.name} has no {attribute!r}.{nearest(attribute, public)}")
-    return getattr(module, attribute), path
+from optarena.errors import OptarenaError, describe
 
 
 def load_module(path: Path) -> ModuleType:
@@ -71,20 +49,6 @@ def load_module(path: Path) -> ModuleType:
 def source_hash(path: Path) -> str:
     """What a user's file held, for the card."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-
-
-def reference_of(cls: type) -> str | None:
-    """`path/to/file.py:Class`, by which another process can load a class; None where only this process has it.
-
-    The file of `__main__` may be the script that runs the experiment, and a module of a package may need its package:
-    neither can be loaded as a file by itself.
-    """
-    module = sys.modules.get(cls.__module__)
-    file = getattr(module, "__file__", None)
-    alone = cls.__module__ != "__main__" and not getattr(module, "__package__", None)
-    if not alone or not file or not file.endswith(".py") or getattr(module, cls.__name__, None) is not cls:
-        return None
-    return f"{Path(file).resolve()}:{cls.__name__}"
 
 
 def class_hash(cls: type) -> str:

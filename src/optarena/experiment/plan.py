@@ -1,0 +1,301 @@
+"""The experiment and its plan: optimizers x problems x trials and a budget, as the studies they stand for."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from optarena import optimizer as optimizers_
+from optarena import problem as problems_
+from optarena import solver as solvers_
+from optarena._files import parse_toml, read_text
+from optarena._json import printable
+from optarena._source import class_hash
+from optarena.errors import OptarenaError, nearest
+from optarena.experiment.budget import Budget, evaluations, parse
+from optarena.experiment.fields import FIELDS, RECORD, Limits, as_limits, as_list, count, finite, line_of, positive
+from optarena.experiment.identity import Study, as_root, canonical
+from optarena.experiment.pairing import misfit
+from optarena.experiment.uses import Named, Use, as_use
+from optarena.optimizer import OPTIMIZERS, Optimizer, is_random_search
+from optarena.problem import Problem
+from optarena.solver import SOLVERS, Solver
+from optarena.space import Space
+
+MAX_STUDIES = 10_000_000
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """A pairing that cannot work, and why."""
+
+    optimizer: str
+    problem: str
+    reason: str
+
+
+class Plan:
+    """The studies of an experiment under one root, the pairings it refused, and what they are made of."""
+
+    def __init__(self, experiment: Experiment, root: uuid.UUID) -> None:
+        self.experiment = experiment
+        self.root = root
+        self.studies: list[Study] = []
+        self.refused: list[Refusal] = []
+        self.problems: dict[str, Problem] = {}
+        self.classes: dict[str, type[Optimizer] | type[Solver]] = {}
+        self.sources: dict[str, str] = {}
+        self.references: dict[str, str] = {}
+        """Problem id -> how another process builds it; a problem that is only an object here has none."""
+        self.notices: list[str] = []
+        """What the patterns would select and this machine cannot build, in words."""
+
+
+class Experiment:
+    """What to run. Every argument may stand in a TOML file under the same name (see `Experiment.load`).
+
+    budget: evaluations a study, a number or an expression in the dimension such as "100*D"; None with `seconds`.
+    seconds: time for suggesting, evaluating and observing, all together. target: stop when f - optimum <= target
+    (with no known optimum: when f itself reaches it). record: "all", or "improvements" only. limits: hard ones, on time
+    and memory (see `Limits`).
+    """
+
+    afresh = "use --new to begin afresh beside the old studies, or another --store"
+    """How to go on where a store's studies cannot be gone on with."""
+    reads_all = True
+    """Whether all of a store is read before a run, or only what it has of the plan's problems."""
+
+    def __init__(
+        self,
+        optimizers: Named | Sequence[Named | Mapping[str, Any]],
+        problems: str | Problem | Sequence[str | Problem],
+        budget: int | str | None = None,
+        *,
+        seconds: float | None = None,
+        target: float | None = None,
+        trials: int = 1,
+        batch: int = 1,
+        record: str = "all",
+        limits: Mapping[str, Any] | Limits | None = None,
+        seed: str | uuid.UUID | None = None,
+        base: Path | None = None,
+    ) -> None:
+        self.optimizers = [
+            as_use(item, i) for i, item in enumerate(as_list(optimizers, (str, Use, type), "optimizers"))
+        ]
+        labels = [item.label for item in self.optimizers]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise OptarenaError(f"{label!r} is there twice; give one of them a name of its own", field="optimizers")
+        for item in self.optimizers:
+            if is_random_search(item.label) and item.use != "RandomSearch":
+                raise OptarenaError(
+                    f"{item.use!r} would be called {item.label!r} in tables, and what is called so is what"
+                    " scores are measured against: give it another name",
+                    field="optimizers",
+                )
+        self.problems = as_list(problems, (str, Problem), "problems")
+        for i, item in enumerate(self.problems):
+            if not isinstance(item, (str, Problem)):
+                raise OptarenaError(f"expected an id, a pattern or a Problem, got {item!r}", field=f"problems[{i}]")
+        if budget is None and seconds is None:
+            raise OptarenaError(
+                "give evaluations (a number or an expression such as '100*D'), or seconds", field="budget"
+            )
+        if isinstance(budget, str) and budget.isdecimal() and len(budget) < 16:
+            budget = int(budget)
+        self.budget = budget
+        if budget is not None:
+            parse(budget)
+        self.seconds = None if seconds is None else positive(seconds, "seconds")
+        self.target = None if target is None else finite(target, "target")
+        self.trials = count(trials, "trials")
+        self.batch = count(batch, "batch")
+        if record not in RECORD:
+            raise OptarenaError(
+                f"expected {' or '.join(map(repr, RECORD))}, got {record!r}.{nearest(str(record), RECORD)}",
+                field="record",
+            )
+        self.record = record
+        self.limits = as_limits(limits)
+        self.seed = as_root(seed) if seed is not None else None
+        self.base = base
+
+    @classmethod
+    def load(cls, path: str | Path, **replaced: Any) -> Experiment:
+        """An experiment from a TOML file, some of its fields replaced; files that it names are looked up beside it."""
+        path = Path(path)
+        text = read_text(path)
+        data = parse_toml(text, path)
+        if isinstance(data.get("problem"), dict) and "command" in data["problem"]:
+            raise OptarenaError(f"{path} describes a problem, not an experiment: optarena run -p {path} -o … -n …")
+        if isinstance(data.get("solver"), dict) and "command" in data["solver"]:
+            raise OptarenaError(
+                f"{path} describes a solver, not an experiment: optarena run -s {path} -p … --seconds …"
+            )
+        if "optimizers" in replaced:  # the flags -o and -s name all that take part
+            data.pop("solvers", None)
+        try:
+            return cls.from_data({**data, **replaced}, base=path.resolve().parent)
+        except OptarenaError as error:
+            if error.top_field in replaced:
+                raise
+            line = line_of(error.top_field, text)
+            raise error.within(str(path) if line is None else f"{path} line {line}") from error
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any], base: Path | None = None) -> Experiment:
+        """An experiment from the plain data of a TOML file or of `to_data`."""
+        for key in data:
+            if key not in FIELDS:
+                raise OptarenaError(f"no such field.{nearest(key, FIELDS)} (known: {', '.join(FIELDS)})", field=key)
+        fields = dict(data)
+        if "solvers" in fields:
+            given = as_list(fields.pop("solvers"), (str, Use, type), "solvers")
+            for i, item in enumerate(given):
+                name = as_use(item, i, "solvers").use
+                if not solvers_.is_solver(name, base):
+                    raise OptarenaError(
+                        f"no solver {name!r}.{nearest(name, SOLVERS.names())} (optarena list solvers)",
+                        field=f"solvers[{i}]",
+                    )
+            others = as_list(fields["optimizers"], (str, Use, type), "optimizers") if "optimizers" in fields else []
+            fields["optimizers"] = [*others, *given]
+        for key in ("optimizers", "problems"):
+            if key not in fields:
+                what = "optimizers, or of solvers" if key == "optimizers" else key
+                raise OptarenaError(f"missing; give a list of {what}", field=key)
+        return cls(**fields, base=base)
+
+    def to_data(self) -> dict[str, Any]:
+        """The plain data again; a Problem object is its id."""
+        out: dict[str, Any] = {
+            "optimizers": [msgspec.to_builtins(item) for item in self.optimizers],
+            "problems": [item if isinstance(item, str) else item.id for item in self.problems],
+            "trials": self.trials,
+            "batch": self.batch,
+            "record": self.record,
+        }
+        for key in ("budget", "seconds", "target"):
+            if getattr(self, key) is not None:
+                out[key] = getattr(self, key)
+        if self.limits != Limits():
+            out["limits"] = msgspec.to_builtins(self.limits)
+        return out
+
+    def plan(self, root: uuid.UUID | None = None) -> Plan:
+        """The studies under a root (else this experiment's seed, else a fresh one), trial by trial."""
+        plan = Plan(self, root or self.seed or uuid.uuid4())
+        self._find_classes(plan)
+        self._find_problems(plan)
+        if len(plan.problems) * len(self.optimizers) * self.trials > MAX_STUDIES:
+            raise OptarenaError(f"the experiment has more than {MAX_STUDIES:,} studies: narrow it")
+        pairs = []
+        for id, problem in plan.problems.items():
+            for item in self.optimizers:
+                reason = misfit(plan.classes[item.label], problem, self, item)
+                if reason:
+                    plan.refused.append(Refusal(item.label, id, reason))
+                else:
+                    pairs.append((problem, item))
+        for trial in range(self.trials):
+            plan.studies.extend(self._study(plan, problem, item, trial) for problem, item in pairs)
+        seen: dict[str, Study] = {}
+        for study in plan.studies[: len(pairs)]:
+            other = seen.setdefault(study.id, study)
+            if other is not study:
+                one, two = other.optimizer.label, study.optimizer.label
+                raise OptarenaError(
+                    f"{one!r} and {two!r} are the same optimizer with the same settings", field="optimizers"
+                )
+        return plan
+
+    def _find_classes(self, plan: Plan) -> None:
+        """Load the optimizers and solvers, check their settings, and note what their files held."""
+        for item in self.optimizers:
+            source: str | None
+            if item.given is not None:
+                optimizers_.check_settings(item.given, item.label, item.settings)
+                plan.classes[item.label] = item.given
+                source = class_hash(item.given)
+            elif solvers_.is_solver(item.use, self.base):
+                solver = solvers_.get_solver(item.use, self.base)
+                solvers_.check_settings(solver, item.use, item.settings)
+                plan.classes[item.label] = solver
+                source = SOLVERS.source(item.use, self.base)
+            else:
+                cls = optimizers_.get_optimizer(item.use, self.base)
+                optimizers_.check_settings(cls, item.use, item.settings)
+                plan.classes[item.label] = cls
+                source = OPTIMIZERS.source(item.use, self.base)
+            if source is not None:
+                plan.sources[item.label] = source
+
+    def _find_problems(self, plan: Plan) -> None:
+        """Select and build the problems; two of one name are refused."""
+        selected: set[str] = set()
+        for given in self.problems:
+            if isinstance(given, Problem):
+                if not given.id or given.id != printable(given.id):
+                    raise OptarenaError(f"{given!r} needs an id", field="problems")
+                if not isinstance(getattr(given, "space", None), Space):
+                    raise OptarenaError(f"{given!r} has no space; set space = optarena.Space({{…}})", field="problems")
+                if plan.problems.get(given.id, given) is not given:
+                    raise OptarenaError(
+                        f"two different problems are called {given.id!r}; give one another id", field="problems"
+                    )
+                plan.problems[given.id] = given
+                continue
+            for id in problems_.select(given, self.base, plan.notices):
+                if id in selected:
+                    continue
+                selected.add(id)
+                built = problems_.build(id, self.base)
+                if built.id in plan.problems:
+                    raise OptarenaError(
+                        f"{given!r} and another one are both called {built.id!r}; rename a file", field="problems"
+                    )
+                plan.problems[built.id] = built
+                plan.references[built.id] = id
+
+    def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+        limit = None if self.budget is None else evaluations(self.budget, problem.dimension)
+        cls = plan.classes[item.label]
+        if issubclass(cls, Solver):
+            return self._run(plan, problem, item, trial)
+        identity: list[Any] = [problem.id, problem.version, item.identity, item.settings, self.batch, trial]
+        if cls.capabilities.uses_budget:
+            identity.append([limit, self.seconds])
+        return Study(
+            id=str(uuid.uuid5(plan.root, canonical(identity))),
+            root=str(plan.root),
+            problem=problem.id,
+            optimizer=item,
+            trial=trial,
+            budget=Budget(limit, self.seconds, self.target),
+            batch=self.batch,
+            # baselines pool every value of random search, so it is always kept in full
+            record="all" if item.use == "RandomSearch" else self.record,
+            version=problem.version,
+        )
+
+    def settle(self, plan: Plan, before: Any) -> None:
+        """What a plan takes from the dataset of its store: called once, while no other run can register studies."""
+
+    def _run(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+        """A solver's study: its budget is in seconds, and no part of what it is."""
+        identity = [problem.id, problem.version, item.identity, item.settings, trial]
+        return Study(
+            id=str(uuid.uuid5(plan.root, canonical(["solver", *identity]))),
+            root=str(plan.root),
+            problem=problem.id,
+            optimizer=item,
+            trial=trial,
+            budget=Budget(seconds=self.seconds),
+            record=self.record,
+            version=problem.version,
+            solver=True,
+        )

@@ -1,0 +1,111 @@
+"""An optimizer or solver as an experiment uses it: what it is, its settings, its name in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from optarena._source import class_hash
+from optarena.errors import OptarenaError, nearest
+from optarena.optimizer import OPTIMIZERS, Optimizer, get_optimizer
+from optarena.registry import Reference
+from optarena.solver import SOLVERS, Solver, get_solver
+
+Named: TypeAlias = "str | Use | type[Optimizer] | type[Solver]"
+"""What stands for an optimizer: a name, a file reference, a class, or any of these with settings."""
+
+
+class Use(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
+    """An optimizer (or solver) as an experiment uses it: a registered name or a file, settings, its name in tables."""
+
+    use: str
+    settings: dict[str, Any] = {}
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.name or _label(OPTIMIZERS.reference(self.use).title, self.settings)
+
+    @property
+    def given(self) -> type[Optimizer] | None:
+        """The class itself, where only this process has it: no part of the plain data."""
+        return self.__dict__.get("given")
+
+    @property
+    def identity(self) -> str:
+        """What stands in a study's id: the name without directories."""
+        return OPTIMIZERS.reference(self.use).short
+
+
+def _label(base: str, settings: Mapping[str, Any]) -> str:
+    if not settings:
+        return base
+    return f"{base}({', '.join(f'{key}={value}' for key, value in sorted(settings.items()))})"
+
+
+def use(optimizer: str | type[Optimizer] | type[Solver], *, name: str = "", **settings: Any) -> Use:
+    """An optimizer with settings: `use("QuasiRandom", sequence="halton")`, or `use(MyOptimizer)`, a class."""
+    return _used(optimizer, settings, name)
+
+
+def _used(optimizer: Any, settings: dict[str, Any], name: str = "") -> Use:
+    """A class is used by the name or the file under which any process finds it, where it has one."""
+    if isinstance(optimizer, str):
+        return Use(optimizer, settings, name)
+    if not (isinstance(optimizer, type) and issubclass(optimizer, (Optimizer, Solver))):
+        raise OptarenaError(
+            f"expected a name, 'file.py:Class' or a subclass of optarena.Optimizer, got {optimizer!r}",
+            field="optimizers",
+        )
+    registry = OPTIMIZERS if issubclass(optimizer, Optimizer) else SOLVERS
+    known = registry.name_of(optimizer)
+    if known is not None:
+        return Use(known, settings, name)
+    title = optimizer.__name__
+    reference = Reference.of_class(optimizer)
+    if reference is not None:
+        found: type = get_optimizer(reference.text) if registry is OPTIMIZERS else get_solver(reference.text)
+        if class_hash(found) != class_hash(optimizer):
+            raise OptarenaError(
+                f"{title} was changed after it was loaded from {reference.place}, and workers load the file: put the"
+                " change into it, or make it a setting",
+                field="optimizers",
+            )
+        return Use(reference.text, settings, name)
+    if issubclass(optimizer, Solver):
+        raise OptarenaError(
+            f"every run of a solver is a process of its own, and only this process has {title}: put it in a"
+            " file and name it 'file.py:Class'",
+            field="optimizers",
+        )
+    out = Use(f"{optimizer.__module__}.{title}", settings, name or _label(title, settings))
+    out.__dict__["given"] = optimizer
+    return out
+
+
+def as_use(item: Any, index: int, where: str = "optimizers") -> Use:
+    """What a list of optimizers or solvers has at an index: a name, a class, or a table."""
+    if isinstance(item, Use):
+        return item
+    if isinstance(item, (str, type)):
+        return _used(item, {})
+    field = f"{where}[{index}]"
+    if not isinstance(item, Mapping):
+        raise OptarenaError(
+            f"expected a name, a class or a table {{use = …, settings = {{…}}}}, got {item!r}", field=field
+        )
+    for key in item:
+        if key not in ("use", "settings", "name"):
+            hint = nearest(str(key), ("use", "settings", "name"))
+            raise OptarenaError(f"no such field.{hint} (known: use, settings, name)", field=f"{field}.{key}")
+    if not isinstance(item.get("use"), (str, type)):
+        raise OptarenaError(
+            f"missing; name an optimizer or a solver (optarena list {where} shows all)", field=f"{field}.use"
+        )
+    if not isinstance(item.get("settings", {}), Mapping):
+        raise OptarenaError(f"expected a table, got {item['settings']!r}", field=f"{field}.settings")
+    if not isinstance(item.get("name", ""), str):
+        raise OptarenaError(f"expected a text, got {item['name']!r}", field=f"{field}.name")
+    return _used(item["use"], dict(item.get("settings", {})), item.get("name", ""))
