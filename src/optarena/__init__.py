@@ -67,6 +67,7 @@ _WHERE = {
 
 provide("figure of a view", "optarena.report.figures:figure_of_view")
 provide("view as LaTeX", "optarena.report.papers:latex")
+provide("comparison as LaTeX", "optarena.report.papers:latex_comparison")
 
 
 def __getattr__(name: str) -> Any:

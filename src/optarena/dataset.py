@@ -28,9 +28,9 @@ from optarena.status import EVALUATION, FINISHED
 from optarena.store import RunFile, Store, signatures
 from optarena.store.columns import Attempt, Codes, Columns
 from optarena.store.costs import CPU, EVALUATE, OBSERVE, SECONDS, SUGGEST
-from optarena.store.reading import Key, columns_of, key_of, read_columns
+from optarena.store.reading import Key, columns_of, key_of
 from optarena.store.records import ProblemCard, Record
-from optarena.store.streaming import every_row, read_store
+from optarena.store.streaming import every_row, read_columns, read_store
 from optarena.store.thinning import thinned
 from optarena.traces import Bools, Floats, Ints, Traces, first_argmin
 

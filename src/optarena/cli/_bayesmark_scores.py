@@ -14,8 +14,8 @@ from optarena.bayesmark.database import prepare, put_into_database
 from optarena.bayesmark.derived import aggregate_database, refuse_stale
 from optarena.bayesmark.files import left_out_of_cubes
 from optarena.bayesmark.scores import score, write_baseline, write_performance
+from optarena.cli._bayesmark_flags import as_bayesmark_says, database, name_some, say
 from optarena.cli._text import clean, table
-from optarena.cli.bayesmark_command import as_bayesmark_says, database, name_some, say
 from optarena.views.fixed_cost import FixedCost
 
 

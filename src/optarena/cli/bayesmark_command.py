@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
-import sys
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, nearest
 
 PROGRAMS = {
     "launch": "Run models x data x metrics x optimizers x repetitions, or write them to a jobs file.",
@@ -21,9 +19,6 @@ PROGRAMS = {
     "anal": "Score a database and print the summary.",
     "init": "Make the folders of a database.",
 }
-
-NAMED = 10
-"""How many missing studies are named one by one, where not all are asked for."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -39,8 +34,6 @@ def command(arguments: Sequence[str]) -> int:
         return 0
     name, *rest = arguments
     if name not in PROGRAMS:
-        from optarena.errors import nearest
-
         raise OptarenaError(
             f"bayesmark has no command {name!r}.{nearest(name, PROGRAMS)} (it has {', '.join(PROGRAMS)})"
         )
@@ -88,48 +81,6 @@ def _parser(name: str) -> _Parser:
     if name == "agg":
         add("-rv", "--ravel", action="store_true", help=argparse.SUPPRESS)
     return parser
-
-
-def as_bayesmark_says(flags: argparse.Namespace, **more: Any) -> dict[str, Any]:
-    """The flags under Bayesmark's names, as its files and its jobs files have them."""
-    titles = {
-        "uuid": "--uuid", "db_root": "-db-root", "opt_root": "--opt-root", "data_root": "--data-root", "db": "--db",
-        "opt": "--opt", "data": "--data", "classifier": "--classifier", "metric": "--metric", "calls": "--calls",
-        "suggestions": "--suggestions", "repeat": "--repeat", "num_jobs": "--num-jobs", "jobs_file": "--jobs-file",
-        "ravel": "--ravel", "verbose": "--verbose", "timeout": "--timeout",
-    }  # fmt: skip
-    from optarena.bayesmark.studies import revision
-
-    given = vars(flags)
-    out = {title: given[name] for name, title in titles.items() if name in given}
-    out = {title: str(value.resolve()) if isinstance(value, Path) else value for title, value in out.items()}
-    return {**out, "dry_run": False, "rev": revision(), "opt_rev": None, **more}
-
-
-def typed(rest: Sequence[str], name: str) -> str:
-    """The command as it was typed."""
-    return shlex.join(["optarena", "bayesmark", name, *rest])
-
-
-def database(flags: argparse.Namespace) -> Path:
-    """The folder of the database that the flags name."""
-    return (flags.db_root / flags.db).resolve()
-
-
-def say(text: str) -> None:
-    """Something that is not a result."""
-    print(text, file=sys.stderr)
-
-
-def name_some(lines: Sequence[str], all_of_them: bool) -> None:
-    """Say what is missing: the first few, or all."""
-    from optarena.cli._text import clean
-
-    shown = lines if all_of_them or len(lines) <= NAMED + 1 else lines[:NAMED]
-    for line in shown:
-        say(clean(line))
-    if len(shown) < len(lines):
-        say(f"… and {len(lines) - len(shown)} more (-v names all)")
 
 
 def _uuid(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena._services import service
 from optarena.comparison.overall import Overall, rate
 from optarena.comparison.pairs import Pairs, all_pairs, compare_pairs
 from optarena.comparison.power import Power, power
@@ -95,9 +96,8 @@ class Comparison:
 
     def to_latex(self) -> str:
         """The optimizers and the pairs for a paper: booktabs, ready to `\\input`."""
-        from optarena.comparison.tables import latex
-
-        return latex(self)
+        latex: str = service("comparison as LaTeX")(self)
+        return latex
 
 
 def compare(

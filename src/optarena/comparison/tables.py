@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from optarena.comparison.overall import TAU, Ends
-from optarena.comparison.words import p_value
 from optarena.stats.effects import magnitude
 
 if TYPE_CHECKING:
@@ -235,44 +234,3 @@ def to_data(made: Comparison) -> dict[str, Any]:
             for name, table in tables(made).items()
         },
     }
-
-
-def latex(made: Comparison) -> str:
-    """Optimizers, then pairs, each a `tabular`."""
-    from optarena.report.latex import latex_table
-
-    comment = [
-        f"{made.scores.what}; {made.scores.view}, {len(made.scores.problems)} problems",
-        f"intervals 95%: {made.overall.intervals}; {made.pairs.test}, Holm over {len(made.pairs.first)} tests",
-        *([f"frame {made.frame['hash']}"] if "hash" in made.frame else []),
-    ]
-    rows = optimizers(made).rows(named=True)
-    board = latex_table(
-        ["optimizer", "mean score", "95% interval", "rank", "IQM", "95% interval", "group", "best on"],
-        [
-            [
-                row["optimizer"], row["score"], (row["score_lb"], row["score_ub"]), row["rank"],
-                row["iqm"], (row["iqm_lb"], row["iqm_ub"]), row["group"], row["best_on"],
-            ]
-            for row in rows
-        ],
-        bold={(0, 1)},
-        comment=comment,
-    )  # fmt: skip
-    found = pairs(made).rows(named=True)
-    return (
-        board
-        + "\n"
-        + latex_table(
-            ["optimizer", "against", "won-tied-lost", "improvement", "95% interval", "p (Holm)", "verdict"],
-            [
-                [
-                    row["optimizer"], row["other"], f"{row['wins']}-{row['ties']}-{row['losses']}",
-                    row["improvement"], (row["improvement_lb"], row["improvement_ub"]), p_value(row["p_holm"]),
-                    row["verdict"],
-                ]
-                for row in found
-            ],
-            comment=comment,
-        )
-    )  # fmt: skip

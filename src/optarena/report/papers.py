@@ -6,6 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from optarena.comparison import Comparison
+from optarena.comparison.tables import optimizers, pairs
+from optarena.comparison.words import p_value
 from optarena.report.latex import latex_table
 from optarena.views._view import View
 from optarena.views.anytime import Anytime
@@ -147,3 +150,42 @@ def _latex_fronts(scored: Pareto) -> str:
     bold |= {(i, 3) for i, row in enumerate(rows) if row["igd_plus"] is not None and row["igd_plus"] == least}
     note = ["fronts at the end: means over problems; hypervolume as a part of the reference set's"]
     return latex_table(headers, cells, bold=bold, comment=[*note, f"frame {scored.frame['hash']}, mode {scored.mode}"])
+
+
+def latex_comparison(made: Comparison) -> str:
+    """A comparison for a paper: optimizers, then pairs, each a `tabular`."""
+    comment = [
+        f"{made.scores.what}; {made.scores.view}, {len(made.scores.problems)} problems",
+        f"intervals 95%: {made.overall.intervals}; {made.pairs.test}, Holm over {len(made.pairs.first)} tests",
+        *([f"frame {made.frame['hash']}"] if "hash" in made.frame else []),
+    ]
+    rows = optimizers(made).rows(named=True)
+    board = latex_table(
+        ["optimizer", "mean score", "95% interval", "rank", "IQM", "95% interval", "group", "best on"],
+        [
+            [
+                row["optimizer"], row["score"], (row["score_lb"], row["score_ub"]), row["rank"],
+                row["iqm"], (row["iqm_lb"], row["iqm_ub"]), row["group"], row["best_on"],
+            ]
+            for row in rows
+        ],
+        bold={(0, 1)},
+        comment=comment,
+    )  # fmt: skip
+    found = pairs(made).rows(named=True)
+    return (
+        board
+        + "\n"
+        + latex_table(
+            ["optimizer", "against", "won-tied-lost", "improvement", "95% interval", "p (Holm)", "verdict"],
+            [
+                [
+                    row["optimizer"], row["other"], f"{row['wins']}-{row['ties']}-{row['losses']}",
+                    row["improvement"], (row["improvement_lb"], row["improvement_ub"]), p_value(row["p_holm"]),
+                    row["verdict"],
+                ]
+                for row in found
+            ],
+            comment=comment,
+        )
+    )  # fmt: skip

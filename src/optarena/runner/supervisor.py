@@ -27,8 +27,8 @@ from optarena.store import Store
 from optarena.store.columns import Columns
 from optarena.store.costs import no_costs
 from optarena.store.journal import Journal
-from optarena.store.reading import read_columns
 from optarena.store.records import End, Rows, Start
+from optarena.store.streaming import read_columns
 
 FAULTS_ALLOWED = 1
 KILLS_WITHOUT_PROGRESS = 20

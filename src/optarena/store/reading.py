@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -23,7 +23,6 @@ from optarena.errors import OptarenaError
 from optarena.status import EVALUATION
 from optarena.store.columns import Attempt, Block, Columns, join
 from optarena.store.costs import EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST
-from optarena.store.journal import read_lines
 from optarena.store.records import (
     Close,
     Count,
@@ -204,42 +203,6 @@ class Events:
         if (run and not was_run) or (run == was_run and start.time >= attempt.start.time):
             attempt.start, attempt.card = start, card
         return self._index[key]
-
-
-@no_collection()
-def read_columns(
-    journals: Iterable[Path], shards: Callable[[], Iterable[Path]] = tuple, only: Collection[Key] | None = None
-) -> Columns:
-    """Every row of journals and shards as one; only: of some attempts.
-
-    Journals are read first: what is compacted meanwhile is then in a shard.
-    """
-    read = []
-    paths = list(journals)
-    ids = [study for study, _ in only] if only is not None and len(only) <= FEW else ()
-    for path in paths:
-        try:
-            source = JournalSource(path, keep_open=len(paths) <= MAX_OPEN)
-            records = read_lines(path, decode_line, ids)
-        except FileNotFoundError:
-            continue
-        if records:
-            read.append((*age(path, records[0][1]), source, records))
-    read.sort(key=lambda item: item[:2])
-    columns = Columns()
-    events = Events(columns)
-    blocks: list[Block] = []
-    for path in sorted(shards()):
-        from optarena.store.shards import read_shard
-
-        blocks.append(read_shard(path, columns, events, only))
-    for _, _, source, records in read:
-        columns.sources.append(source)
-        here = begin(events, source.path, (record for _, record in records))
-        mine = records if only is None else lines_of(columns, here, only, records)
-        blocks.append(rows_of(columns, here, source.path, mine))
-    join(columns, blocks)
-    return columns
 
 
 def age(path: Path, header: Line) -> tuple[float, str]:

@@ -16,8 +16,9 @@ import numpy as np
 from optarena._memory import no_collection
 from optarena.store.columns import Attempt, Block, Columns, Source, Tally, cumulative, join
 from optarena.store.costs import WALL
-from optarena.store.journal import line_pieces
+from optarena.store.journal import line_pieces, read_lines
 from optarena.store.reading import (
+    FEW,
     MAX_OPEN,
     Events,
     JournalSource,
@@ -29,10 +30,10 @@ from optarena.store.reading import (
     decode_line,
     key_of,
     lines_of,
-    read_columns,
     rows_of,
 )
 from optarena.store.records import RowsWithoutPoints
+from optarena.store.shards import read_shard
 from optarena.store.thinning import kept, thinned
 from optarena.traces import Floats, Ints
 
@@ -98,6 +99,40 @@ def read_store(journals: Paths, shards: Paths, mentioning: Sequence[str] = ()) -
     return columns
 
 
+@no_collection()
+def read_columns(
+    journals: Iterable[Path], shards: Callable[[], Iterable[Path]] = tuple, only: Collection[Key] | None = None
+) -> Columns:
+    """Every row of journals and shards as one; only: of some attempts.
+
+    Journals are read first: what is compacted meanwhile is then in a shard.
+    """
+    read = []
+    paths = list(journals)
+    ids = [study for study, _ in only] if only is not None and len(only) <= FEW else ()
+    for path in paths:
+        try:
+            source = JournalSource(path, keep_open=len(paths) <= MAX_OPEN)
+            records = read_lines(path, decode_line, ids)
+        except FileNotFoundError:
+            continue
+        if records:
+            read.append((*age(path, records[0][1]), source, records))
+    read.sort(key=lambda item: item[:2])
+    columns = Columns()
+    events = Events(columns)
+    blocks: list[Block] = []
+    for path in sorted(shards()):
+        blocks.append(read_shard(path, columns, events, only))
+    for _, _, source, records in read:
+        columns.sources.append(source)
+        here = begin(events, source.path, (record for _, record in records))
+        mine = records if only is None else lines_of(columns, here, only, records)
+        blocks.append(rows_of(columns, here, source.path, mine))
+    join(columns, blocks)
+    return columns
+
+
 # ---- one source ------------------------------------------------------------------------------------------------------
 
 
@@ -147,8 +182,6 @@ def _shard(path: Path) -> Part:
 
 
 def _shard_rows(path: Path, only: Collection[Key] | None = None) -> tuple[Columns, list[Line]]:
-    from optarena.store.shards import read_shard
-
     rows = Columns()
     block = read_shard(path, rows, Events(rows), only)
     join(rows, [block])
