@@ -21,7 +21,8 @@ from optarena.errors import OptarenaError
 from optarena.runner import compacting
 from optarena.store import Store, compaction, journal, lines
 from optarena.store.compaction import compact
-from optarena.store.lines import Plain, read_blocks
+from optarena.store.lines import PlainLines, read_blocks
+from optarena.store.reading import decode_record
 from optarena.store.records import Count, End, Header, Rows
 
 ROOT = uuid.UUID(int=7)
@@ -67,9 +68,9 @@ def written(tmp_path, rows, cut=b""):
 
 
 def as_rows(path):
-    for _, items in read_blocks(path):
-        for item in items:
-            yield from item.rows(0, len(item.s)) if isinstance(item, Plain) else [item]
+    for _, items in read_blocks(path, decode_record, points=True):
+        for _, item in items:
+            yield from item.records() if isinstance(item, PlainLines) else [item]
 
 
 def test_plain_lines_are_read_to_the_last_bit(tmp_path):
@@ -80,9 +81,11 @@ def test_plain_lines_are_read_to_the_last_bit(tmp_path):
         Rows(i // 7, i, [[row[0]]], [2**50 + i, 1, 2, 3, 4, 5], x=[[row[1], row[2], int(i)]])
         for i, row in enumerate(numbers.tolist())
     ]
-    (_, (_, *found)) = next(read_blocks(written(tmp_path, rows)))
-    assert all(isinstance(item, Plain) for item in found)
-    for name, expected in (("s", [row.s for row in rows]), ("k", [row.k for row in rows]), ("w", [r.w for r in rows])):
+    (_, (_, *items)) = next(read_blocks(written(tmp_path, rows), decode_record, points=True))
+    found = [item for _, item in items]
+    assert all(isinstance(item, PlainLines) for item in found)
+    assert [item.s for item in found] == list(range(500 // 7 + 1))
+    for name, expected in (("k", [row.k for row in rows]), ("w", [row.w for row in rows])):
         np.testing.assert_array_equal(np.concatenate([getattr(item, name) for item in found]), expected)
     y, x = (np.concatenate([getattr(item, name).ravel() for item in found]) for name in "yx")
     assert y.tobytes() == np.array([row.y for row in rows]).tobytes()
@@ -113,7 +116,7 @@ def test_lines_that_are_not_plain_are_read_as_records(tmp_path, monkeypatch):
 def test_a_line_that_is_damaged_is_named(tmp_path, line):
     path = written(tmp_path, [Rows(0, k, [[1.0]], [0] * 6, x=[[1.0]]) for k in range(5)], cut=line + b"\n")
     with pytest.raises(OptarenaError, match=r"line 7: not a line of a journal"):
-        list(read_blocks(path))
+        list(read_blocks(path, decode_record, points=True))
 
 
 # ---- shards of bounded size -----------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -21,7 +20,8 @@ from optarena._process import alive, host
 from optarena.errors import OptarenaError
 from optarena.store import Store
 from optarena.store.journal import SHARD_BYTES
-from optarena.store.lines import Plain, decode, read_blocks
+from optarena.store.lines import PlainLines, read_blocks
+from optarena.store.reading import decode_record
 from optarena.store.records import Close, End, Header, ProblemCard, Record, Rows, Start, refuse_newer
 from optarena.store.rows import Collected, Part, part_of, spread
 from optarena.store.shards import write_shard
@@ -78,7 +78,7 @@ def _rest(path: Path) -> tuple[float, str | None]:
         return 0.0, "it has only just begun" if young else None
     refuse_newer(path, first)
     try:
-        header, record = decode(first), decode(last) if last else None
+        header, record = decode_record(first), decode_record(last) if last else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise OptarenaError(f"{path}: not a journal ({error})") from error
     if not isinstance(header, Header):
@@ -125,18 +125,17 @@ class _Attempt:
     def add(self, line: Rows) -> None:
         self._lines.append(line)
 
-    def add_plain(self, lines: Plain, low: int, high: int) -> None:
-        """Some of the lines: as arrays where they are in the card's space, else as records."""
-        _, m, objectives = lines.y.shape
+    def add_plain(self, lines: PlainLines) -> None:
+        """As arrays where they are in the card's space, else as records."""
+        n, m, objectives = lines.y.shape
         dimension = lines.x.shape[2]
         if self.card.imported or (objectives, dimension) != (len(self.card.objectives), len(self.card.space)):
-            self._lines += lines.rows(low, high)
+            self._lines += lines.records()
             return
         self._settle()
-        evaluation = (lines.k[low:high, None] + np.arange(m)).ravel()
-        w = spread(lines.w[low:high], np.full(high - low, m))
-        y, x = lines.y[low:high].reshape(-1, objectives), lines.x[low:high].reshape(-1, dimension)
-        self.parts.append(Part(evaluation, y, w, x))
+        evaluation = (lines.k[:, None] + np.arange(m)).ravel()
+        w = spread(lines.w, np.full(n, m))
+        self.parts.append(Part(evaluation, lines.y.reshape(-1, objectives), w, lines.x.reshape(-1, dimension)))
 
     def collected(self) -> Collected | None:
         """Its rows in order, if it has any."""
@@ -201,11 +200,9 @@ class _Journal:
         if not self._open.isdisjoint(self._here):
             self._shard.write(Close())
 
-    def take(self, item: Record | Plain) -> None:
-        if isinstance(item, Plain):
-            bounds = [0, *(np.flatnonzero(np.diff(item.s)) + 1).tolist(), len(item.s)]
-            for low, high in pairwise(bounds):
-                self._study(int(item.s[low]))[1].add_plain(item, low, high)
+    def take(self, item: Record | PlainLines) -> None:
+        if isinstance(item, PlainLines):
+            self._study(item.s)[1].add_plain(item)
         elif isinstance(item, Rows):
             self._study(item.s)[1].add(item)
         elif isinstance(item, Header):
@@ -255,8 +252,8 @@ class _Pass:
 
     def _take(self, path: Path) -> None:
         journal = _Journal(path, self._shard)
-        for size, items in read_blocks(path):
-            for item in items:
+        for size, items in read_blocks(path, decode_record, points=True):
+            for _, item in items:
                 full = self._shard.size >= (1 if isinstance(item, Start) else 2) * SHARD_BYTES
                 if full:
                     journal.leave()
