@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from optarena.problem import Problem
 from optarena.runner.cell import CLOSE, OBSERVE, SETUP, SUGGEST, Cell, NoCell
 from optarena.runner.evaluator import Evaluator
 from optarena.runner.interrupts import is_interrupt
+from optarena.runner.meter import Meter
 from optarena.runner.past import NOT_REPEATABLE, Diverged, Past
 from optarena.runner.recorder import Recorder
 from optarena.solver import Solver
@@ -38,9 +40,6 @@ from optarena.store.records import End, Start
 
 LOOKAHEAD = 256  # points drawn at once from an optimizer that does not learn
 DETAIL_LENGTH = 4_000
-
-_wall = time.perf_counter_ns
-_cpu = time.process_time_ns
 
 
 class Outcome(msgspec.Struct, omit_defaults=True):
@@ -141,7 +140,7 @@ def _attempt(
     tick: Callable[[int], None] | None,
 ) -> Outcome:
     start = begin(study, problem, optimizer_class, journal, source, past)
-    recorder = Recorder(journal, start.s, problem, study.record, past.spent)
+    recorder = Recorder(journal, start.s, problem, study.record, Meter(past.spent))
     evaluator = Evaluator(study, problem, recorder, cell, past, singly=singly, tick=tick)
     loop = _Loop(study, problem, optimizer_class, recorder, evaluator, cell, singly)
     try:
@@ -150,7 +149,7 @@ def _attempt(
         raise
     except BaseException as error:  # an interrupt, or a store that cannot be written: say so if that is possible
         reason = "by the user" if isinstance(error, KeyboardInterrupt) else describe(error)
-        journal.end(End(start.s, "interrupted", evaluator.done, time.time(), recorder.pending(), reason))
+        journal.end(End(start.s, "interrupted", evaluator.done, time.time(), recorder.meter.pending(), reason))
         raise
     journal.end(
         End(
@@ -158,7 +157,7 @@ def _attempt(
             outcome.status,
             outcome.evaluations,
             time.time(),
-            recorder.pending(),
+            recorder.meter.pending(),
             outcome.reason,
             outcome.detail,
         )
@@ -183,6 +182,7 @@ class _Loop:
         self.problem = problem
         self.optimizer_class = optimizer_class
         self.recorder = recorder
+        self.meter = recorder.meter
         self.evaluate = evaluator
         self.cell = cell
         self.can = optimizer_class.capabilities
@@ -243,7 +243,7 @@ class _Loop:
         settings = copy.deepcopy(self.study.optimizer.settings)
         if self.can.uses_budget:
             settings["budget"] = self.study.budget.evaluations
-        w, c = _wall(), _cpu()
+        self.meter.start()
         optimizer = _call(
             "creating the optimizer",
             self.optimizer_class,
@@ -253,32 +253,33 @@ class _Loop:
             **settings,
         )
         opened.append(("optimizer", optimizer))
-        self.recorder.charge(COST_OF_SUGGEST, _wall() - w, _cpu() - c)
+        self.meter.stop(COST_OF_SUGGEST)
         return self._loop(optimizer)
 
     def _loop(self, optimizer: Optimizer) -> Outcome:
-        evaluate, recorder, cell = self.evaluate, self.recorder, self.cell
-        charge = recorder.charge
-        limit = self.study.budget.evaluations or math.inf
+        evaluate, recorder, cell, meter = self.evaluate, self.recorder, self.cell, self.meter
+        size, goal = self.size, self.goal
+        limit = self.study.budget.evaluations or sys.maxsize
         seconds = self.study.budget.seconds
         spent_limit = math.inf if seconds is None else seconds * 1e9
         constrained = self.can.constraints
         while evaluate.done < limit:
-            if recorder.spent >= spent_limit and not evaluate.replaying:
+            if meter.spent >= spent_limit and not evaluate.replaying:
                 return Outcome("done", evaluate.done, f"{seconds:g} s are spent")
-            n = int(min(self.size, limit - evaluate.done))
+            left = limit - evaluate.done
+            n = size if size < left else left
             cell.enter(SUGGEST)
-            w, c = _wall(), _cpu()
+            meter.start()
             try:
                 suggested = optimizer.suggest(n)
             except BaseException as error:
                 _fail("suggest", error)
-            charge(COST_OF_SUGGEST, _wall() - w, _cpu() - c)
+            meter.stop(COST_OF_SUGGEST)
             X, rows = self._checked(suggested, n)
             values, violations = evaluate(X, rows)
             y = values * self.signs if self.flip else values
             cell.enter(OBSERVE)
-            w, c = _wall(), _cpu()
+            meter.start()
             try:
                 if constrained:
                     optimizer.observe(suggested, y, violations)
@@ -286,8 +287,8 @@ class _Loop:
                     optimizer.observe(suggested, y)
             except BaseException as error:
                 _fail("observe", error)
-            charge(COST_OF_OBSERVE, _wall() - w, _cpu() - c)
-            if self.goal is not None and recorder.best <= self.goal:
+            meter.stop(COST_OF_OBSERVE)
+            if goal is not None and recorder.best <= goal:
                 return Outcome("done", evaluate.done, "target reached")
             evaluate.beat()
         return Outcome("done", evaluate.done)

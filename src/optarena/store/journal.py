@@ -30,6 +30,7 @@ from optarena.store.records import (
     Close,
     End,
     Header,
+    PlainRow,
     ProblemCard,
     Record,
     Start,
@@ -69,7 +70,7 @@ class Journal:
         self._broken = False
         self.write(Header(FORMAT_VERSION, __version__, host(), pid, time.time(), environment, born(pid)))
 
-    def write(self, record: Record) -> None:
+    def write(self, record: Record | PlainRow) -> None:
         """Append one line; a full disk leaves no torn line behind and is told as such."""
         if self._broken:  # the error was raised where it happened; what follows it has nowhere to go
             return

@@ -118,6 +118,16 @@ class Rows(RowsWithoutPoints, kw_only=True):
     x: list[list[Any]]
 
 
+class PlainRow(msgspec.Struct, tag_field="t", tag="e"):
+    """The same line for one evaluation of which there is nothing else to say: quicker to make and to write."""
+
+    s: int
+    k: int
+    y: list[list[Number]]
+    w: list[int]
+    x: list[list[Any]]
+
+
 class Count(msgspec.Struct, tag_field="t", tag="count", omit_defaults=True):
     """Study s has made k evaluations, of which only improvements are kept; `w`: their cost since the last line."""
 
