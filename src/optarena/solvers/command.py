@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from optarena._files import read_toml
+from optarena.children import as_environment, find_program
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
-from optarena.problems.command import as_environment, find_program
 from optarena.settings import Setting, flag, number, text, whole
 from optarena.solver import ENDS, Emit, Ended, Solver, Time
 from optarena.solvers._program import Program
