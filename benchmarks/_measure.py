@@ -12,7 +12,7 @@ from pathlib import Path
 
 import optarena as oa
 from optarena.optimizer import BUILT_IN, Entry
-from optarena.runner.loop import run_study
+from optarena.runner.study import run_study
 from optarena.store import Store
 from optarena.store.journal import Journal
 

@@ -26,7 +26,7 @@ from optarena.formats._bayesmark_database import STORE, made_elsewhere, prepare,
 from optarena.formats._bayesmark_files import bayesmark_name
 from optarena.optimizer import BUILT_IN, entries, get_optimizer
 from optarena.optimizers.bayesmark_wrappers import Wrapper, called, cleaned, wrappers_in
-from optarena.problem import Problem, get_suite
+from optarena.problem import Subject, get_suite
 from optarena.problems import _tuning_data as data_
 from optarena.problems._tuning_models import CLASSIFIERS
 from optarena.problems.sklearn import METRICS
@@ -186,7 +186,7 @@ class Launch(Experiment):
                 id = study_uuid(self.seed, trial, self.trials, model, data, use.label, metric)
                 yield Command(trial, model, data, use.label, metric, id.hex)
 
-    def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+    def _study(self, plan: Plan, problem: Subject, item: Use, trial: int) -> Study:
         model, data, metric = bayesmark_name(problem.id).split("_")
         id = study_uuid(plan.root, trial, self.trials, model, data, item.label, metric)
         return _with_id(super()._study(plan, problem, item, trial), id)
@@ -215,7 +215,7 @@ class One(Launch):
             trial = next(number for number in range(len(same) + 1) if number not in same)
         plan.studies = [msgspec.structs.replace(study, trial=trial)]
 
-    def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+    def _study(self, plan: Plan, problem: Subject, item: Use, trial: int) -> Study:
         return _with_id(Experiment._study(self, plan, problem, item, trial), plan.root)
 
 

@@ -28,9 +28,8 @@ from optarena._files import parse_toml, read_text
 from optarena._json import printable, strict
 from optarena._plugins import class_hash, reference_of
 from optarena.errors import OptarenaError, nearest
-from optarena.instance import Instance
 from optarena.optimizer import Optimizer, check_settings, get_optimizer, is_file, is_random_search, source_of
-from optarena.problem import Problem
+from optarena.problem import Problem, Subject
 from optarena.solver import Solver
 from optarena.space import Space
 
@@ -180,7 +179,7 @@ class Plan:
         self.root = root
         self.studies: list[Study] = []
         self.refused: list[Refusal] = []
-        self.problems: dict[str, Problem] = {}
+        self.problems: dict[str, Subject] = {}
         self.classes: dict[str, type[Optimizer] | type[Solver]] = {}
         self.sources: dict[str, str] = {}
         self.references: dict[str, str] = {}
@@ -206,7 +205,7 @@ class Experiment:
     def __init__(
         self,
         optimizers: Named | Sequence[Named | Mapping[str, Any]],
-        problems: str | Problem | Sequence[str | Problem],
+        problems: str | Subject | Sequence[str | Subject],
         budget: int | str | None = None,
         *,
         seconds: float | None = None,
@@ -231,9 +230,9 @@ class Experiment:
                     f"optimizers: {item.use!r} would be called {item.label!r} in tables, and what is called so is what"
                     " scores are measured against: give it another name"
                 )
-        self.problems = _as_list(problems, (str, Problem), "problems")
+        self.problems = _as_list(problems, (str, Subject), "problems")
         for i, item in enumerate(self.problems):
-            if not isinstance(item, (str, Problem)):
+            if not isinstance(item, (str, Subject)):
                 raise OptarenaError(f"problems[{i}]: expected an id, a pattern or a Problem, got {item!r}")
         if budget is None and seconds is None:
             raise OptarenaError("budget: give evaluations (a number or an expression such as '100*D'), or seconds")
@@ -338,10 +337,10 @@ class Experiment:
             if source is not None:
                 plan.sources[item.label] = source
         for given in self.problems:
-            if isinstance(given, Problem):
+            if isinstance(given, Subject):
                 if not given.id or given.id != printable(given.id):
                     raise OptarenaError(f"problems: {given!r} needs an id")
-                if not isinstance(getattr(given, "space", None), Space):
+                if isinstance(given, Problem) and not isinstance(getattr(given, "space", None), Space):
                     raise OptarenaError(f"problems: {given!r} has no space; set space = optarena.Space({{…}})")
                 if plan.problems.get(given.id, given) is not given:
                     raise OptarenaError(
@@ -379,7 +378,7 @@ class Experiment:
                 raise OptarenaError(f"optimizers: {one!r} and {two!r} are the same optimizer with the same settings")
         return plan
 
-    def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+    def _study(self, plan: Plan, problem: Subject, item: Use, trial: int) -> Study:
         limit = None if self.budget is None else evaluations(self.budget, problem.dimension)
         cls = plan.classes[item.label]
         if issubclass(cls, Solver):
@@ -403,7 +402,7 @@ class Experiment:
     def settle(self, plan: Plan, before: Results) -> None:
         """What a plan takes from the store: called once, while no other run can register studies there."""
 
-    def _run(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+    def _run(self, plan: Plan, problem: Subject, item: Use, trial: int) -> Study:
         """A solver's study: its budget is in seconds, and no part of what it is."""
         identity = [problem.id, problem.version, item.identity, item.settings, trial]
         return Study(
@@ -445,14 +444,14 @@ _FIELDS = (
 # ---- what may be paired -------------------------------------------------------------------------------------------
 
 
-def misfit(cls: type[Optimizer] | type[Solver], problem: Problem, experiment: Experiment, item: Use) -> str | None:
+def misfit(cls: type[Optimizer] | type[Solver], problem: Subject, experiment: Experiment, item: Use) -> str | None:
     """Why this optimizer or solver, as it is used, cannot work on this problem in this experiment, or None."""
     if issubclass(cls, Solver):
         if experiment.target is not None:
             return "is a solver and takes no target"
         chosen = solvers_.check_settings(cls, item.use, item.settings)
         return solvers_.refusal(cls, problem, experiment.seconds, chosen)
-    if isinstance(problem, Instance):
+    if not isinstance(problem, Problem):
         return "needs a search space, the problem is an instance for solvers (optarena list solvers)"
     can = cls.capabilities
     if len(problem.objectives) > 1 and not can.several_objectives:

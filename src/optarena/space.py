@@ -261,14 +261,6 @@ class Space:
         line = {"type": "real", "space": "linear", "range": [low, high]}
         return cls({f"x{i + 1}": line for i in range(dimension)})
 
-    @classmethod
-    def nothing(cls) -> Space:
-        """No parameter at all: an instance for solvers is no point of a space."""
-        out = cls.__new__(cls)
-        out.parameters, out.names, out.dimension = [], [], 0
-        out._compile()
-        return out
-
     @property
     def config(self) -> dict[str, dict[str, Any]]:
         """The grammar, in plain data."""

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from optarena.errors import describe
-from optarena.experiment import Study, noise_key, noise_rng
+from optarena.experiment import noise_key, noise_rng
 from optarena.problem import Evaluation, Problem, as_evaluation
-from optarena.runner.cell import Cell, NoCell
+from optarena.runner.attempt import Attempt
 from optarena.runner.interrupts import is_interrupt
-from optarena.runner.past import Diverged, Past, Row
+from optarena.runner.past import Diverged, Row
 from optarena.runner.recorder import RETURNED_NAN, Recorder
 from optarena.space import Array
 from optarena.status import KILLED
@@ -31,35 +30,25 @@ TICK_NS = 100_000_000
 
 
 class Evaluator:
-    """Evaluates for one study and counts in `done`; `singly`: row by row, so that each evaluation can be watched."""
+    """Evaluates for one attempt and counts in `done`."""
 
-    def __init__(
-        self,
-        study: Study,
-        problem: Problem,
-        recorder: Recorder,
-        cell: Cell | NoCell,
-        past: Past | None = None,
-        *,
-        singly: bool = False,
-        tick: Callable[[int], None] | None = None,
-    ) -> None:
+    def __init__(self, attempt: Attempt, problem: Problem, recorder: Recorder) -> None:
+        study, past = attempt.study, attempt.past
         self.problem = problem
         self.recorder = recorder
         self.meter = recorder.meter
-        self.cell = cell
+        self.cell = attempt.cell
         self.done = 0
         self._objectives = len(problem.objectives)
-        self._tick = tick
+        self._tick = attempt.tick
         self._next_tick = 0
-        self._as_matrix = problem.takes_matrix and not singly
+        self._as_matrix = problem.takes_matrix and not attempt.singly
         self._noise = noise_key(study) if problem.noisy else 0
-        self._known = past.by_evaluation() if past is not None else {}
-        answers_only = past is not None and past.answers_only
-        self._last = past.last if past is not None else 0
+        self._known = past.by_evaluation()
+        self._last = past.last
         # where nothing can depend on what was evaluated before, recorded values are as good as evaluating again
-        self._trusted = answers_only or (problem.stateless and study.record == "all")
-        self._free = self._last > 0 and not answers_only
+        self._trusted = past.answers_only or (problem.stateless and study.record == "all")
+        self._free = self._last > 0 and not past.answers_only
         self.meter.free = self._free
 
     def beat(self) -> None:

@@ -23,9 +23,10 @@ from optarena.children import as_environment, find_program
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
 from optarena.settings import Setting, flag, number, text, whole
-from optarena.solver import ENDS, Emit, Ended, Solver, Time
+from optarena.solver import Emit, Ended, Solver, Time
 from optarena.solvers._program import Program
 from optarena.solvers.minizinc import follow
+from optarena.status import ENDS
 
 FIELDS = ("command", "output", "clock", "environment", "version", "settings")
 OUTPUTS = ("lines", "json", "minizinc")

@@ -24,7 +24,7 @@ from optarena._plugins import source_hash, versions_of
 from optarena._process import born, host
 from optarena._version import __version__
 from optarena.errors import OptarenaError, WorkError
-from optarena.problem import Problem
+from optarena.problem import Problem, Subject
 from optarena.store.records import (
     FORMAT_VERSION,
     Close,
@@ -131,7 +131,7 @@ class Journal:
             self._fd = -1
 
 
-def problem_card(problem: Problem, *, signed: bool = True) -> ProblemCard:
+def problem_card(problem: Subject, *, signed: bool = True) -> ProblemCard:
     """What scoring needs of a problem, so that views import no problem; equal cards have equal hashes.
 
     It is made once a problem and kept with it. A signature may cost evaluations: `signed=False` goes without.
@@ -143,21 +143,21 @@ def problem_card(problem: Problem, *, signed: bool = True) -> ProblemCard:
         hash="",
         id=problem.id,
         version=problem.version,
-        space=problem.space.config,
+        space={},
         dimension=problem.dimension,
         objectives=problem.objectives,
         suite=problem.suite,
         function=problem.function,
         instance=problem.instance,
-        constraints=problem.constraints,
-        metrics=problem.metrics,
         known=problem.known,
-        stateless=problem.stateless,
-        noisy=problem.noisy,
         versions=versions_of(problem.packages),
         source=source_hash(problem.source) if problem.source is not None else None,
         signature=tuple(numbers(list(problem.signature()))) if signed else (),
     )
+    if isinstance(problem, Problem):
+        card.space = problem.space.config
+        card.constraints, card.metrics = problem.constraints, problem.metrics
+        card.stateless, card.noisy = problem.stateless, problem.noisy
     card.hash = hashlib.sha256(_encode(card)).hexdigest()[:16]
     if signed:
         vars(problem)["_card"] = card
