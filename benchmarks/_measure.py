@@ -13,7 +13,7 @@ from pathlib import Path
 import optarena as oa
 from optarena.optimizer import OPTIMIZERS
 from optarena.registry import Entry
-from optarena.runner.loop import run_study
+from optarena.runner.study import run_study
 from optarena.store import Store
 from optarena.store.journal import Journal
 

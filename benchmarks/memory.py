@@ -23,7 +23,7 @@ from typing import Any
 import optarena as oa
 from _measure import load
 from optarena.optimizer import OPTIMIZERS, get_optimizer
-from optarena.runner.loop import run_study
+from optarena.runner.study import run_study
 from optarena.store import Store
 from optarena.store.journal import Journal
 

@@ -21,7 +21,7 @@ FLOW = [
     ["problem"],
     ["instance", "optimizer"],
     ["solver"],
-    ["_programs"],
+    ["_programs", "children"],
     ["problems", "optimizers", "solvers"],
     ["experiment"],
     ["store"],

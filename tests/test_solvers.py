@@ -17,11 +17,41 @@ from optarena.errors import OptarenaError
 from optarena.problem import build, select
 from optarena.runner.again import replay
 from optarena.solver import ENDS
+from optarena.store.journal import problem_card
+from optarena.store.records import End
 from waiting import wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
 
 ROOT = uuid.UUID(int=11)
+
+
+def test_an_instance_is_no_problem_and_has_a_card_all_the_same():
+    instance = build("tsp/n7/i1")
+    assert isinstance(instance, oa.Instance)
+    assert not isinstance(instance, oa.Problem)
+    assert not hasattr(instance, "evaluate")
+    assert not hasattr(instance, "space")
+    card = problem_card(instance)
+    assert (card.id, card.dimension, card.space, card.constraints) == ("tsp/n7/i1", 7, {}, 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "word", "ending"),
+    [
+        ("done", "optimal", "optimal", "optimal"),
+        ("done", "optimal", "", "optimal"),  # as lines without a word have it
+        ("failed", "wrong: it is longer than it claims", "", "wrong"),
+        ("failed", "out of memory", "", "out of memory"),
+        ("failed", "not repeatable: evaluation 1: suggested 2", "", "not repeatable"),
+        ("failed", "suggest: ValueError: wrong: no", "", ""),
+        ("done", "target reached", "", ""),
+        ("interrupted", "by the user", "", ""),
+    ],
+)
+def test_an_end_is_told_in_a_word_and_old_lines_tell_it_by_their_reason(status, reason, word, ending):
+    assert End(0, status, 1, 0.0, [0] * 6, reason, word=word).ending == ending
+
 
 MINE = '''
 import ctypes, os, sys, time

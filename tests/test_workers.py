@@ -427,6 +427,19 @@ def test_what_does_not_repeat_begins_a_new_attempt_and_twice_it_has_failed():
     assert row["reason"].startswith("not repeatable: evaluation 1: suggested ")
 
 
+@pytest.mark.parametrize("age", ["new", "old"])
+def test_a_retry_of_what_does_not_repeat_begins_anew_whether_its_end_has_a_word_or_only_a_reason(age):
+    for budget in (10, 20, 30):
+        run("plain", ["mine.py:Unrepeatable"], budget=budget, workers=0)
+    with_word = [path for path in Path("s/journal").iterdir() if b'"word":"not repeatable"' in path.read_bytes()]
+    assert len(with_word) == 1
+    if age == "old":
+        for path in with_word:
+            path.write_bytes(path.read_bytes().replace(b',"word":"not repeatable"', b""))
+    again = run("plain", ["mine.py:Unrepeatable"], budget=30, workers=0, retry=True)
+    assert again.studies.select("status", "attempt", "evaluations").rows() == [("done", 2, 30)]
+
+
 def test_a_stateful_problem_is_evaluated_again_and_must_agree():
     run("clocked", budget=10, workers=0)
     second = run("clocked", budget=20, workers=0)

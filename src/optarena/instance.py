@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optarena.errors import OptarenaError
-from optarena.problem import Problem
-from optarena.space import Array, Point, Space
+from optarena.problem import Subject
+from optarena.space import Array
 from optarena.traces import Bools, Ints
 
 TOLERANCE = 1e-6
@@ -106,10 +105,9 @@ class LinearPoint(NamedTuple):
     x: Array
 
 
-class Instance(Problem):
+class Instance(Subject):
     """The contract. A subclass sets `forms`, `size` and what is known; it defines `verify` and the forms it names."""
 
-    space = Space.nothing()
     forms: tuple[str, ...] = ()
     size: int = 0
     """How large it is, in its own unit (operations, items, cities, columns): its dimension in tables."""
@@ -126,9 +124,6 @@ class Instance(Problem):
     @property
     def maximise(self) -> bool:
         return self.objectives[0].sign < 0
-
-    def evaluate(self, x: Point) -> Any:  # noqa: ARG002
-        raise OptarenaError(f"{self.id} is an instance for solvers: it has no points to evaluate")
 
     def verify(self, solution: Any) -> float:
         """The objective of a solution (in the form that docs/solvers.md gives for each suite), or WrongSolution."""

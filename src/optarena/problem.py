@@ -62,7 +62,39 @@ class Evaluation(msgspec.Struct):
     metrics: Mapping[str, float] = {}
 
 
-class Problem:
+class Subject:
+    """What a study is about: a `Problem`, whose points are evaluated, or an `Instance`, which a solver takes whole.
+
+    A subclass sets the attributes; stores keep them on a card, so that scoring needs nothing else of it.
+    """
+
+    id: str = ""
+    version: str = "1"
+    objectives: tuple[Objective, ...] = (Objective(),)
+    known: Known = Known()
+    suite: str = ""
+    function: str = ""
+    instance: int | None = None
+    packages: tuple[str, ...] = ()
+    source: Path | None = None
+
+    @property
+    def dimension(self) -> int:
+        """How large it is."""
+        raise NotImplementedError(f"{type(self).__name__} does not say its dimension")
+
+    def signature(self) -> Sequence[float]:
+        """Values at a few fixed points, where other packages decide what they are; kept in the card, and compared.
+
+        Asked for where studies run, never where problems are only listed or planned; it may cost a few evaluations.
+        """
+        return ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}>"
+
+
+class Problem(Subject):
     """The contract. A subclass sets the attributes below and defines `evaluate`, or `evaluate_matrix` too.
 
     `evaluate(x)` takes a dict and returns an Evaluation, a number, or a sequence with one number an objective.
@@ -72,24 +104,15 @@ class Problem:
     problem, the trial and the number of the evaluation, so noise needs no state.
     """
 
-    id: str = ""
-    version: str = "1"
     space: Space
-    objectives: tuple[Objective, ...] = (Objective(),)
     constraints: int = 0
     metrics: tuple[str, ...] = ()
-    known: Known = Known()
-    suite: str = ""
-    function: str = ""
-    instance: int | None = None
     stateless: bool = True
     array_native: bool = False
     noisy: bool = False
     instances_only: bool = False
     """Whether its noise is fixed by the instance: another trial would meet the same, so instances are repetitions."""
     own_process: bool = False
-    packages: tuple[str, ...] = ()
-    source: Path | None = None
     evaluation: int = 1
     """The number of the evaluation that comes next in its study; the loop sets it, `evaluate` may read it."""
 
@@ -110,21 +133,11 @@ class Problem:
     def evaluate_matrix(self, X: Array) -> Array:
         raise NotImplementedError(f"{type(self).__name__} does not define evaluate_matrix(X)")
 
-    def signature(self) -> Sequence[float]:
-        """Values at a few fixed points, where other packages decide what they are; kept in the card, and compared.
-
-        Asked for where studies run, never where problems are only listed or planned; it may cost a few evaluations.
-        """
-        return ()
-
     def reset(self, rng: np.random.Generator) -> None:
         """Called before a study; the stream depends on root, problem and trial: all optimizers meet the same draw."""
 
     def close(self) -> None:
         """Called once after a study."""
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.id}>"
 
 
 class FunctionProblem(Problem):
@@ -259,7 +272,7 @@ class Suite:
         """The package of the extra `problems` that this problem needs and that is not installed."""
         return None
 
-    def build(self, id: str) -> Problem:
+    def build(self, id: str) -> Subject:
         raise NotImplementedError
 
     def known(self, id: str) -> Known:
@@ -338,8 +351,8 @@ def _nearest_id(text: str, names: Sequence[str]) -> str:
     return nearest(text, known) or nearest(text, {"/".join(id.split("/")[: text.count("/") + 1]) for id in known})
 
 
-def build(id: str, base: Path | None = None) -> Problem:
-    """The problem of an id; a user's file is looked up relative to `base` (else the current directory)."""
+def build(id: str, base: Path | None = None) -> Subject:
+    """The problem or instance of an id; a user's file is looked up relative to `base` (else the current directory)."""
     reference = SUITES.reference(id, base)
     if reference.on_disk:
         return _from_disk(reference)
@@ -356,23 +369,23 @@ def build(id: str, base: Path | None = None) -> Problem:
     return problem
 
 
-def _from_disk(reference: Reference) -> Problem:
+def _from_disk(reference: Reference) -> Subject:
     """The problem in a file of a user, by whoever opens such files, or as an object of a Python file."""
     id = reference.text
     found = SUITES.load(id, reference.base)
     if reference.kind != "object":
-        problem: Problem = found
+        problem: Subject = found
         return problem
-    if isinstance(found, type) and issubclass(found, Problem):
+    if isinstance(found, type) and issubclass(found, Subject):
         try:
             found = found()
         except Exception as error:
             raise OptarenaError(f"{id}: cannot be made without arguments: {describe(error)}") from error
-    if not isinstance(found, Problem):
+    if not isinstance(found, Subject):
         raise OptarenaError(
             f"{id}: {type(found).__name__} is not a problem; decorate the function with @optarena.as_problem(space)"
         )
-    if not isinstance(getattr(found, "space", None), Space):
+    if isinstance(found, Problem) and not isinstance(getattr(found, "space", None), Space):
         raise OptarenaError(f"{id}: {type(found).__name__} has no space; set space = optarena.Space({{…}})")
     # the name without directories, so that a store can move from one machine to another
     path = reference.path.resolve()

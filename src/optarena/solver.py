@@ -26,11 +26,7 @@ from optarena.errors import OptarenaError
 from optarena.instance import Instance
 from optarena.registry import Entry, Registry
 from optarena.settings import Setting, choose, refuse_unknown
-
-PROVEN = ("optimal", "infeasible", "unbounded")
-"""Ends after which more time changes nothing."""
-ENDS = (*PROVEN, "feasible", "no solution")
-"""How a run may end that did not fail: the words stand as the reason of a study that is done."""
+from optarena.status import ENDS
 
 
 class Time:

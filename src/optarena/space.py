@@ -30,6 +30,7 @@ from optarena.errors import OptarenaError, SuggestionError, nearest
 Array = npt.NDArray[np.float64]
 Point = dict[str, Any]
 
+_FLOAT = np.dtype(np.float64)
 TYPES = ("real", "int", "bool", "cat", "ordinal")
 TOLERANCE = 1e-9  # of a real range's width on its own scale: what rounding in a warp and back may cost, and no more
 
@@ -257,14 +258,6 @@ class Space:
         line = {"type": "real", "space": "linear", "range": [low, high]}
         return cls({f"x{i + 1}": line for i in range(dimension)})
 
-    @classmethod
-    def nothing(cls) -> Space:
-        """No parameter at all: an instance for solvers is no point of a space."""
-        out = cls.__new__(cls)
-        out.parameters, out.names, out.dimension = [], [], 0
-        out._compile()
-        return out
-
     @property
     def config(self) -> dict[str, dict[str, Any]]:
         """The grammar, in plain data."""
@@ -325,19 +318,15 @@ class Space:
         """Whether every parameter is a real range (so that the matrix form is all there is)."""
         ends = zip(self.low.tolist(), self.high.tolist(), self._warp_width.tolist(), strict=True)
         self._simple = list(ends) if self.continuous and not self._warped else []
-        self._limits = [
-            (p, low, high)
-            for p, low, high in zip(self.parameters, self._check_low.tolist(), self._check_high.tolist(), strict=True)
-        ]
+        self._limits = list(zip(self._check_low.tolist(), self._check_high.tolist(), strict=True))
 
     # ---- the unit cube -------------------------------------------------------------------------------------
 
     def from_unit(self, unit: npt.ArrayLike) -> Array:
         """Points of the unit cube in matrix form; coordinates outside [0, 1] count as the nearer end."""
         u = np.asarray(unit, dtype=float)
-        if self._simple and len(u) == 1:  # the same sums without the cost of small arrays
-            line = zip(u[0].tolist(), self._simple, strict=True)
-            return np.array([[min(max(low + at * width, low), high) for at, (low, high, width) in line]])
+        if self._simple and len(u) == 1:
+            return self._from_simple(u[0].tolist())
         matrix = self._warp_low + u * self._warp_width
         for warp, columns in self._warped:
             matrix[:, columns] = WARPS[warp][1](matrix[:, columns])
@@ -349,6 +338,12 @@ class Space:
             for column, table in self._tables:
                 matrix[:, column] = table[matrix[:, column].astype(np.intp)]
         return np.minimum(np.maximum(matrix, self.low), self.high)
+
+    def _from_simple(self, unit: list[float]) -> Array:
+        """The same sums for one point of linear ranges, without the cost of small arrays."""
+        along = zip(unit, self._simple, strict=True)
+        row = [low if (x := low + at * width) < low else high if x > high else x for at, (low, high, width) in along]
+        return np.array([row])
 
     def to_unit(self, matrix: npt.ArrayLike) -> Array:
         """The matrix form in the unit cube; a member of a list stands at the centre of its share."""
@@ -367,6 +362,8 @@ class Space:
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """n independent uniform points of the unit cube, in matrix form; n at once equal n times one."""
+        if n == 1 and self._simple:
+            return self._from_simple(rng.random(self.dimension).tolist())
         return self.from_unit(rng.random((n, self.dimension)))
 
     # ---- dicts and the matrix --------------------------------------------------------------------------------
@@ -388,6 +385,14 @@ class Space:
         """Dicts in matrix form, each value checked; SuggestionError says which point and parameter is wrong."""
         rows = []
         for number, point in enumerate(points):
+            if self.continuous and type(point) is dict and len(point) == self.dimension:
+                values = list(map(point.get, self.names))
+                for value, (low, high) in zip(values, self._limits, strict=True):
+                    if type(value) is not float or not low <= value <= high:
+                        break
+                else:  # nothing but floats within their limits, as is usual
+                    rows.append(values)
+                    continue
             if not isinstance(point, Mapping):
                 raise SuggestionError(f"point {number} is not a dict but {_short(point)}")
             if len(point) != self.dimension or any(name not in point for name in self.names):
@@ -401,7 +406,7 @@ class Space:
                 rows.append([p.encode(point[p.name]) for p in self.parameters])
             except SuggestionError as error:
                 raise SuggestionError(f"point {number}: {error}") from None
-        return np.array(rows, dtype=float).reshape(len(rows), self.dimension)
+        return np.array(rows, dtype=float) if rows else np.empty((0, self.dimension))
 
     def encode_rows(self, rows: Sequence[Sequence[Any]]) -> Array:
         """What `to_rows` gave, as a matrix again."""
@@ -414,6 +419,15 @@ class Space:
 
         SuggestionError names the first point outside. C order, because compiled problems refuse or misread any other.
         """
+        one = type(matrix) is np.ndarray and matrix.shape == (1, self.dimension) and matrix.dtype is _FLOAT
+        if one and self.continuous:  # as from most that learn: without the cost of small arrays
+            checked = matrix.copy()
+            rows = checked.tolist()
+            for value, (low, high) in zip(rows[0], self._limits, strict=True):
+                if not low <= value <= high:
+                    break
+            else:
+                return checked, rows
         try:
             given = np.asarray(matrix)
             if given.dtype.kind not in "fiu":
@@ -438,7 +452,8 @@ class Space:
     def _check_row(self, row: list[float]) -> list[Any]:
         """The same for a single point, without the cost of small arrays."""
         out: list[Any] = []
-        for column, (value, (p, low, high)) in enumerate(zip(row, self._limits, strict=True)):
+        for column, (value, (low, high)) in enumerate(zip(row, self._limits, strict=True)):
+            p = self.parameters[column]
             if not low <= value <= high:
                 raise SuggestionError(self._complaint(0, column, value))
             if p.type == "real" and p.values is None:

@@ -20,3 +20,14 @@ EVALUATION = ("ok", "error", "nan", "timed out", "crashed")
 """How an evaluation ended; stores keep the place in this tuple."""
 KILLED = ("timed out", "crashed")
 """Evaluations whose worker had to be replaced: they are not tried again."""
+
+PROVEN = ("optimal", "infeasible", "unbounded")
+"""Ends of a solver after which more time changes nothing."""
+ENDS = (*PROVEN, "feasible", "no solution")
+"""How a run of a solver may end that did not fail."""
+WRONG, CRASHED, OUT_OF_MEMORY, ERROR = "wrong", "crashed", "out of memory", "error"
+"""How a run of a solver fails."""
+NOT_REPEATABLE = "not repeatable"
+"""How a study fails whose optimizer, or whose problem, twice did not repeat what was recorded: it cannot go on."""
+ENDINGS = (*ENDS, WRONG, CRASHED, OUT_OF_MEMORY, ERROR, NOT_REPEATABLE)
+"""Words that say more of an end than the status of its study."""

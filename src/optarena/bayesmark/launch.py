@@ -19,7 +19,7 @@ from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
 from optarena.optimizer import OPTIMIZERS as ALL_OPTIMIZERS
 from optarena.optimizer import get_optimizer
-from optarena.problem import Problem, get_suite
+from optarena.problem import Subject, get_suite
 from optarena.problems.sklearn import DATA, FILE_KINDS, METRICS, MODELS, has_classes
 from optarena.store import Store
 
@@ -171,7 +171,7 @@ class Launch(Experiment):
                 id = study_uuid(self.seed, trial, self.trials, model, data, use.label, metric)
                 yield Command(trial, model, data, use.label, metric, id.hex)
 
-    def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+    def _study(self, plan: Plan, problem: Subject, item: Use, trial: int) -> Study:
         model, data, metric = bayesmark_name(problem.id).split("_")
         id = study_uuid(plan.root, trial, self.trials, model, data, item.label, metric)
         return _with_id(super()._study(plan, problem, item, trial), id)
@@ -200,7 +200,7 @@ class One(Launch):
             trial = next(number for number in range(len(same) + 1) if number not in same)
         plan.studies = [msgspec.structs.replace(study, trial=trial)]
 
-    def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+    def _study(self, plan: Plan, problem: Subject, item: Use, trial: int) -> Study:
         return _with_id(Experiment._study(self, plan, problem, item, trial), plan.root)
 
 

@@ -127,7 +127,8 @@ def _card(study: FileStudy, id: str) -> ProblemCard:
     card: ProblemCard | None = None
     if id.startswith("sklearn/"):
         suite = get_suite("sklearn")
-        problem: Problem = suite.build(id)
+        problem = suite.build(id)
+        assert isinstance(problem, Problem)
         problem.id, problem.suite = id, suite.name
         if problem.metrics == hidden and study.points and _fits(study, problem.space):
             card = problem_card(problem, signed=False)

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from optarena.cli._text import clean, counted, duration, shorten
 from optarena.experiment import Plan, Study
-from optarena.runner.loop import Outcome
+from optarena.runner.attempt import Outcome
 from optarena.runner.reasons import Reasons
 from optarena.solver import Solver
 from optarena.status import RECORDED

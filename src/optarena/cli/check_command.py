@@ -18,7 +18,7 @@ from optarena.cli._text import clean, counted
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
 from optarena.optimizer import OPTIMIZERS, Optimizer, get_optimizer
-from optarena.problem import SUITES, Problem, build, select
+from optarena.problem import SUITES, Subject, build, select
 from optarena.solver import SOLVERS, Solver
 from optarena.testing import REAL, Finding, check_instance, check_optimizer, check_problem, check_solver, time_optimizer
 
@@ -87,11 +87,11 @@ def _things(what: str) -> list[tuple[str, Any]]:
     if reference.kind == "object":
         wrappers = wrapper_classes(reference.path)
         thing = get_optimizer(what) if reference.part in wrappers else reference.load()
-        if inspect.isclass(thing) and issubclass(thing, Problem):
+        if inspect.isclass(thing) and issubclass(thing, Subject):
             thing = build(what)
         if _is_solver(thing, thing.__module__ if inspect.isclass(thing) else ""):
             return [(reference.short, what)]
-        if isinstance(thing, Problem) or (inspect.isclass(thing) and issubclass(thing, Optimizer)):
+        if isinstance(thing, Subject) or (inspect.isclass(thing) and issubclass(thing, Optimizer)):
             return [(reference.short, thing)]
         raise OptarenaError(f"{what}: {type(thing).__name__} is neither an optimizer nor a solver nor a problem")
     if reference.kind == "manifest":
@@ -116,10 +116,10 @@ def _things(what: str) -> list[tuple[str, Any]]:
 def _is_own(thing: Any, module: str) -> bool:
     if inspect.isclass(thing):
         return issubclass(thing, Optimizer) and thing.__module__ == module
-    return isinstance(thing, Problem)
+    return isinstance(thing, Subject)
 
 
-def _made(reference: str) -> Problem | OptarenaError:
+def _made(reference: str) -> Subject | OptarenaError:
     """A problem, or why it cannot be made: the rest of the file is checked all the same."""
     try:
         return build(reference)
@@ -132,7 +132,7 @@ def _problem_classes(module: ModuleType) -> list[str]:
     things = vars(module).values()
     out = []
     for name, thing in vars(module).items():
-        if not (inspect.isclass(thing) and issubclass(thing, Problem) and thing.__module__ == module.__name__):
+        if not (inspect.isclass(thing) and issubclass(thing, Subject) and thing.__module__ == module.__name__):
             continue
         used = any(isinstance(other, thing) or (thing in getattr(other, "__mro__", ())[1:]) for other in things)
         parameters = inspect.signature(thing).parameters.values()

@@ -12,8 +12,7 @@ import typer
 from optarena.cli._text import clean, counted, print_json, table
 from optarena.facade import Results, open_store
 from optarena.runner.kernels import PINNED
-from optarena.solver import ENDS
-from optarena.status import ALL, SUCCEEDED
+from optarena.status import ALL, ENDS, SUCCEEDED
 from optarena.store import Store
 from optarena.store.runs import KILLED, LIVE, state
 

@@ -8,9 +8,8 @@ from optarena import optimizer as optimizers_
 from optarena import solver as solvers_
 from optarena.errors import OptarenaError
 from optarena.experiment.uses import Use
-from optarena.instance import Instance
 from optarena.optimizer import Optimizer
-from optarena.problem import Problem
+from optarena.problem import Problem, Subject
 from optarena.solver import Solver
 
 
@@ -24,14 +23,14 @@ class Terms(Protocol):
     batch: int
 
 
-def misfit(cls: type[Optimizer] | type[Solver], problem: Problem, terms: Terms, item: Use) -> str | None:
+def misfit(cls: type[Optimizer] | type[Solver], problem: Subject, terms: Terms, item: Use) -> str | None:
     """Why this optimizer or solver, as it is used, cannot work on this problem on these terms, or None."""
     if issubclass(cls, Solver):
         if terms.target is not None:
             return "is a solver and takes no target"
         chosen = solvers_.check_settings(cls, item.use, item.settings)
         return solvers_.refusal(cls, problem, terms.seconds, chosen)
-    if isinstance(problem, Instance):
+    if not isinstance(problem, Problem):
         return "needs a search space, the problem is an instance for solvers (optarena list solvers)"
     can = cls.capabilities
     if len(problem.objectives) > 1 and not can.several_objectives:

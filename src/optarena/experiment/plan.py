@@ -22,7 +22,7 @@ from optarena.experiment.identity import Study, as_root, canonical
 from optarena.experiment.pairing import misfit
 from optarena.experiment.uses import Named, Use, as_use
 from optarena.optimizer import OPTIMIZERS, Optimizer, is_random_search
-from optarena.problem import Problem
+from optarena.problem import Problem, Subject
 from optarena.solver import SOLVERS, Solver
 from optarena.space import Space
 
@@ -45,7 +45,7 @@ class Plan:
         self.root = root
         self.studies: list[Study] = []
         self.refused: list[Refusal] = []
-        self.problems: dict[str, Problem] = {}
+        self.problems: dict[str, Subject] = {}
         self.classes: dict[str, type[Optimizer] | type[Solver]] = {}
         self.sources: dict[str, str] = {}
         self.references: dict[str, str] = {}
@@ -71,7 +71,7 @@ class Experiment:
     def __init__(
         self,
         optimizers: Named | Sequence[Named | Mapping[str, Any]],
-        problems: str | Problem | Sequence[str | Problem],
+        problems: str | Subject | Sequence[str | Subject],
         budget: int | str | None = None,
         *,
         seconds: float | None = None,
@@ -97,9 +97,9 @@ class Experiment:
                     " scores are measured against: give it another name",
                     field="optimizers",
                 )
-        self.problems = as_list(problems, (str, Problem), "problems")
+        self.problems = as_list(problems, (str, Subject), "problems")
         for i, item in enumerate(self.problems):
-            if not isinstance(item, (str, Problem)):
+            if not isinstance(item, (str, Subject)):
                 raise OptarenaError(f"expected an id, a pattern or a Problem, got {item!r}", field=f"problems[{i}]")
         if budget is None and seconds is None:
             raise OptarenaError(
@@ -238,10 +238,10 @@ class Experiment:
         """Select and build the problems; two of one name are refused."""
         selected: set[str] = set()
         for given in self.problems:
-            if isinstance(given, Problem):
+            if isinstance(given, Subject):
                 if not given.id or given.id != printable(given.id):
                     raise OptarenaError(f"{given!r} needs an id", field="problems")
-                if not isinstance(getattr(given, "space", None), Space):
+                if isinstance(given, Problem) and not isinstance(getattr(given, "space", None), Space):
                     raise OptarenaError(f"{given!r} has no space; set space = optarena.Space({{…}})", field="problems")
                 if plan.problems.get(given.id, given) is not given:
                     raise OptarenaError(
@@ -261,7 +261,7 @@ class Experiment:
                 plan.problems[built.id] = built
                 plan.references[built.id] = id
 
-    def _study(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+    def _study(self, plan: Plan, problem: Subject, item: Use, trial: int) -> Study:
         limit = None if self.budget is None else evaluations(self.budget, problem.dimension)
         cls = plan.classes[item.label]
         if issubclass(cls, Solver):
@@ -285,7 +285,7 @@ class Experiment:
     def settle(self, plan: Plan, before: Any) -> None:
         """What a plan takes from the dataset of its store: called once, while no other run can register studies."""
 
-    def _run(self, plan: Plan, problem: Problem, item: Use, trial: int) -> Study:
+    def _run(self, plan: Plan, problem: Subject, item: Use, trial: int) -> Study:
         """A solver's study: its budget is in seconds, and no part of what it is."""
         identity = [problem.id, problem.version, item.identity, item.settings, trial]
         return Study(

@@ -17,10 +17,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-import select
-import signal
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,6 +28,7 @@ import numpy as np
 from optarena._files import read_toml
 from optarena._json import printable
 from optarena._programs import as_environment, find_program
+from optarena.children import GRACE, LOOK, Child, TooLong
 from optarena.errors import OptarenaError, nearest
 from optarena.problem import Evaluation, FunctionProblem
 from optarena.registry import Reference
@@ -41,9 +38,6 @@ REGISTERED = {"opens": [".toml"]}
 
 MODES = ("study", "evaluation")
 LONGEST_ANSWER = 1 << 20
-KEPT_OF_STDERR = 4096
-GRACE = 1.0  # seconds to end by itself when its input has ended, and again when it was asked to
-LOOK = 0.05  # seconds between looks at whether a silent process is still there
 FACTS = (
     "sense objectives optimum constraints metrics noisy stateless version".split()  # noqa: SIM905
 )
@@ -90,7 +84,7 @@ class CommandProblem(FunctionProblem):
         self.added = added
         self.command = [find_program(command[0], self.directory, added.get("PATH")), *command[1:]]
         self.mode, self.seconds = mode, seconds
-        self._process: _Process | None = None
+        self._process: Child | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> CommandProblem:
@@ -135,24 +129,29 @@ class CommandProblem(FunctionProblem):
         with contextlib.suppress(Exception):
             self.close()
 
+    def _start(self) -> Child:
+        try:
+            return Child(self.command, self.directory, self.added, listens=True, longest=LONGEST_ANSWER)
+        except OSError as error:
+            raise CommandError(f"{self.command[0]} does not start: {error.strerror}") from error
+
     def _ask(self, x: Point, rng: np.random.Generator | None = None) -> Evaluation:
         request: dict[str, Any] = {"evaluation": self.evaluation, "parameters": x}
         self.evaluation += 1
         if rng is not None:
             request["seed"] = int(rng.integers(2**31))
         if self._process is None:
-            environment = {**os.environ, **self.added}
-            self._process = _Process(self.command, self.directory, environment)
+            self._process = self._start()
         try:
             once = self.mode == "evaluation"
-            text = self._process.ask(msgspec.json.encode(request) + b"\n", self.seconds, once=once)
+            text = ask(self._process, msgspec.json.encode(request) + b"\n", self.seconds, once=once)
             answer = as_answer(text, request["evaluation"])
         except BaseException as error:
             # after a failure nobody knows what the process will say next: the next evaluation gets a new one
             process, self._process = self._process, None
             process.end(now=True)
             if isinstance(error, (CommandError, TimeoutError)):
-                raise type(error)(str(error) + process.last_words()) from None
+                raise type(error)(str(error) + last_words(process)) from None
             raise
         if self.mode == "evaluation":
             self.close()
@@ -217,182 +216,57 @@ def _short(value: Any) -> str:
     return printable(repr(text if len(text) <= 80 else text[:77] + "…"))
 
 
-class _Process:
-    """One life of the program: in a process group of its own, its three pipes never waited for beyond the deadline."""
-
-    def __init__(self, command: list[str], directory: Path, environment: dict[str, str]) -> None:
-        try:
-            self._popen = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=directory,
-                env=environment,
-                bufsize=0,
-                process_group=0,  # the session stays ours, so that who kills our session kills it too
-            )
-        except OSError as error:
-            raise CommandError(f"{command[0]} does not start: {error.strerror}") from error
-        assert self._popen.stdin is not None
-        assert self._popen.stdout is not None
-        assert self._popen.stderr is not None
-        self._in, self._out, self._err = self._popen.stdin, self._popen.stdout, self._popen.stderr
-        for pipe in (self._in, self._out, self._err):
-            os.set_blocking(pipe.fileno(), False)
-        self._said = b""
-        self._complaints = b""
-        self._code: int | None = None
-
-    def ask(self, request: bytes, seconds: float | None, *, once: bool) -> bytes:
-        """Write a line and give the line that answers it; `once`: all that is said until its output ends."""
-        if not once:
-            self._read(self._out, LONGEST_ANSWER)
-            if self._said:
-                raise CommandError(f"wrote {_short(self._said)} before it was asked (one line an evaluation)")
-        deadline = None if seconds is None else time.monotonic() + seconds
-        poll = select.poll()
-        poll.register(self._in, select.POLLOUT)
-        poll.register(self._out, select.POLLIN)
-        poll.register(self._err, select.POLLIN)
-        to_it, from_it, aside = (pipe.fileno() for pipe in (self._in, self._out, self._err))
-        ended = False
-        while not ended and (once or b"\n" not in self._said):
-            left = LOOK if deadline is None else deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError(f"no answer within {seconds:g} s")
-            ready = dict(poll.poll(min(left, LOOK) * 1000))
-            if to_it in ready:
-                request = self._write(request)
-                if not request:
-                    poll.unregister(to_it)
-                    if once:
-                        self._in.close()
-            if aside in ready and not self._read(self._err, 0):
-                poll.unregister(aside)
-            if from_it in ready:
-                ended = not self._read(self._out, LONGEST_ANSWER)
-            elif self._gone():  # its output may be held open by a child that it left behind
-                self._read(self._out, LONGEST_ANSWER)
-                break
-        if once or b"\n" not in self._said:
-            self._must_have_ended_well(deadline, seconds, once)
-        line, _, self._said = (self._said, b"", b"") if once else self._said.partition(b"\n")
-        if not once and self._said:
-            raise CommandError(f"wrote more than one line, {_short(self._said)} after {_short(line)}")
-        if not line.strip():
-            raise CommandError("answered nothing")
-        return line
-
-    def _must_have_ended_well(self, deadline: float | None, seconds: float | None, once: bool) -> None:
-        """Its output has ended: so must the process, with exit code 0 and, where more is to come, not at all."""
-        patience = time.monotonic() + GRACE if not once else deadline
-        while not self._gone():
-            if patience is not None and time.monotonic() >= patience:
-                if once:
-                    raise TimeoutError(f"no end within {seconds:g} s")
-                raise CommandError("closed its output without an answer")
-            self._read(self._err, 0)
-            time.sleep(0.0002)
-        self._read(self._err, 0)
-        code = self._reap()
-        if code < 0:
-            raise CommandError(f"killed by {_signal(-code)}")
-        if code > 0:
-            raise CommandError(f"exit code {code}")
-        if not once:
-            raise CommandError("ended without an answer")
-
-    def _write(self, data: bytes) -> bytes:
-        """Write what the pipe takes, and give what is left; nothing is left to say to one that does not listen."""
-        try:
-            return data[os.write(self._in.fileno(), data) :]
-        except BlockingIOError:
-            return data
-        except OSError:
-            return b""
-
-    def _read(self, pipe: Any, longest: int) -> bool:
-        """Take what a pipe holds; False at its end. Of stderr (no longest) only the tail is kept."""
-        while True:
-            try:
-                block = os.read(pipe.fileno(), 1 << 16)
-            except BlockingIOError:
-                return True
-            except (OSError, ValueError):
-                return False
-            if not block:
-                return False
-            if not longest:
-                self._complaints = (self._complaints + block)[-KEPT_OF_STDERR:]
-                if len(block) < 1 << 16:
-                    return True
-                continue
-            self._said += block
-            if len(self._said) > longest:
-                raise CommandError(f"answered with more than {longest >> 20} MB, beginning {_short(self._said[:200])}")
-
-    def last_words(self) -> str:
-        """What it wrote to stderr last, to stand behind a failure's text."""
-        lines = self._complaints.decode("utf-8", "backslashreplace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f": {printable(last)[:300]}" if last else ""
-
-    # ---- its end -----------------------------------------------------------------------------------------------------
-
-    def end(self, *, now: bool = False) -> None:
-        """End it and all that it started: its input ends, it is asked to end, it is killed; and no pipe stays open."""
-        try:
-            self._in.close()
-            if not self._wait(0.0 if now else GRACE):
-                self._signal_group(signal.SIGTERM)
-                self._wait(GRACE)
-        finally:
-            self._signal_group(signal.SIGKILL)
-            self._read(self._err, 0)
-            self._reap()
-            self._out.close()
-            self._err.close()
-
-    def _wait(self, seconds: float) -> bool:
-        """Wait for it to end, its output going nowhere: one that fills a pipe would never end."""
-        deadline = time.monotonic() + seconds
-        delay = 0.0005
-        while not self._gone():
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(delay)
-            delay = min(2 * delay, 0.02)
-            with contextlib.suppress(CommandError):
-                self._said = b""
-                self._read(self._out, LONGEST_ANSWER)
-            self._read(self._err, 0)
-        return True
-
-    def _gone(self) -> bool:
-        """Whether it has ended; it is not waited for yet where the system can tell so, and so keeps its group's id."""
-        if self._code is not None:
-            return True
-        if hasattr(os, "waitid"):
-            return os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        self._code = self._popen.poll()
-        return self._code is not None
-
-    def _signal_group(self, number: int) -> None:
-        if self._code is None or not hasattr(os, "waitid"):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._popen.pid, number)
-
-    def _reap(self) -> int:
-        """Its exit code; what it left of its group is ended first, while the group's id is certainly its own."""
-        if self._code is None:
-            self._signal_group(signal.SIGKILL)
-            self._code = self._popen.wait()
-        return self._code
+# ---- asking ---------------------------------------------------------------------------------------------------------
 
 
-def _signal(number: int) -> str:
+def ask(child: Child, request: bytes, seconds: float | None, *, once: bool) -> bytes:
+    """Write a line and give the line that answers it; `once`: all that is said until its output ends."""
     try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+        return _ask(child, request, seconds, once)
+    except TooLong as error:
+        raise CommandError(f"answered with {error}, beginning {_short(bytes(child.heard[:200]))}") from None
+
+
+def _ask(child: Child, request: bytes, seconds: float | None, once: bool) -> bytes:
+    if not once:
+        child.listen()
+        if child.heard:
+            raise CommandError(f"wrote {_short(child.rest())} before it was asked (one line an evaluation)")
+    deadline = None if seconds is None else time.monotonic() + seconds
+    child.say(request, last=once)
+    line = None
+    while line is None and not child.quiet:
+        left = LOOK if deadline is None else deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"no answer within {seconds:g} s")
+        child.look(left)
+        line = None if once else child.line()
+    if line is None:
+        line = child.rest()
+        _must_have_ended_well(child, deadline, seconds, once)
+    elif child.heard:
+        raise CommandError(f"wrote more than one line, {_short(child.rest())} after {_short(line)}")
+    if not line.strip():
+        raise CommandError("answered nothing")
+    return line
+
+
+def _must_have_ended_well(child: Child, deadline: float | None, seconds: float | None, once: bool) -> None:
+    """Its output has ended: so must the process, with exit code 0 and, where more is to come, not at all."""
+    patience: float | None = GRACE
+    if once:
+        patience = None if deadline is None else max(0.0, deadline - time.monotonic())
+    if not child.wait(patience):
+        if once:
+            raise TimeoutError(f"no end within {seconds:g} s")
+        raise CommandError("closed its output without an answer")
+    if child.code():
+        raise CommandError(f"killed by {child.death()}" if child.code() < 0 else child.death())
+    if not once:
+        raise CommandError("ended without an answer")
+
+
+def last_words(child: Child) -> str:
+    """What it wrote to stderr last, to stand behind a failure's text."""
+    last = child.last_line()
+    return f": {printable(last)[:300]}" if last else ""

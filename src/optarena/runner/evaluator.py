@@ -7,57 +7,49 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from optarena.errors import describe
-from optarena.experiment import Study, noise_key, noise_rng
+from optarena.experiment import noise_key, noise_rng
 from optarena.problem import Evaluation, Problem, as_evaluation
-from optarena.runner.cell import Cell, NoCell
+from optarena.runner.attempt import Attempt
 from optarena.runner.interrupts import is_interrupt
-from optarena.runner.past import Diverged, Past, Row
+from optarena.runner.past import Diverged, Row
 from optarena.runner.recorder import RETURNED_NAN, Recorder
 from optarena.space import Array
 from optarena.status import KILLED
 from optarena.store.costs import EVALUATE
 
 _wall = time.perf_counter_ns
-_cpu = time.process_time_ns
 
+_FLOAT = np.dtype(np.float64)
+_NO_VIOLATIONS = np.empty((1, 0))
 TICK_NS = 100_000_000
 
 
 class Evaluator:
-    """Evaluates for one study and counts in `done`; `singly`: row by row, so that each evaluation can be watched."""
+    """Evaluates for one attempt and counts in `done`."""
 
-    def __init__(
-        self,
-        study: Study,
-        problem: Problem,
-        recorder: Recorder,
-        cell: Cell | NoCell,
-        past: Past | None = None,
-        *,
-        singly: bool = False,
-        tick: Callable[[int], None] | None = None,
-    ) -> None:
+    def __init__(self, attempt: Attempt, problem: Problem, recorder: Recorder) -> None:
+        study, past = attempt.study, attempt.past
         self.problem = problem
         self.recorder = recorder
-        self.cell = cell
+        self.meter = recorder.meter
+        self.cell = attempt.cell
         self.done = 0
-        self._tick = tick
+        self._objectives = len(problem.objectives)
+        self._tick = attempt.tick
         self._next_tick = 0
-        self._as_matrix = problem.takes_matrix and not singly
+        self._as_matrix = problem.takes_matrix and not attempt.singly
         self._noise = noise_key(study) if problem.noisy else 0
-        self._known = past.by_evaluation() if past is not None else {}
-        answers_only = past is not None and past.answers_only
-        self._last = past.last if past is not None else 0
+        self._known = past.by_evaluation()
+        self._last = past.last
         # where nothing can depend on what was evaluated before, recorded values are as good as evaluating again
-        self._trusted = answers_only or (problem.stateless and study.record == "all")
-        self._free = self._last > 0 and not answers_only
-        recorder.free = self._free
+        self._trusted = past.answers_only or (problem.stateless and study.record == "all")
+        self._free = self._last > 0 and not past.answers_only
+        self.meter.free = self._free
 
     def beat(self) -> None:
         """Between evaluations, about ten times a second: tell how far we are, and let the recorder do what is due."""
@@ -77,25 +69,25 @@ class Evaluator:
         """Values (n, m) in their own senses and violations (n, k); each row is recorded before this returns."""
         if self.done < self._last:
             answer = self._again(X, rows)
-            self.recorder.free = self._free and self.done < self._last
+            self.meter.free = self._free and self.done < self._last
             return answer
-        if self._as_matrix:
-            first, n = self.done + 1, len(X)
-            self.cell.evaluate(first, n)
-            w, c = _wall(), _cpu()
-            try:
-                values = _as_matrix(self.problem.evaluate_matrix(X), n, len(self.problem.objectives))
-            except BaseException as error:
-                if is_interrupt(error):
-                    raise
-                return self._afresh(X, rows)  # to learn which row it was
-            self.recorder.charge(EVALUATE, _wall() - w, _cpu() - c)
-            self.recorder.matrix(first, rows, values)
-            self.done += n
-            if values.shape[1] > 1:
-                values[np.isnan(values).any(axis=1)] = np.nan  # a failed evaluation has no part that counts
-            return values, np.empty((n, 0))
-        return self._afresh(X, rows)
+        if not self._as_matrix:
+            return self._afresh(X, rows)
+        first, n, m, meter = self.done + 1, len(rows), self._objectives, self.meter
+        self.cell.evaluate(first, n)
+        meter.start()
+        try:
+            values = _as_matrix(self.problem.evaluate_matrix(X), n, m)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            return self._afresh(X, rows)  # to learn which row it was
+        meter.stop(EVALUATE)
+        self.recorder.matrix(first, rows, values)
+        self.done += n
+        if m > 1:
+            values[np.isnan(values).any(axis=1)] = np.nan  # a failed evaluation has no part that counts
+        return values, _NO_VIOLATIONS if n == 1 else np.empty((n, 0))
 
     def _blank(self, n: int) -> tuple[Array, Array]:
         shape = (n, len(self.problem.objectives)), (n, self.problem.constraints)
@@ -114,27 +106,27 @@ class Evaluator:
 
     def _one(self, x: Array, row: list[Any]) -> tuple[Evaluation | None, str, str]:
         """One evaluation: what it gave, its status, and the text of a failure."""
-        problem, k = self.problem, self.done + 1
+        problem, meter, k = self.problem, self.meter, self.done + 1
         self.cell.evaluate(k, 1)
         try:
             if problem.takes_matrix:
-                w, c = _wall(), _cpu()
+                meter.start()
                 result: Any = problem.evaluate_matrix(x)
             else:
                 point = dict(zip(problem.space.names, row, strict=True))
                 extra = (noise_rng(self._noise, k),) if problem.noisy else ()
                 problem.evaluation = k
-                w, c = _wall(), _cpu()
+                meter.start()
                 result = problem.evaluate(point, *extra)
         except TimeoutError as error:
-            self.recorder.charge(EVALUATE, _wall() - w, _cpu() - c)
+            meter.stop(EVALUATE)
             return None, "timed out", describe(error, named=False)
         except BaseException as error:
             if is_interrupt(error):
                 raise
-            self.recorder.charge(EVALUATE, _wall() - w, _cpu() - c)
+            meter.stop(EVALUATE)
             return None, "error", describe(error)
-        self.recorder.charge(EVALUATE, _wall() - w, _cpu() - c)
+        meter.stop(EVALUATE)
         try:
             if problem.takes_matrix:
                 result = Evaluation(_as_matrix(result, 1, len(problem.objectives))[0].tolist())
@@ -155,9 +147,9 @@ class Evaluator:
         for i, row in enumerate(rows):
             known = self._known.get(self.done + 1)
             if self.done >= self._last or (known is None and (self._trusted or self.recorder.everything)):
-                self.recorder.free = False  # this one is new, or was lost
+                self.meter.free = False  # this one is new, or was lost
                 values[i : i + 1], violations[i : i + 1] = self._afresh(X[i : i + 1], [row])
-                self.recorder.free = self._free
+                self.meter.free = self._free
                 continue
             y, v = self._recorded(known, X[i : i + 1], row)
             if y is not None:
@@ -200,6 +192,8 @@ class Evaluator:
 
 def _as_matrix(result: Any, n: int, m: int) -> Array:
     """What `evaluate_matrix` returned, as (n, m) floats; anything but real numbers in that shape is refused."""
+    if type(result) is np.ndarray and result.dtype is _FLOAT and result.shape == (n,) and m == 1:
+        return result.reshape(n, 1).copy()
     array = np.asarray(result)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"evaluate_matrix returned {array.dtype} values, not numbers")

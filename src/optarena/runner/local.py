@@ -18,18 +18,18 @@ from optarena._source import versions_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
-from optarena.optimizer import Optimizer
 from optarena.runner import kernels as kernels_
+from optarena.runner.attempt import Outcome
 from optarena.runner.compacting import Compacting
 from optarena.runner.environment import environment
-from optarena.runner.loop import Outcome, run_study
 from optarena.runner.past import continued
 from optarena.runner.signing import Sign, signatures
+from optarena.runner.study import run_study
 from optarena.runner.supervisor import Supervisor
 from optarena.runner.torch_kernels import pin_torch
 from optarena.sense import sign as sign_of_sense
-from optarena.solver import PROVEN, Solver
-from optarena.status import FINISHED, UNSUCCESSFUL
+from optarena.solver import Solver
+from optarena.status import FINISHED, PROVEN, UNSUCCESSFUL
 from optarena.store import Store
 from optarena.store.columns import Columns
 from optarena.store.journal import Journal, problem_card
@@ -220,15 +220,13 @@ def _here(
                 heart()
                 progress.tick(study, evaluations)
 
-            cls = plan.classes[study.optimizer.label]
-            assert issubclass(cls, Optimizer)
             outcome = run_study(
                 study,
                 plan.problems[study.problem],
-                cls,
+                plan.classes[study.optimizer.label],
                 journal,
                 source=plan.sources.get(study.optimizer.label),
-                past=continued(recorded, study.id, retry),
+                past=continued(recorded, study, retry),
                 tick=tick,
             )
             progress.ended(study, outcome)

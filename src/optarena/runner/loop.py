@@ -1,195 +1,60 @@
-"""One study, from its first suggestion to its end: suggest, evaluate, record, observe, each timed.
-
-Everything that goes wrong is data: a row with a status, or an end with a reason. Only an interrupt and a store that
-cannot be written leave by an exception. Nothing here knows of pools, plans or progress bars.
-"""
+"""One attempt of an optimizer, from its first suggestion to its end: suggest, evaluate, record, observe, each timed."""
 
 from __future__ import annotations
 
 import copy
 import functools
 import math
-import time
-import traceback
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-import msgspec
-
-from optarena._json import printable, strict
-from optarena._source import versions_of
+from optarena._json import Number
 from optarena.errors import Exhausted, SuggestionError, describe
-from optarena.experiment import Study, optimizer_rng, problem_rng
+from optarena.experiment import optimizer_rng, problem_rng
 from optarena.optimizer import Optimizer
 from optarena.problem import Problem
-from optarena.runner.cell import CLOSE, OBSERVE, SETUP, SUGGEST, Cell, NoCell
+from optarena.runner.attempt import Attempt, Outcome, traceback_of
+from optarena.runner.cell import CLOSE, OBSERVE, SETUP, SUGGEST
 from optarena.runner.evaluator import Evaluator
 from optarena.runner.interrupts import is_interrupt
-from optarena.runner.past import NOT_REPEATABLE, Diverged, Past
+from optarena.runner.meter import Meter
 from optarena.runner.recorder import Recorder
-from optarena.solver import Solver
 from optarena.space import Array
 from optarena.status import SUCCEEDED
 from optarena.store.costs import OBSERVE as COST_OF_OBSERVE
 from optarena.store.costs import SUGGEST as COST_OF_SUGGEST
-from optarena.store.costs import no_costs
-from optarena.store.journal import Journal, problem_card
-from optarena.store.records import End, Start
 
 LOOKAHEAD = 256  # points drawn at once from an optimizer that does not learn
-DETAIL_LENGTH = 4_000
-
-_wall = time.perf_counter_ns
-_cpu = time.process_time_ns
-
-
-class Outcome(msgspec.Struct, omit_defaults=True):
-    """How a study ended."""
-
-    status: str
-    evaluations: int
-    reason: str = ""
-    detail: str = ""
-    failures: int = 0
-    """How many evaluations failed."""
-    reasons: dict[str, int] = {}
-    """Their most frequent reasons, with counts."""
 
 
 class _Failed(Exception):
     """The optimizer or the setting up failed; the text says in which call and how."""
 
 
-def run_study(
-    study: Study,
-    problem: Problem,
-    optimizer_class: type[Optimizer],
-    journal: Journal,
-    *,
-    source: str | None = None,
-    past: Past | None = None,
-    cell: Cell | NoCell | None = None,
-    singly: bool = False,
-    tick: Callable[[int], None] | None = None,
-) -> Outcome:
-    """Run a study to its end and record it, going on from its past where it has one.
-
-    `tick(evaluations)` is called about ten times a second. A past that does not repeat is left behind, and a new
-    attempt begins; if that happens twice, the study has failed.
-    """
-    past = past or Past()
-    try:
-        return _attempt(study, problem, optimizer_class, journal, source, past, cell or NoCell(), singly, tick)
-    except Diverged as difference:
-        extended = past.remainder is not None and difference.evaluation > past.remainder // study.batch * study.batch
-        if past.cause == "diverged" and not extended:
-            outcome = Outcome("failed", 0, f"{NOT_REPEATABLE}: {difference}")
-            start = begin(study, problem, optimizer_class, journal, source, past)
-            journal.end(End(start.s, outcome.status, 0, time.time(), no_costs(), outcome.reason))
-            return outcome
-        again = Past(attempt=past.attempt + 1, cause="extended" if extended else "diverged")
-        return _attempt(study, problem, optimizer_class, journal, source, again, cell or NoCell(), singly, tick)
-
-
-def begin(
-    study: Study,
-    problem: Problem,
-    optimizer_class: type[Optimizer] | type[Solver],
-    journal: Journal,
-    source: str | None,
-    past: Past,
-    *,
-    signed: bool = True,
-) -> Start:
-    """Write the start of an attempt: the card with all that scoring needs."""
-    card = problem_card(problem, signed=signed)
-    versions = versions_of(optimizer_class.packages)
-    if issubclass(optimizer_class, Solver):
-        versions |= optimizer_class.versions(study.optimizer.settings)
-    start = Start(
-        s=0,
-        study=study.id,
-        problem=card.hash,
-        optimizer=study.optimizer.label,
-        use=study.optimizer.identity,
-        trial=study.trial,
-        root=study.root,
-        time=time.time(),
-        budget=study.budget,
-        batch=study.batch,
-        attempt=past.attempt,
-        settings=strict(study.optimizer.settings),
-        record=study.record,
-        cause=past.cause,
-        versions=versions,
-        source=source,
-        seed=study.seed,
-    )
-    journal.start(start, card)
-    return start
-
-
-def _attempt(
-    study: Study,
-    problem: Problem,
-    optimizer_class: type[Optimizer],
-    journal: Journal,
-    source: str | None,
-    past: Past,
-    cell: Cell | NoCell,
-    singly: bool,
-    tick: Callable[[int], None] | None,
-) -> Outcome:
-    start = begin(study, problem, optimizer_class, journal, source, past)
-    recorder = Recorder(journal, start.s, problem, study.record, past.spent)
-    evaluator = Evaluator(study, problem, recorder, cell, past, singly=singly, tick=tick)
-    loop = _Loop(study, problem, optimizer_class, recorder, evaluator, cell, singly)
-    try:
-        outcome = loop.to_the_end()
-    except Diverged:
-        raise
-    except BaseException as error:  # an interrupt, or a store that cannot be written: say so if that is possible
-        reason = "by the user" if isinstance(error, KeyboardInterrupt) else describe(error)
-        journal.end(End(start.s, "interrupted", evaluator.done, time.time(), recorder.pending(), reason))
-        raise
-    journal.end(
-        End(
-            start.s,
-            outcome.status,
-            outcome.evaluations,
-            time.time(),
-            recorder.pending(),
-            outcome.reason,
-            outcome.detail,
-        )
-    )
-    return outcome
-
-
-class _Loop:
+class OptimizerLoop:
     """The state of one attempt."""
 
-    def __init__(
-        self,
-        study: Study,
-        problem: Problem,
-        optimizer_class: type[Optimizer],
-        recorder: Recorder,
-        evaluator: Evaluator,
-        cell: Cell | NoCell,
-        singly: bool,
-    ) -> None:
-        self.study = study
+    def __init__(self, attempt: Attempt, problem: Problem, optimizer_class: type[Optimizer]) -> None:
+        self.study, self.cell = attempt.study, attempt.cell
         self.problem = problem
         self.optimizer_class = optimizer_class
-        self.recorder = recorder
-        self.evaluate = evaluator
-        self.cell = cell
+        self.meter = Meter(attempt.past.spent)
+        self.recorder = Recorder(attempt.journal, attempt.handle, problem, self.study.record, self.meter)
+        self.evaluate = Evaluator(attempt, problem, self.recorder)
+        self.at_end: dict[str, Number] = {}
         self.can = optimizer_class.capabilities
-        self.signs = recorder.signs
+        self.signs = self.recorder.signs
         self.flip = bool((self.signs < 0).any())
         self.goal = self._goal()
-        self.size = study.batch if singly else self._batch()
+        self.size = self.study.batch if attempt.singly else self._batch()
+
+    @property
+    def evaluations(self) -> int:
+        return self.evaluate.done
+
+    def costs(self) -> list[int]:
+        return self.meter.pending()
 
     def _goal(self) -> float | None:
         """The minimised value at which to stop: the optimum plus the target, or the target itself."""
@@ -243,7 +108,7 @@ class _Loop:
         settings = copy.deepcopy(self.study.optimizer.settings)
         if self.can.uses_budget:
             settings["budget"] = self.study.budget.evaluations
-        w, c = _wall(), _cpu()
+        self.meter.start()
         optimizer = _call(
             "creating the optimizer",
             self.optimizer_class,
@@ -253,32 +118,33 @@ class _Loop:
             **settings,
         )
         opened.append(("optimizer", optimizer))
-        self.recorder.charge(COST_OF_SUGGEST, _wall() - w, _cpu() - c)
+        self.meter.stop(COST_OF_SUGGEST)
         return self._loop(optimizer)
 
     def _loop(self, optimizer: Optimizer) -> Outcome:
-        evaluate, recorder, cell = self.evaluate, self.recorder, self.cell
-        charge = recorder.charge
-        limit = self.study.budget.evaluations or math.inf
+        evaluate, recorder, cell, meter = self.evaluate, self.recorder, self.cell, self.meter
+        size, goal = self.size, self.goal
+        limit = self.study.budget.evaluations or sys.maxsize
         seconds = self.study.budget.seconds
         spent_limit = math.inf if seconds is None else seconds * 1e9
         constrained = self.can.constraints
         while evaluate.done < limit:
-            if recorder.spent >= spent_limit and not evaluate.replaying:
+            if meter.spent >= spent_limit and not evaluate.replaying:
                 return Outcome("done", evaluate.done, f"{seconds:g} s are spent")
-            n = int(min(self.size, limit - evaluate.done))
+            left = limit - evaluate.done
+            n = size if size < left else left
             cell.enter(SUGGEST)
-            w, c = _wall(), _cpu()
+            meter.start()
             try:
                 suggested = optimizer.suggest(n)
             except BaseException as error:
                 _fail("suggest", error)
-            charge(COST_OF_SUGGEST, _wall() - w, _cpu() - c)
+            meter.stop(COST_OF_SUGGEST)
             X, rows = self._checked(suggested, n)
             values, violations = evaluate(X, rows)
             y = values * self.signs if self.flip else values
             cell.enter(OBSERVE)
-            w, c = _wall(), _cpu()
+            meter.start()
             try:
                 if constrained:
                     optimizer.observe(suggested, y, violations)
@@ -286,8 +152,8 @@ class _Loop:
                     optimizer.observe(suggested, y)
             except BaseException as error:
                 _fail("observe", error)
-            charge(COST_OF_OBSERVE, _wall() - w, _cpu() - c)
-            if self.goal is not None and recorder.best <= self.goal:
+            meter.stop(COST_OF_OBSERVE)
+            if goal is not None and recorder.best <= goal:
                 return Outcome("done", evaluate.done, "target reached")
             evaluate.beat()
         return Outcome("done", evaluate.done)
@@ -310,14 +176,6 @@ class _Loop:
         if len(X) != n:
             raise _Failed(f"suggest({n}) returned {len(X)} point{'s' * (len(X) != 1)}")
         return X, rows
-
-
-def traceback_of(error: BaseException | None) -> str:
-    """The end of an exception's traceback, as far as it lets itself be printed."""
-    try:
-        return printable("".join(traceback.format_exception(error)))[-DETAIL_LENGTH:] if error is not None else ""
-    except Exception:
-        return ""
 
 
 def _call(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

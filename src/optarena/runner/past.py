@@ -12,12 +12,11 @@ import msgspec
 import numpy as np
 
 from optarena._json import Number, numbers
-from optarena.status import EVALUATION
-from optarena.store.columns import Attempt, Columns
+from optarena.experiment import Study
+from optarena.status import EVALUATION, NOT_REPEATABLE
+from optarena.store.columns import Columns
 from optarena.store.costs import NANOSECONDS, WALL
 from optarena.store.records import Rows
-
-NOT_REPEATABLE = "not repeatable"
 
 
 class Diverged(Exception):
@@ -110,12 +109,6 @@ def _short(value: Any) -> str:
     return text if len(text) <= 100 else text[:97] + "…"
 
 
-def begun_again(last: Attempt) -> Past:
-    """The past of a study that begins anew, as a solver's does: nothing but the number of its attempt."""
-    whole = any(end.status == "done" for end in last.ends)
-    return Past(attempt=last.start.attempt + 1, cause="extended" if whole else "retried")
-
-
 def from_columns(columns: Columns, study: str) -> Past | None:
     """What a store has of a study: its newest attempt."""
     owner = columns.newest.get(study)
@@ -154,17 +147,23 @@ def from_columns(columns: Columns, study: str) -> Past | None:
     )
 
 
-def continued(columns: Columns, study: str, retry: bool = False) -> Past | None:
+def continued(columns: Columns, study: Study, retry: bool = False) -> Past | None:
     """What a study goes on from: its newest attempt, or a new one where that cannot go on.
 
     A study that does not repeat cannot. Nor can the retry of one that failed because all its evaluations did: they
-    would be answered by the same failures again.
+    would be answered by the same failures again. A solver always begins anew: what it found before stays, unscored.
     """
-    past = from_columns(columns, study)
-    if past is None:
+    owner = columns.newest.get(study.id)
+    if owner is None:
         return None
-    ends = columns.attempts[columns.newest[study]].ends
+    last = columns.attempts[owner]
+    ends = last.ends
+    if study.solver:
+        done = any(end.status == "done" for end in ends)
+        return Past(attempt=last.start.attempt + 1, cause="extended" if done else "retried")
+    past = from_columns(columns, study.id)
+    assert past is not None
     in_full = bool(past.rows) and all(line.f for line in past.rows) and any(end.status == "failed" for end in ends)
-    if (retry and in_full) or any(end.reason.startswith(NOT_REPEATABLE) for end in ends):
+    if (retry and in_full) or any(end.ending == NOT_REPEATABLE for end in ends):
         return Past(attempt=past.attempt + 1, cause="retried")
     return past

@@ -1,4 +1,4 @@
-"""What a study writes, by its policy: every evaluation, or only those that improve. Time is charged here too."""
+"""What a study writes, by its policy: every evaluation, or only those that improve."""
 
 from __future__ import annotations
 
@@ -10,51 +10,32 @@ import numpy as np
 
 from optarena._json import Number, number, numbers
 from optarena.problem import Evaluation, Problem
+from optarena.runner.meter import Meter
 from optarena.runner.reasons import Reasons, reason_of
 from optarena.space import Array
-from optarena.store.costs import no_costs
 from optarena.store.journal import Journal
-from optarena.store.records import Count, Rows
+from optarena.store.records import Count, PlainRow, Rows
 
 COUNT_SECONDS = 1.0
 RETURNED_NAN = ("nan", "evaluate returned nan")
 
 
 class Recorder:
-    """Writes the rows of one study. `best` is the least feasible value so far, minimised; `spent` counts nanoseconds.
+    """Writes the rows of one study, with what its meter charged. `best`: the least feasible value so far, minimised."""
 
-    `charge(phase, wall, cpu)` adds to the costs that ride on the next line (`optarena.store.costs`).
-    While `free`, nothing is charged: what is recorded already was paid for.
-    """
-
-    def __init__(self, journal: Journal, handle: int, problem: Problem, policy: str, spent: int = 0) -> None:
+    def __init__(self, journal: Journal, handle: int, problem: Problem, policy: str, meter: Meter) -> None:
         self.journal = journal
         self.handle = handle
         self.problem = problem
+        self.meter = meter
         self.everything = policy == "all"
         self.signs = np.array([objective.sign for objective in problem.objectives])
         self.sign = float(self.signs[0])
         self.best = math.inf
-        self.spent = spent
-        self.free = False
         self.failures = 0
         self._reasons = Reasons()
-        self._costs = no_costs()
         self._archive = np.empty((0, len(problem.objectives)))
         self._next_count = time.monotonic() + COUNT_SECONDS
-
-    def charge(self, phase: int, wall: int, cpu: int) -> None:
-        if self.free:
-            return
-        costs = self._costs
-        costs[phase] += wall
-        costs[phase + 1] += cpu
-        self.spent += wall
-
-    def pending(self) -> list[int]:
-        """The costs since the last line, for the next one."""
-        costs, self._costs = self._costs, no_costs()
-        return costs
 
     def failed(self, status: str, message: str, count: int = 1) -> None:
         """Count evaluations that failed, and why."""
@@ -70,13 +51,16 @@ class Recorder:
     def matrix(self, k: int, rows: list[list[Any]], values: Array) -> None:
         """Record evaluations k, k+1, …: a matrix of values, no constraints and no hidden metrics; NaN is a failure."""
         if self.everything:
+            if values.size == 1 and math.isfinite(value := values.item()):
+                self.journal.write(PlainRow(self.handle, k, [[value]], self.meter.pending(), rows))
+                value *= self.sign
+                if value < self.best:
+                    self.best = value
+                return
             y, failures = self._plain(values)
-            self.journal.write(Rows(self.handle, k, y, self.pending(), failures, x=rows))
+            self.journal.write(Rows(self.handle, k, y, self.meter.pending(), failures, x=rows))
             if values.shape[1] == 1:
-                if len(values) == 1:
-                    least = values.item() * self.sign
-                else:
-                    least = float(values.min() if self.sign > 0 else -values.max())
+                least = float(values.min() if self.sign > 0 else -values.max())
                 if not math.isfinite(least):  # of those that count: NaN and -inf are failures (SCORES 1)
                     found = values[:, 0] * self.sign
                     least = float(found[found > -np.inf].min(initial=np.inf))
@@ -85,7 +69,7 @@ class Recorder:
             return
         for i in self._kept(values):
             y, failures = self._plain(values[i : i + 1])
-            self.journal.write(Rows(self.handle, k + i, y, self.pending(), failures, x=[rows[i]]))
+            self.journal.write(Rows(self.handle, k + i, y, self.meter.pending(), failures, x=[rows[i]]))
 
     def _plain(self, values: Array) -> tuple[list[list[Number]], dict[int, tuple[str, str]]]:
         y = values.tolist()
@@ -128,7 +112,7 @@ class Recorder:
     def write_row(self, k: int, row: list[Any], evaluation: Evaluation | None, status: str, message: str) -> None:
         problem = self.problem
         values: list[Number] = [None] * len(problem.objectives) if evaluation is None else numbers(evaluation.values)
-        record = Rows(self.handle, k, [values], self.pending(), x=[row])
+        record = Rows(self.handle, k, [values], self.meter.pending(), x=[row])
         if status != "ok":
             record.f = {0: (status, message)}
         if evaluation is not None:
@@ -168,7 +152,7 @@ class Recorder:
 
     def beat(self, k: int) -> None:
         """Outside timed sections: a counter line each second where only improvements are kept, and fsync when due."""
-        if not self.everything and not self.free and time.monotonic() >= self._next_count:
+        if not self.everything and not self.meter.free and time.monotonic() >= self._next_count:
             self._next_count = time.monotonic() + COUNT_SECONDS
-            self.journal.write(Count(self.handle, k, self.pending()))
+            self.journal.write(Count(self.handle, k, self.meter.pending()))
         self.journal.sync_if_due()

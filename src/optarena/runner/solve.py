@@ -1,4 +1,4 @@
-"""One run of a solver, from its first solution to its end: each solution verified and written as it is emitted.
+"""One attempt of a solver, from its first solution to its end: each solution verified and written as it is emitted.
 
 Everything that goes wrong is an end with a reason. What a solver emitted stays, whatever becomes of it afterwards.
 """
@@ -11,22 +11,21 @@ import os
 import resource
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from optarena._json import Number, number, printable
 from optarena._process import children_seconds
 from optarena.errors import OptarenaError, describe
-from optarena.experiment import Study, optimizer_rng
+from optarena.experiment import optimizer_rng
 from optarena.instance import TOLERANCE, Instance, WrongSolution
-from optarena.runner.cell import CLOSE, SETUP, Cell, NoCell
+from optarena.runner.attempt import Attempt, Outcome, traceback_of
+from optarena.runner.cell import CLOSE, SETUP
 from optarena.runner.interrupts import is_interrupt
-from optarena.runner.loop import Outcome, begin, traceback_of
-from optarena.runner.past import Past
 from optarena.solver import Crashed, Ended, Solver, Time, as_ended
+from optarena.status import CRASHED, ERROR, OUT_OF_MEMORY, WRONG
 from optarena.store.costs import EVALUATE, NANOSECONDS, costs_of, no_costs
 from optarena.store.journal import Journal
-from optarena.store.records import End, Rows
+from optarena.store.records import Rows
 
 SYNC_SECONDS = 1.0
 CLOCKS_DIFFER = 0.1
@@ -38,72 +37,55 @@ def grace(seconds: float) -> float:
     return max(2.0, 0.1 * seconds)
 
 
-def run_solver(
-    study: Study,
-    instance: Instance,
-    solver_class: type[Solver],
-    journal: Journal,
-    *,
-    source: str | None = None,
-    past: Past | None = None,
-    cell: Cell | NoCell | None = None,
-    tick: Callable[[int], None] | None = None,
-) -> Outcome:
-    """Run a solver once and record it; a past only says which attempt this is."""
-    cell = cell or NoCell()
-    start = begin(study, instance, solver_class, journal, source, past or Past())
-    seconds = study.budget.seconds
-    assert seconds is not None
-    emitter = _Emitter(study, instance, journal, start.s, tick)
-    try:
-        outcome = _run(study, instance, solver_class, emitter, cell, seconds)
-    except BaseException as error:  # an interrupt, or a store that cannot be written: say so if that is possible
-        reason = "by the user" if isinstance(error, KeyboardInterrupt) else describe(error)
-        journal.end(End(start.s, "interrupted", emitter.count, time.time(), emitter.costs(), reason))
-        raise
-    end = End(start.s, outcome.status, outcome.evaluations, time.time(), emitter.costs(), outcome.reason)
-    end.detail, end.a = outcome.detail, emitter.at_end
-    journal.end(end)
-    return outcome
+class SolverRun:
+    """The state of one attempt."""
 
+    def __init__(self, attempt: Attempt, instance: Instance, solver_class: type[Solver]) -> None:
+        self.study, self.cell = attempt.study, attempt.cell
+        self.instance, self.solver_class = instance, solver_class
+        self.emitter = _Emitter(attempt, instance)
+        self.costs = self.emitter.costs
 
-def _run(
-    study: Study,
-    instance: Instance,
-    solver_class: type[Solver],
-    emitter: _Emitter,
-    cell: Cell | NoCell,
-    seconds: float,
-) -> Outcome:
-    try:
-        cell.enter(SETUP)
-        for module in solver_class.modules:
-            importlib.import_module(module)
-        cell.start()
-        solver = solver_class(seed=int(optimizer_rng(study).integers(2**31)), **study.optimizer.settings)
-        cell.evaluate(1, 1)
-        budget = emitter.begin(seconds)
+    @property
+    def evaluations(self) -> int:
+        return self.emitter.count
+
+    @property
+    def at_end(self) -> dict[str, Number]:
+        return self.emitter.at_end
+
+    def to_the_end(self) -> Outcome:
+        """All of solving; what it raises is a failure."""
+        study, cell, emitter = self.study, self.cell, self.emitter
+        assert study.budget.seconds is not None
         try:
-            with _Syncing(emitter.journal):
-                result = solver.solve(instance, budget, emitter)
-        finally:
-            emitter.finish()
-            cell.enter(CLOSE)
-        return emitter.outcome(as_ended(result, emitter.count))
-    except BaseException as error:
-        if is_interrupt(error):
-            raise
-        return emitter.failure(error)
+            cell.enter(SETUP)
+            for module in self.solver_class.modules:
+                importlib.import_module(module)
+            cell.start()
+            solver = self.solver_class(seed=int(optimizer_rng(study).integers(2**31)), **study.optimizer.settings)
+            cell.evaluate(1, 1)
+            budget = emitter.begin(study.budget.seconds)
+            try:
+                with _Syncing(emitter.journal):
+                    result = solver.solve(self.instance, budget, emitter)
+            finally:
+                emitter.finish()
+                cell.enter(CLOSE)
+            return emitter.outcome(as_ended(result, emitter.count))
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            return emitter.failure(error)
 
 
 class _Emitter:
     """What a solver calls with each solution: verifies it, and writes a row of the study."""
 
-    def __init__(
-        self, study: Study, instance: Instance, journal: Journal, handle: int, tick: Callable[[int], None] | None
-    ) -> None:
-        self.instance, self.journal, self.handle, self.tick = instance, journal, handle, tick
-        self.everything = study.record == "all"
+    def __init__(self, attempt: Attempt, instance: Instance) -> None:
+        self.instance, self.journal, self.handle = instance, attempt.journal, attempt.handle
+        self.tick = attempt.tick
+        self.everything = attempt.study.record == "all"
         self.sign = -1.0 if instance.maximise else 1.0
         known = instance.known.optimum
         self.optimum = None if known is None else self.sign * known[0]
@@ -255,13 +237,13 @@ class _Emitter:
             self._bounded(ended.bound)
             self._claim(ended.status)
         except WrongSolution as error:
-            return Outcome("failed", self.count, f"wrong: {error}")
+            return self._failed(WRONG, str(error))
         if ended.bound is not None:
             self.at_end["bound"] = number(ended.bound)
         status = ended.status
         if status in ("feasible", "no solution"):
             status = "feasible" if self.count else "no solution"
-        return Outcome("done", self.count, status, ended.remark)
+        return Outcome("done", self.count, status, ended.remark, status)
 
     def _claim(self, status: str) -> None:
         best = self.sign * self.best
@@ -279,13 +261,16 @@ class _Emitter:
     def failure(self, error: BaseException) -> Outcome:
         """What was raised, as an end."""
         if self.wrong:
-            return Outcome("failed", self.count, f"wrong: {self.wrong}")
+            return self._failed(WRONG, self.wrong)
         if isinstance(error, Crashed):
-            return Outcome("failed", self.count, f"crashed: {describe(error, named=False)}")
+            return self._failed(CRASHED, describe(error, named=False))
         if isinstance(error, MemoryError):
-            return Outcome("failed", self.count, "out of memory")
+            return self._failed(OUT_OF_MEMORY)
         text = describe(error, named=not isinstance(error, OptarenaError))
-        return Outcome("failed", self.count, f"error: {text}", traceback_of(error))
+        return self._failed(ERROR, text, traceback_of(error))
+
+    def _failed(self, ending: str, text: str = "", detail: str = "") -> Outcome:
+        return Outcome("failed", self.count, f"{ending}: {text}" if text else ending, detail, ending)
 
 
 class _Syncing:

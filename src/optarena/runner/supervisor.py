@@ -15,14 +15,15 @@ from typing import Any
 from optarena.experiment import Experiment, Plan, Study
 from optarena.optimizer import Optimizer
 from optarena.problem import Problem
+from optarena.runner.attempt import Outcome, begin
 from optarena.runner.cell import EVALUATE, PHASES
 from optarena.runner.environment import environment
-from optarena.runner.loop import Outcome, begin
-from optarena.runner.past import Past, begun_again, continued, from_columns
+from optarena.runner.past import Past, continued, from_columns
 from optarena.runner.pool import PREPARE_SECONDS, Death, Pool
 from optarena.runner.reasons import Reasons, reason_of
 from optarena.runner.solve import grace
 from optarena.runner.worker import Answer, Task
+from optarena.status import CRASHED, OUT_OF_MEMORY
 from optarena.store import Store
 from optarena.store.columns import Columns
 from optarena.store.costs import no_costs
@@ -70,43 +71,33 @@ class Supervisor:
 
     def _tasks(self, todo: list[Study]) -> Iterator[Task]:
         for serial, study in enumerate(todo, start=1):
-            if study.solver:
-                yield self._solver_task(serial, study)
-                continue
-            past = self._pasts.get(study.id) if self._pasts is not None else self._past(study.id)
-            yield Task(
+            task = Task(
                 serial=serial,
                 study=study,
                 problem=self.plan.references[study.problem],
                 base=self.base,
                 source=self.plan.sources.get(study.optimizer.label),
-                past=past,
-                singly=self.limits.evaluation is not None,
-                memory=int(self.limits.memory * 1e6) if self.limits.memory else None,
+                past=self._past(study),
             )
+            if study.solver:
+                assert study.budget.seconds is not None
+                task.hard = study.budget.seconds + grace(study.budget.seconds)
+            else:
+                task.singly = self.limits.evaluation is not None
+                # a solver's threads reserve more than they use: the pool watches what it holds instead
+                task.memory = int(self.limits.memory * 1e6) if self.limits.memory else None
+            yield task
 
-    def _past(self, study: str) -> Past | None:
-        return continued(self._columns, study, self.retry)
-
-    def _solver_task(self, serial: int, study: Study) -> Task:
-        """A solver begins anew: what an earlier attempt found stays, unscored."""
-        owner = None if self._pasts is not None else self._columns.newest.get(study.id)
-        past = Past() if owner is None else begun_again(self._columns.attempts[owner])
-        assert study.budget.seconds is not None
-        return Task(
-            serial=serial,
-            study=study,
-            problem=self.plan.references[study.problem],
-            base=self.base,
-            source=self.plan.sources.get(study.optimizer.label),
-            past=past,
-            hard=study.budget.seconds + grace(study.budget.seconds),
-        )
+    def _past(self, study: Study) -> Past:
+        if self._pasts is not None:
+            return self._pasts.get(study.id, Past())
+        return continued(self._columns, study, self.retry) or Past()
 
     def _alone(self, task: Task) -> bool:
         if task.study.solver:  # two libraries of solvers may not share a process, and each run is measured by itself
             return True
         problem = self.plan.problems[task.study.problem]
+        assert isinstance(problem, Problem)
         # what is stateful and cannot be reset must begin afresh, whichever worker it meets
         stateful = not problem.stateless and type(problem).reset is Problem.reset
         cls = self.plan.classes[task.study.optimizer.label]
@@ -160,15 +151,16 @@ class Supervisor:
         if death.ours in ("study", "preparing"):
             return self._late(death, done)
         if death.ours == "memory":
-            return self._end(task, "failed", done, "out of memory")
+            return self._end(task, "failed", done, OUT_OF_MEMORY, OUT_OF_MEMORY)
         if death.fault and not death.ours:
-            out = any(word in death.text for word in ("bad_alloc", "MemoryError", "out of memory"))
-            return self._end(task, "failed", done, "out of memory" if out else f"crashed: {death.text}")
+            if any(word in death.text for word in ("bad_alloc", "MemoryError", "out of memory")):
+                return self._end(task, "failed", done, OUT_OF_MEMORY, OUT_OF_MEMORY)
+            return self._end(task, "failed", done, f"{CRASHED}: {death.text}", CRASHED)
         key = (death.phase, 0, False)
         count = self._deaths.get(task.study.id, (key, 0))[1] + 1
         self._deaths[task.study.id] = (key, count)
         if count >= self.limits.deaths and not death.ours:
-            return self._end(task, "failed", done, f"crashed: {death.text}")
+            return self._end(task, "failed", done, f"{CRASHED}: {death.text}", CRASHED)
         task.past = Past(attempt=task.past.attempt + 1, cause="retried")
         return task
 
@@ -248,11 +240,11 @@ class Supervisor:
         self._deaths.pop(task.study.id, None)
         return task
 
-    def _end(self, task: Task, status: str, evaluations: int, reason: str) -> Task | None:
+    def _end(self, task: Task, status: str, evaluations: int, reason: str, ending: str = "") -> Task | None:
         """Record how a study ended that cannot say so itself; there is nothing left to run."""
         start = self._start(task)
         assert self._journal is not None
-        self._journal.end(End(start.s, status, evaluations, time.time(), no_costs(), reason))
+        self._journal.end(End(start.s, status, evaluations, time.time(), no_costs(), reason, word=ending))
         why = Reasons()
         failed = [failure for line in (task.past.rows if task.past is not None else ()) for failure in line.f.values()]
         for kind, message in failed:

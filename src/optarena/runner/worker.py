@@ -79,14 +79,12 @@ def main() -> None:
 
 def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
     from optarena.errors import WorkError
-    from optarena.instance import Instance
     from optarena.optimizer import ready_optimizer
-    from optarena.problem import Problem, build
+    from optarena.problem import Subject, build
     from optarena.runner.cell import DONE, IDLE, Cell
     from optarena.runner.environment import environment
     from optarena.runner.kernels import PINNED, in_use
-    from optarena.runner.loop import run_study
-    from optarena.runner.solve import run_solver
+    from optarena.runner.study import run_study
     from optarena.runner.torch_kernels import pin_torch
     from optarena.solver import get_solver
     from optarena.store import Store
@@ -96,7 +94,7 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
         pin_torch()
     cell = Cell(cell_path)
     cell_path.unlink(missing_ok=True)  # both sides have it now, and nobody else needs it
-    problems: dict[tuple[str, str | None], Problem] = {}
+    problems: dict[tuple[str, str | None], Subject] = {}
     journal: Journal | None = None
 
     def sync() -> None:
@@ -109,8 +107,7 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
                 journal = Journal(Store(store).journals, environment())
             cell.take(task.serial)
             answer(Answer(task.serial, "begun", journal=journal.path.name))
-            if not task.study.solver:  # its threads reserve more than they use: the supervisor watches what it holds
-                _limit_memory(task.memory)
+            _limit_memory(task.memory)
             base = Path(task.base) if task.base is not None else None
             key = (task.problem, task.base)
             if key not in problems:
@@ -122,31 +119,17 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
                 cell.view[DONE] = evaluations
 
             try:
-                if task.study.solver:
-                    instance = problems[key]
-                    assert isinstance(instance, Instance)
-                    outcome = run_solver(
-                        task.study,
-                        instance,
-                        get_solver(task.study.optimizer.use, base),
-                        journal,
-                        source=task.source,
-                        past=task.past,
-                        cell=cell,
-                        tick=tick,
-                    )
-                else:
-                    outcome = run_study(
-                        task.study,
-                        problems[key],
-                        ready_optimizer(task.study.optimizer.use, base),
-                        journal,
-                        source=task.source,
-                        past=task.past,
-                        cell=cell,
-                        singly=task.singly,
-                        tick=tick,
-                    )
+                outcome = run_study(
+                    task.study,
+                    problems[key],
+                    (get_solver if task.study.solver else ready_optimizer)(task.study.optimizer.use, base),
+                    journal,
+                    source=task.source,
+                    past=task.past,
+                    cell=cell,
+                    singly=task.singly,
+                    tick=tick,
+                )
             except WorkError as error:
                 answer(Answer(task.serial, "broken", reason=str(error)))
                 return

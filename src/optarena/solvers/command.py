@@ -24,9 +24,10 @@ from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
 from optarena.registry import Reference
 from optarena.settings import Setting, flag, number, text, whole
-from optarena.solver import ENDS, Emit, Ended, Solver, Time
+from optarena.solver import Emit, Ended, Solver, Time
 from optarena.solvers._program import Program
 from optarena.solvers.minizinc import follow
+from optarena.status import ENDS
 
 REGISTERED = {"opens": [".toml"]}
 

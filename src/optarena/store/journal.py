@@ -26,12 +26,13 @@ from optarena._process import born, host
 from optarena._source import source_hash, versions_of
 from optarena._version import __version__
 from optarena.errors import OptarenaError, WorkError
-from optarena.problem import Problem
+from optarena.problem import Problem, Subject
 from optarena.store.records import (
     FORMAT_VERSION,
     Close,
     End,
     Header,
+    PlainRow,
     ProblemCard,
     Record,
     Start,
@@ -75,7 +76,7 @@ class Journal:
         self._broken = False
         self.write(Header(FORMAT_VERSION, __version__, host(), pid, time.time(), environment, born(pid)))
 
-    def write(self, record: Record) -> None:
+    def write(self, record: Record | PlainRow) -> None:
         """Append one line; a full disk leaves no torn line behind and is told as such."""
         if self._broken:  # the error was raised where it happened; what follows it has nowhere to go
             return
@@ -141,7 +142,7 @@ class Journal:
             self._fd = -1
 
 
-def problem_card(problem: Problem, *, signed: bool = True) -> ProblemCard:
+def problem_card(problem: Subject, *, signed: bool = True) -> ProblemCard:
     """What scoring needs of a problem, so that views import no problem; equal cards have equal hashes.
 
     It is made once a problem and kept with it. A signature may cost evaluations: `signed=False` goes without.
@@ -153,21 +154,21 @@ def problem_card(problem: Problem, *, signed: bool = True) -> ProblemCard:
         hash="",
         id=problem.id,
         version=problem.version,
-        space=problem.space.config,
+        space={},
         dimension=problem.dimension,
         objectives=problem.objectives,
         suite=problem.suite,
         function=problem.function,
         instance=problem.instance,
-        constraints=problem.constraints,
-        metrics=problem.metrics,
         known=problem.known,
-        stateless=problem.stateless,
-        noisy=problem.noisy,
         versions=versions_of(problem.packages),
         source=source_hash(problem.source) if problem.source is not None else None,
         signature=tuple(numbers(list(problem.signature()))) if signed else (),
     )
+    if isinstance(problem, Problem):
+        card.space = problem.space.config
+        card.constraints, card.metrics = problem.constraints, problem.metrics
+        card.stateless, card.noisy = problem.stateless, problem.noisy
     card.hash = hashlib.sha256(_encode(card)).hexdigest()[:16]
     if signed:
         vars(problem)["_card"] = card

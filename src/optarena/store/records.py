@@ -14,6 +14,7 @@ from optarena._json import Number
 from optarena.errors import OptarenaError
 from optarena.experiment import Budget
 from optarena.problem import Known, Objective
+from optarena.status import ENDINGS
 
 FORMAT_VERSION = 1
 
@@ -118,6 +119,16 @@ class Rows(RowsWithoutPoints, kw_only=True):
     x: list[list[Any]]
 
 
+class PlainRow(msgspec.Struct, tag_field="t", tag="e"):
+    """The same line for one evaluation of which there is nothing else to say: quicker to make and to write."""
+
+    s: int
+    k: int
+    y: list[list[Number]]
+    w: list[int]
+    x: list[list[Any]]
+
+
 class Count(msgspec.Struct, tag_field="t", tag="count", omit_defaults=True):
     """Study s has made k evaluations, of which only improvements are kept; `w`: their cost since the last line."""
 
@@ -138,6 +149,16 @@ class End(msgspec.Struct, tag_field="t", tag="end", omit_defaults=True):
     detail: str = ""
     a: dict[str, Number] = {}
     """Where its effort axes and its bound stood when it ended: of a solver, or imported as a row of its own."""
+    word: str = ""
+    """A word of `optarena.status.ENDINGS`, where it says more than the status; see `ending`."""
+
+    @property
+    def ending(self) -> str:
+        """How it ended, in a word of `optarena.status.ENDINGS`; empty where the status says it all.
+
+        Lines without a word, from before there were any or from imported files, tell it with the reason."""
+        told = self.word or self.reason.partition(":")[0]
+        return told if told in ENDINGS else ""
 
 
 class Close(msgspec.Struct, tag_field="t", tag="close"):
