@@ -9,9 +9,10 @@ from optarena._services import provide
 from optarena._version import __version__
 
 if TYPE_CHECKING:
+    from optarena.dataset import Dataset
     from optarena.errors import Exhausted, OptarenaError
     from optarena.experiment import use
-    from optarena.facade import Experiment, Results, from_frame
+    from optarena.facade import Experiment, Results, from_frame, read
     from optarena.facade import open_store as open
     from optarena.instance import Instance, WrongSolution
     from optarena.optimizer import Capabilities, Optimizer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Capabilities",
+    "Dataset",
     "Evaluation",
     "Exhausted",
     "Experiment",
@@ -39,12 +41,14 @@ __all__ = [
     "as_problem",
     "from_frame",
     "open",
+    "read",
     "use",
 ]
 
 # Names are found when first used, so that `optarena --help` and an import cost next to nothing.
 _WHERE = {
     "Capabilities": "optarena.optimizer",
+    "Dataset": "optarena.dataset",
     "Evaluation": "optarena.problem",
     "Exhausted": "optarena.errors",
     "Experiment": "optarena.facade",
@@ -62,6 +66,7 @@ _WHERE = {
     "as_problem": "optarena.problem",
     "from_frame": "optarena.facade",
     "open": "optarena.facade:open_store",
+    "read": "optarena.facade",
     "use": "optarena.experiment",
 }
 

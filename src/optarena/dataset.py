@@ -158,6 +158,13 @@ class Dataset:
         """Studies as the lines of a journal, its header first; nothing is read from a disk."""
         return cls(Path(name), columns_of([(Path(name), records)]))
 
+    @classmethod
+    def of(cls, other: Dataset) -> Self:
+        """The same studies in a class of one's own."""
+        out = cls.__new__(cls)
+        vars(out).update(vars(other))
+        return out
+
     @property
     def attempts(self) -> list[Attempt]:
         """The newest attempt of each begun study, in the order of `.studies`."""
@@ -384,13 +391,16 @@ class Dataset:
             values *= signs[columns.owner[rows]]
         values += 0.0  # no -0
         values[columns.status[rows] > 0] = np.nan
-        return Traces(
+        out = Traces(
             offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
             evaluation=columns.evaluation[rows],
             values=values,
             feasible=np.all(~(columns.violations[rows] > 0), axis=1),
             spent=lambda: self._seconds()[rows],
         )
+        for array in (out.offsets, out.evaluation, out.values, out.feasible):
+            array.setflags(write=False)
+        return out
 
     def _seconds(self) -> Floats:
         """For every row of the store: the seconds since its study began, as imported or as charged."""
@@ -441,7 +451,7 @@ class Dataset:
         rows, counts = self.rows
         places = np.array([_place(columns.attempts[i].card.metrics, name) for i in self.chosen], dtype=np.int64)
         out = np.full(len(rows), np.nan)
-        for place in np.unique(places[places >= 0]).tolist():
+        for place in set(places.tolist()) & set(range(columns.metrics.shape[1])):  # no row may have any metric yet
             mine = np.repeat(places == place, counts)
             out[mine] = columns.metrics[rows[mine], place]
         return out, places >= 0
@@ -680,7 +690,9 @@ def _pooled(rows: Columns, mine: Ints, metric: str | None) -> tuple[Floats, Floa
     if metric is None:
         return visible, visible
     at = np.array([_place(attempt.card.metrics, metric) for attempt in rows.attempts], dtype=np.int64)[owner]
-    h = np.where(at >= 0, rows.metrics[mine, at], np.nan) * sign
+    known = (at >= 0) & (at < rows.metrics.shape[1])
+    h = np.full(len(mine), np.nan)
+    h[known] = rows.metrics[mine[known], at[known]] * sign[known]
     return visible, np.where(fine & (h > -np.inf), h, np.inf)
 
 

@@ -69,15 +69,25 @@ class Results(Dataset):
         return write_report(self, path)
 
 
-def from_frame(frame: Any, store: str | Path) -> Results:
-    """A pandas or Polars frame with the columns of the tidy CSV as studies of a store, which is returned.
+def from_frame(frame: Any, store: str | Path | None = None) -> Results:
+    """A pandas or Polars frame with the columns of the tidy CSV as results, in memory or as studies of a store.
 
-    Runs that the store has already are not added again; a contradiction is refused, and then nothing is written.
+    Without a store nothing is written. Runs that a store has already are not added again; a contradiction is refused,
+    and then nothing is written.
     """
-    from optarena.formats import import_frame
+    from optarena.formats import import_frame, read_frame
 
+    if store is None:
+        return Results.of(read_frame(frame))
     import_frame(frame, store)
     return open_store(store)
+
+
+def read(format: str, *paths: str | Path) -> Results:
+    """Files of other tools as results, in memory: `read("coco", "exdata/mine")`; no store is needed."""
+    from optarena.formats import read_files
+
+    return Results.of(read_files(format, *paths))
 
 
 def open_store(path: str | Path) -> Results:

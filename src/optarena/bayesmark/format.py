@@ -17,7 +17,6 @@ from optarena.bayesmark.studies import studies_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats.incoming import Incoming
-from optarena.store import Store
 from optarena.store.columns import Attempt
 from optarena.store.records import ProblemCard
 
@@ -30,15 +29,15 @@ SUFFIXES: tuple[str, ...] = ()
 ROOTED = True
 
 
-def incoming(paths: Sequence[Path], store: Store) -> list[Incoming]:
+def incoming(paths: Sequence[Path], stored: Dataset | None) -> list[Incoming]:
     """Databases as lines of journals; an error if a problem's signature is not that of its other studies."""
     known: dict[str, tuple[ProblemCard, str]] = {}
     own: dict[str, Attempt] = {}
-    if store.exists:
-        for attempt in Dataset.of_store(store.path).attempts:
+    if stored is not None:
+        for attempt in stored.columns.attempts:
             own[attempt.start.study] = attempt
             if attempt.card.signature:
-                known.setdefault(attempt.card.id, (attempt.card, f"store {store.path}"))
+                known.setdefault(attempt.card.id, (attempt.card, f"store {stored.path}"))
     out = []
     for path in paths:
         studies = read_database(path)

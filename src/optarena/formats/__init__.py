@@ -17,7 +17,7 @@ from optarena.registry import Entry, Registry
 
 if TYPE_CHECKING:
     from optarena.dataset import Dataset
-    from optarena.formats.admission import Imported
+    from optarena.formats.admission import Admission, Imported
     from optarena.formats.incoming import Incoming
     from optarena.formats.runs import Runs
     from optarena.formats.tidy import Table
@@ -30,8 +30,8 @@ class Format(Entry, frozen=True):
     `write` returns how many rows a table got, or what a folder cannot hold, in words.
 
     A folder that is one of several under a root says so by ROOTED. A format that knows more than a table or runs can
-    tell has `incoming(paths, store)` instead of `read`; one whose paths complete each other has
-    `read_together(paths, store)`.
+    tell has `incoming(paths, stored)` instead of `read`; one whose paths complete each other has
+    `read_together(paths, stored)`.
     """
 
     what: str = ""
@@ -49,20 +49,82 @@ def get_format(name: str, does: str) -> Any:
     return FORMATS.load(name)
 
 
+def read_files(name: str, *paths: str | Path) -> Dataset:
+    """Files of other tools as a dataset; nothing is written. All are checked first, as by an import."""
+    from optarena.formats.admission import admit
+
+    return _in_memory(admit(_incoming(name, paths, None), None), name)
+
+
+def read_frame(frame: Any) -> Dataset:
+    """A pandas or Polars frame with the columns of the tidy CSV as a dataset; nothing is written."""
+    from optarena.formats.admission import admit
+
+    return _in_memory(admit(_of_frame(frame, None), None), "frame")
+
+
 def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> list[Imported]:
     """Bring files into a store, which may be new. All are checked first: one mistake, and nothing is imported."""
     from optarena.store import Store
 
-    module, place = get_format(name, "reads"), Store(store)
+    place = Store(store)
+    get_format(name, "reads")
+    with _alone(place):
+        stored = _stored(place)
+        return _bring(_incoming(name, paths, stored), stored, place)
+
+
+def import_frame(frame: Any, store: str | Path) -> None:
+    """Bring a pandas or Polars frame with the columns of the tidy CSV into a store, which may be new.
+
+    Runs that the store has already are not added again; a contradiction is refused, and then nothing is written.
+    """
+    from optarena.store import Store
+
+    place = Store(store)
+    with _alone(place):
+        stored = _stored(place)
+        _bring(_of_frame(frame, stored), stored, place)
+
+
+def _stored(store: Store) -> Dataset | None:
+    """What a store has, before something is added."""
+    from optarena.dataset import Dataset
+
+    if not store.exists:
+        return None
+    store.remove_stale()
+    return Dataset.of_store(store.path)
+
+
+def _incoming(name: str, paths: Sequence[str | Path], stored: Dataset | None) -> list[Incoming]:
+    """What files have, compared with what a store says of its problems."""
+    module = get_format(name, "reads")
     if not paths:
         raise OptarenaError("nothing to import: name a file")
     named = [Path(path) for path in paths]
-    with _alone(place):
-        if hasattr(module, "incoming"):
-            return _bring(module.incoming(named, place), place)
-        if hasattr(module, "read_together"):
-            return _bring(_agreed(module.read_together(named, place), place), place)
-        return _bring(_agreed([module.read(path) for path in named], place), place)
+    if hasattr(module, "incoming"):
+        found: list[Incoming] = module.incoming(named, stored)
+        return found
+    if hasattr(module, "read_together"):
+        return _agreed(module.read_together(named, stored), stored)
+    return _agreed([module.read(path) for path in named], stored)
+
+
+def _of_frame(frame: Any, stored: Dataset | None) -> list[Incoming]:
+    from optarena.formats.frames import as_polars
+    from optarena.formats.tidy import Table
+
+    plain, from_pandas = as_polars(frame)
+    return _agreed([Table("frame", plain, nan_is_empty=from_pandas)], stored)
+
+
+def _in_memory(admission: Admission, name: str) -> Dataset:
+    from optarena.dataset import Dataset
+    from optarena.formats.writing import journal_header
+
+    names = [imported.name for imported in admission.imported]
+    return Dataset.of_records(names[0] if len(names) == 1 else name, [journal_header(names, 0.0), *admission.records])
 
 
 @contextmanager
@@ -89,7 +151,7 @@ def _alone(store: Store) -> Iterator[None]:
                     path.rmdir()
 
 
-def _agreed(read: Sequence[Table | Runs], store: Store) -> list[Incoming]:
+def _agreed(read: Sequence[Table | Runs], stored: Dataset | None) -> list[Incoming]:
     """What was read as studies, if it does not contradict itself or the store about a problem.
 
     A foreign log says what its values are, and may stand beside others if it is of the same optimum.
@@ -100,18 +162,16 @@ def _agreed(read: Sequence[Table | Runs], store: Store) -> list[Incoming]:
     from optarena.formats.tidy import checked
 
     ready = [item if isinstance(item, Runs) else checked(item) for item in read]
-    refuse_contradictions(ready, store)
+    refuse_contradictions(ready, stored)
     return [incoming(item) for item in ready]
 
 
-def _bring(read: Sequence[Incoming], store: Store) -> list[Imported]:
+def _bring(read: Sequence[Incoming], stored: Dataset | None, store: Store) -> list[Imported]:
     """Write what the store lacks, after all of it was compared."""
     from optarena.formats.admission import admit
     from optarena.formats.writing import write_journal
 
-    if store.exists:
-        store.remove_stale()
-    admission = admit(read, store)
+    admission = admit(read, stored)
     if admission.records:
         names = [imported.name for imported in admission.imported if imported.new]
         write_journal(names, admission.records, store)
@@ -156,18 +216,3 @@ def export_counted(name: str, results: Dataset, output: str | Path) -> Exported:
     written = module.write(results, path)
     rows, left_out = (written, []) if isinstance(written, int) else (None, list(written or ()))
     return Exported(path, rows, left_out)
-
-
-def import_frame(frame: Any, store: str | Path) -> None:
-    """Bring a pandas or Polars frame with the columns of the tidy CSV into a store, which may be new.
-
-    Runs that the store has already are not added again; a contradiction is refused, and then nothing is written.
-    """
-    from optarena.formats.frames import as_polars
-    from optarena.formats.tidy import Table
-    from optarena.store import Store
-
-    plain, from_pandas = as_polars(frame)
-    place = Store(store)
-    with _alone(place):
-        _bring(_agreed([Table("frame", plain, nan_is_empty=from_pandas)], place), place)

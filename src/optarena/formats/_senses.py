@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
-from optarena.store import Store
 
 if TYPE_CHECKING:
     from optarena.formats._solver_logs import Log
@@ -39,16 +39,14 @@ class Stored:
         return {problem: self.senses[problem] for problem in sorted(self.solved) if family_of(problem) == family}
 
 
-def stored_senses(store: Store) -> Stored:
-    """The senses of the problems of a store."""
-    if not store.exists:
+def stored_senses(known: Dataset | None) -> Stored:
+    """The senses of the problems of a store, if there is one."""
+    if known is None:
         return Stored()
-    from optarena.dataset import Dataset
-
-    rows = Dataset.of_store(store.path).studies.select("problem", "sense", "evaluations").rows()
+    rows = known.studies.select("problem", "sense", "evaluations").rows()
     senses = {problem: sense for problem, sense, _ in rows if sense in ("min", "max")}
     solved = frozenset(problem for problem, _, made in rows if made and problem in senses)
-    return Stored(f"store {store.path}", senses, solved)
+    return Stored(f"store {known.path}", senses, solved)
 
 
 def find_senses(logs: Sequence[Log], stored: Stored) -> tuple[dict[str, str], dict[str, list[str]]]:

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.formats._senses import MANIFEST, family_of, find_senses, stored_senses
 from optarena.formats.folders import Folder
 from optarena.formats.tidy import Table
-from optarena.store import Store
 
 TOLD = ("file", "problem", "optimizer", "configuration", "trial", "sense", "budget_seconds", "best_known", "f_opt")
 HERE = Path()
@@ -203,14 +203,14 @@ class Read(NamedTuple):
     notices: list[str]
 
 
-def tables(read: Sequence[Read], store: Store) -> list[Table]:
+def tables(read: Sequence[Read], known: Dataset | None) -> list[Table]:
     """All runs as one table per path, each with the sense of its problem."""
     for one in read:
         if not one.logs:
             raise OptarenaError(f"{one.name}: there is no run in it")
         for log in one.logs:
             log.path = one.name
-    senses, said = find_senses([log for one in read for log in one.logs], stored_senses(store))
+    senses, said = find_senses([log for one in read for log in one.logs], stored_senses(known))
     out = []
     for one in read:
         rows = []

@@ -32,7 +32,6 @@ from optarena.formats.same_run import (
     studies_of,
 )
 from optarena.formats.writing import journal_header
-from optarena.store import Store
 from optarena.store.records import Count, End, ProblemCard, Record, Rows, Start
 
 _Relation: TypeAlias = Callable[[Study, Study], bool]
@@ -68,9 +67,9 @@ class Admission(NamedTuple):
     records: list[Record]
 
 
-def admit(read: Sequence[Incoming], store: Store) -> Admission:
-    """What the paths add to a store; an OptarenaError for the first contradiction."""
-    known = _Known(Dataset.of_store(store.path) if store.exists else None, f"store {store.path}")
+def admit(read: Sequence[Incoming], stored: Dataset | None) -> Admission:
+    """What the paths add to what a store has, if there is one; an OptarenaError for the first contradiction."""
+    known = _Known(stored)
     imported: list[Imported] = []
     to_add: dict[tuple[str, int], list[Study]] = {}
     for index, incoming in enumerate(read):
@@ -264,12 +263,12 @@ def _firsts(study: Study) -> set[_First]:
 class _Known:
     """The studies of a store, and those of an import that are to be added."""
 
-    def __init__(self, results: Dataset | None, where: str) -> None:
+    def __init__(self, stored: Dataset | None) -> None:
         self.by_id: dict[str, Study] = {}
         self.by_problem: dict[str, Study] = {}
         self._by_key: dict[tuple[str, str], _Candidates] = {}
         self._trials: dict[tuple[str, str], int] = {}
-        for study in studies_of(results, where) if results is not None else ():
+        for study in studies_of(stored, f"store {stored.path}") if stored is not None else ():
             self.add(study)
 
     def add(self, study: Study) -> None:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats.into_store import study_cards
 from optarena.formats.runs import Runs
 from optarena.formats.tidy import KNOWN_VALUES, SHOWN, Tidy
-from optarena.store import Store
 from optarena.store.merging import DIFFERENCE, Optimum, told_optimum
 from optarena.store.records import ProblemCard
 
@@ -70,22 +70,20 @@ class _Optima:
             )
 
 
-def refuse_contradictions(read: Sequence[Tidy | Runs], store: Store) -> None:
-    """Compare each problem of tables with what they and the store say of it, and the optima that logs tell."""
+def refuse_contradictions(read: Sequence[Tidy | Runs], known: Dataset | None) -> None:
+    """Compare each problem of tables with what they and a store say of it, and the optima that logs tell."""
     claims, optima = _Claims(), _Optima()
-    if store.exists:
-        from optarena.dataset import Dataset
-
-        attempts = Dataset.of_store(store.path).columns.attempts
+    if known is not None:
+        where, attempts = f"store {known.path}", known.columns.attempts
         for attempt in attempts:
-            optima.compare(attempt.card, attempt.start.attributes, f"store {store.path}")
+            optima.compare(attempt.card, attempt.start.attributes, where)
         for attempt in {id(a.card): a for a in attempts}.values():
             card, difference = attempt.card, attempt.start.attributes.get("values") == DIFFERENCE
             for column, value in _facts(card, True):
                 if column == "f_opt" and difference:  # 0, of f - f_opt; `optima` has that of f
                     continue
                 run = not card.imported
-                claims.contradicted(card, column, value, _Claim(value, lambda: f"store {store.path}", run))
+                claims.contradicted(card, column, value, _Claim(value, lambda: where, run))
     for item in read:
         if isinstance(item, Runs):
             for one in item.runs:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.formats._solver_logs import Files, Log, Read, cells, tables
 from optarena.formats.tidy import Table
-from optarena.store import Store
 
 REGISTERED = {
     "names": {"aries": ""},
@@ -35,9 +35,9 @@ NEEDED = ("type", "objective")
 TIMES = ("time(us)", "time")
 
 
-def read_together(paths: Sequence[Path], store: Store) -> list[Table]:
+def read_together(paths: Sequence[Path], known: Dataset | None) -> list[Table]:
     """The runs of all paths, whose models have one sense each, there and in the store."""
-    return tables([_read(path) for path in paths], store)
+    return tables([_read(path) for path in paths], known)
 
 
 def _read(path: Path) -> Read:

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
+from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats._solver_logs import Files, Log, Read, tables
 from optarena.formats.tidy import Table
-from optarena.store import Store
 
 REGISTERED = {
     "names": {"minizinc": ""},
@@ -26,9 +26,9 @@ SENSES = {"minimize": "min", "maximize": "max"}
 WANTED = "minizinc --json-stream -i --output-time --output-objective --output-mode json"
 
 
-def read_together(paths: Sequence[Path], store: Store) -> list[Table]:
+def read_together(paths: Sequence[Path], known: Dataset | None) -> list[Table]:
     """The runs of all paths, each a folder, an archive or the file of one run."""
-    return tables([_read(path) for path in paths], store)
+    return tables([_read(path) for path in paths], known)
 
 
 def _read(path: Path) -> Read:

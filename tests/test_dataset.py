@@ -1,0 +1,231 @@
+"""The dataset keeps improvements and counts, and gives the scores of all rows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import optarena as oa
+from optarena.dataset import Dataset
+from optarena.errors import OptarenaError
+from optarena.formats import export, import_files
+from optarena.problem import Evaluation
+from optarena.store import Store, journal
+from optarena.store.compaction import compact
+from optarena.views import score
+
+SPACE = {
+    "a": {"type": "real", "space": "linear", "range": [-2, 2]},
+    "b": {"type": "int", "space": "log", "range": [1, 9]},
+}
+
+
+@oa.as_problem(SPACE, id="hidden", sense="max", metrics=("test", "other"))
+def hidden(x):
+    """Coarse values that tie, a metric that does not follow them, one that is not always a number."""
+    if x["b"] == 7:
+        raise ValueError("seven")
+    value = float(np.round(x["a"], 1))
+    return Evaluation((value,), metrics={"test": -abs(x["a"] - 0.3), "other": np.nan if x["b"] == 3 else x["b"]})
+
+
+@oa.as_problem(SPACE, id="constrained", constraints=2, optimum=-2.0)
+def constrained(x):
+    return Evaluation((x["a"],), violations=(1.0 - x["a"], x["b"] - 8.0))
+
+
+@oa.as_problem(SPACE, id="two", sense=["min", "max"], constraints=1)
+def two(x):
+    return Evaluation((x["a"] ** 2, float(x["b"]) - x["a"]), violations=(x["b"] - 8.5,))
+
+
+@oa.as_problem(SPACE, id="three", sense=["min", "min", "min"])
+def three(x):
+    return [x["a"] ** 2, (x["a"] - 1) ** 2, float(x["b"])]
+
+
+def run(path="store", **options):
+    given = {"trials": 2, "batch": 4, "seed": "7489654c-803c-453d-a1a8-691ab4d990c3", **options}
+    problems = [hidden, constrained, two, three, "functions/failing/d2", "bbob/f8/d2/i1", "bbob-noisy/f101/d2/i1"]
+    return oa.Experiment(["RandomSearch", "QuasiRandom"], problems, 60, **given).run(path, workers=0)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A store whose studies are in two pieces each: some in a shard, some in journals."""
+    path = tmp_path_factory.mktemp("made") / "store"
+    problems = [hidden, constrained, two, three, "functions/failing/d2", "bbob/f8/d2/i1", "bbob-constrained/f1/d2/i1"]
+    for budget in (40, 120):
+        experiment = oa.Experiment(
+            ["RandomSearch", "QuasiRandom"],
+            problems,
+            budget,
+            trials=2,
+            batch=4,
+            seed="7489654c-803c-453d-a1a8-691ab4d990c3",
+        )
+        experiment.run(path, workers=0)
+        if budget == 40:
+            compact(Store(path))
+    return path
+
+
+def shown(view):
+    data = view.to_data()
+    return json.dumps(data, sort_keys=True, default=str)
+
+
+VIEWS = [
+    ("fixed_cost", {}),
+    ("fixed_cost", {"mode": "bayesmark"}),
+    ("fixed_cost", {"axis": "evaluations"}),
+    ("fixed_cost", {"axis": "seconds"}),
+    ("fixed_target", {}),
+    ("fixed_target", {"mode": "coco"}),
+    ("fixed_target", {"axis": "batches"}),
+    ("pareto", {}),
+    ("pareto", {"axis": "seconds"}),
+    ("anytime", {"axis": "evaluations"}),
+    ("anytime", {"axis": "seconds"}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), VIEWS)
+def test_what_is_kept_scores_as_all_rows_do(made, name, options):
+    kept = Dataset.of_store(made)
+    full = kept.in_full()
+    assert len(kept.columns.owner) < len(full.columns.owner)
+    assert shown(score(kept, name, **options)) == shown(score(full, name, **options))
+
+
+def test_tables_count_all_rows(made):
+    kept = Dataset.of_store(made)
+    full = kept.in_full()
+    seconds = [name for name in kept.studies.columns if name.endswith("_seconds")]
+    assert kept.studies.drop(seconds).equals(full.studies.drop(seconds))
+    np.testing.assert_allclose(kept.studies.select(seconds).to_numpy(), full.studies.select(seconds).to_numpy(), 1e-12)
+    assert kept.failures().equals(full.failures())
+    assert kept.infeasible().tolist() == full.infeasible().tolist()
+    assert kept.best() == full.best()
+
+
+def test_rows_that_are_kept_follow_improvements_not_evaluations():
+    results = oa.Experiment("RandomSearch", "bbob/f1/d2/i1", 4000, batch=100).run("store", workers=0)
+    assert results.in_full().traces().lengths.tolist() == [4000]
+    assert results.traces().lengths[0] < 60
+    assert results.studies["evaluations"].to_list() == [4000]
+
+
+def test_a_pool_has_every_evaluation_of_its_studies(made):
+    kept = Dataset.of_store(made)
+    full = kept.in_full()
+    chosen = np.flatnonzero(
+        ((kept.studies["optimizer"] == "RandomSearch") & kept.studies["sense"].is_not_null()).to_numpy()
+    )
+    traces, metric = full.traces(), full.metric("test")[0]
+    for name in (None, "test"):
+        pool = kept.pool(chosen, name)
+        for i in chosen.tolist():
+            own = slice(traces.offsets[i], traces.offsets[i + 1])
+            y = traces.values[own, 0]
+            fine = traces.feasible[own] & ~np.isnan(y)
+            np.testing.assert_array_equal(pool.visible[pool.study == i], np.where(fine, y, np.inf))
+            if name and full.cards[i].metrics:
+                np.testing.assert_array_equal(pool.values[pool.study == i], np.where(fine, -metric[own], np.inf))
+
+
+def test_journals_are_read_in_pieces_of_any_size(monkeypatch):
+    run()
+    whole = Dataset.of_store("store")
+    for size in (300, 5_000):
+        monkeypatch.setattr(journal, "PIECE_BYTES", size)
+        part = Dataset.of_store("store")
+        assert part.studies.equals(whole.studies)
+        np.testing.assert_array_equal(part.traces().evaluation, whole.traces().evaluation)
+        np.testing.assert_array_equal(part.traces().values, whole.traces().values)
+        np.testing.assert_allclose(part.traces().seconds, whole.traces().seconds, 1e-12)
+        assert part.best() == whole.best()
+
+
+def test_rows_that_two_files_have_are_counted_once():
+    results = run()
+    (only,) = Path("store/journal").glob("*.jsonl")
+    shutil.copy(only, only.with_name("copy.jsonl"))
+    again = Dataset.of_store("store")
+    assert again.studies.equals(results.studies)
+    np.testing.assert_array_equal(again.in_full().traces().values, results.in_full().traces().values)
+
+
+def test_rows_that_contradict_each_other_are_named():
+    oa.Experiment("RandomSearch", "bbob/f1/d2/i1", 30, batch=10).run("store", workers=0)
+    (only,) = Path("store/journal").glob("*.jsonl")
+    lines = only.read_text().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith('{"t":"e"'))
+    row = json.loads(lines[at])
+    row["y"][-1][0] += 1000.0  # no improvement in either file
+    lines[at] = json.dumps(row, separators=(",", ":"))
+    only.with_name("copy.jsonl").write_text("\n".join(lines) + "\n")
+    assert Dataset.of_store("store").studies["conflicts"].to_list() == [1]
+
+
+def test_a_dataset_does_not_change_while_its_store_grows():
+    def experiment(budget):
+        return oa.Experiment("RandomSearch", "bbob/f1/d2/i1", budget, seed="7489654c-803c-453d-a1a8-691ab4d990c3")
+
+    experiment(20).run("store", workers=0)
+    early = Dataset.of_store("store")
+    experiment(50).run("store", workers=0)
+    compact(Store("store"))
+    assert early.in_full().traces().lengths.tolist() == [20]
+    assert len(early.pool(np.array([0])).visible) == 20
+    assert len(early.points(early.studies["study"][0])) == 20
+    assert Dataset.of_store("store").in_full().traces().lengths.tolist() == [50]
+
+
+def test_what_a_dataset_gives_cannot_be_changed():
+    traces = run(trials=1).traces()
+    for array in (traces.offsets, traces.evaluation, traces.values, traces.feasible):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[0]
+
+
+def test_a_frame_is_scored_without_touching_the_disk():
+    rows = [
+        {"optimizer": name, "problem": "p", "trial": trial, "evaluation": k, "value": (k * 7 + trial) % 11 + offset}
+        for name, offset in (("RandomSearch", 0.0), ("Mine", -1.0))
+        for trial in range(3)
+        for k in range(1, 9)
+    ]
+    results = oa.from_frame(pl.DataFrame(rows))
+    assert list(Path().iterdir()) == []
+    assert results.studies.height == 6
+    stored = oa.from_frame(pl.DataFrame(rows), "store")
+    assert results.fixed_cost().table("summary").equals(stored.fixed_cost().table("summary"))
+    assert results.compare().to_data() == stored.compare().to_data()
+    assert (
+        results.filter(optimizer="Mine").studies["best"].to_list()
+        == stored.filter(optimizer="Mine").studies["best"].to_list()
+    )
+
+
+def test_files_of_other_tools_are_read_without_a_store():
+    results = oa.Experiment("RandomSearch", "bbob/f{1,8}/d2/i1", 30, trials=2).run("store", workers=0)
+    for name in ("coco", "csv", "iohprofiler"):
+        path = export(name, results, f"out-{name}")
+        before = sorted(Path().rglob("*"))
+        read = oa.read(name, path)
+        assert sorted(Path().rglob("*")) == before
+        import_files(name, [path], f"imported-{name}")
+        imported = oa.open(f"imported-{name}")
+        assert read.studies.drop("started", "ended").equals(imported.studies.drop("started", "ended"))
+        assert read.fixed_target().ert.equals(imported.fixed_target().ert)
+
+
+def test_a_damaged_frame_is_refused_in_memory_too():
+    with pytest.raises(OptarenaError, match="optimizer"):
+        oa.from_frame(pl.DataFrame({"problem": ["p"], "value": [1.0]}))
