@@ -148,7 +148,7 @@ def test_journals_are_read_in_pieces_of_any_size(monkeypatch):
         assert part.studies.equals(whole.studies)
         np.testing.assert_array_equal(part.traces().evaluation, whole.traces().evaluation)
         np.testing.assert_array_equal(part.traces().values, whole.traces().values)
-        np.testing.assert_allclose(part.traces().seconds, whole.traces().seconds, 1e-12)
+        np.testing.assert_allclose(part.traces().seconds, whole.traces().seconds, atol=1e-12)
         assert part.best() == whole.best()
 
 
