@@ -15,9 +15,9 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -35,7 +35,6 @@ from optarena.store.records import (
     ProblemCard,
     Record,
     Start,
-    refuse_newer,
 )
 
 _encode = msgspec.json.Encoder().encode
@@ -176,32 +175,13 @@ def problem_card(problem: Problem, *, signed: bool = True) -> ProblemCard:
 
 # ---- reading --------------------------------------------------------------------------------------------------------
 
-T = TypeVar("T")
 
-
-def read_lines(path: Path, decode: Callable[[bytes], T], mentioning: Sequence[str] = ()) -> list[tuple[int, T]]:
-    """The whole lines of a journal, each with its place in the file; a torn last line is dropped.
-
-    A journal of a newer format is refused; a line that cannot be read is named. mentioning: one that has none of these
-    texts (ids of problems or studies) has no lines.
-    """
+def mentions(path: Path, texts: Sequence[str]) -> bool:
+    """Whether a journal has one of the texts (ids of problems or studies)."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         raise
     except OSError as error:
         raise OptarenaError(f"{path}: {error.strerror}") from error
-    if mentioning and not any(_encode(text) in data for text in mentioning):
-        return []
-    end = data.rfind(b"\n")
-    out: list[tuple[int, T]] = []
-    position = 0
-    for number, line in enumerate(data[:end].split(b"\n") if end >= 0 else (), start=1):
-        if number == 1:
-            refuse_newer(path, line)
-        try:
-            out.append((position, decode(line)))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise OptarenaError(f"{path} line {number}: not a line of a journal ({error})") from error
-        position += len(line) + 1
-    return out
+    return any(_encode(text) in data for text in texts)

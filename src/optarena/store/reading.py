@@ -23,7 +23,8 @@ from optarena._memory import no_collection
 from optarena.errors import OptarenaError
 from optarena.status import EVALUATION
 from optarena.store.costs import EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST
-from optarena.store.journal import read_lines
+from optarena.store.journal import mentions
+from optarena.store.lines import PlainLines, read_blocks
 from optarena.store.records import (
     Close,
     Count,
@@ -236,7 +237,7 @@ class Events:
         self._index: dict[tuple[str, int], int] = {}
         self._signed: set[tuple[str, int]] = set()
 
-    def journal(self, lines: Iterable[Line]) -> dict[int, int]:
+    def journal(self, lines: Iterable[Line | PlainLines]) -> dict[int, int]:
         """Take the lines of one journal, or of several one after the other; s -> owner."""
         out = self.columns
         cards: dict[str, ProblemCard] = {}
@@ -304,7 +305,7 @@ def read_columns(
     for path in paths:
         try:
             source = JournalSource(path, keep_open=len(paths) <= MAX_OPEN)
-            records = read_lines(path, decode_line, mentioning)
+            records = _items(path, mentioning)
         except FileNotFoundError:
             continue
         if not records:
@@ -329,6 +330,13 @@ def read_columns(
     return columns
 
 
+def _items(path: Path, mentioning: Sequence[str]) -> list[tuple[int, Line | PlainLines]]:
+    """The lines of a journal without points; none where it has none of some texts."""
+    if mentioning and not mentions(path, mentioning):
+        return []
+    return [item for _, items in read_blocks(path, decode_line, points=False) for item in items]
+
+
 @no_collection()
 def columns_of(journals: Sequence[tuple[Path, Sequence[Line | Rows]]]) -> Columns:
     """The lines of journals, each with its header first, that are in memory with their points."""
@@ -343,25 +351,32 @@ def columns_of(journals: Sequence[tuple[Path, Sequence[Line | Rows]]]) -> Column
     return columns
 
 
-def _begin(events: Events, path: Path, records: Iterable[Line]) -> dict[int, int]:
+def _begin(events: Events, path: Path, records: Iterable[Line | PlainLines]) -> dict[int, int]:
     try:
         return events.journal(records)
     except KeyError as error:
         raise OptarenaError(f"{path}: a line refers to {error} before its start record") from error
 
 
-def _rows_of(columns: Columns, here: dict[int, int], path: Path, records: Sequence[tuple[int, Line]]) -> Block:
+def _rows_of(
+    columns: Columns, here: dict[int, int], path: Path, records: Sequence[tuple[int, Line | PlainLines]]
+) -> Block:
     try:
         return _journal_block(columns, here, records)
     except ValueError as error:
         raise OptarenaError(f"{path}: a line has numbers that do not fit ({error})") from error
 
 
-def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tuple[int, Line]]) -> Block:
-    """The evaluation lines of one journal as rows."""
-    kept: list[tuple[int, RowsWithoutPoints | Count]] = [
-        (position, record) for position, record in records if isinstance(record, (RowsWithoutPoints, Count))
-    ]
+def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tuple[int, Line | PlainLines]]) -> Block:
+    """The evaluation lines of one journal as rows: those that are plain, then the others."""
+    kept: list[tuple[int, RowsWithoutPoints | Count]] = []
+    plain: list[PlainLines] = []
+    for position, record in records:
+        if isinstance(record, PlainLines):
+            plain.append(record)
+        elif isinstance(record, (RowsWithoutPoints, Count)):
+            kept.append((position, record))
+    first = sum(lines.y.shape[0] * lines.y.shape[1] for lines in plain)
     rows: list[list[Number]] = []
     failures: list[tuple[int, str, str]] = []
     violations: list[list[Number]] = []
@@ -375,7 +390,7 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
             rows.append([])
             sizes.append(1)
             continue
-        at = len(rows)
+        at = first + len(rows)
         rows.extend(record.y)
         sizes.append(len(record.y))
         if record.f:
@@ -390,27 +405,35 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
             more.append((at, record))
     width = max((len(columns.attempts[owner].card.objectives) for owner in here.values()), default=1)
     block = JournalBlock(
-        len(rows),
+        first + len(rows),
         width,
         max(map(len, metrics), default=0),
         max(map(len, violations), default=0),
     )
-    block.costs = np.zeros((len(rows), NUMBERS))
-    if not rows:
+    block.costs = np.zeros((len(block.owner), NUMBERS))
+    if not len(block.owner):
         return block
-    n = np.array(sizes)
+    m = np.array([lines.y.shape[:2] for lines in plain] or np.zeros((0, 2), dtype=np.int64))
+    n = np.concatenate([np.repeat(m[:, 1], m[:, 0]), np.array(sizes, dtype=np.int64)])
     line = np.repeat(np.arange(len(n)), n)
     block.inner = np.arange(len(line)) - np.repeat(np.cumsum(n) - n, n)
     try:
-        block.owner = np.array([here[record.s] for _, record in kept])[line]
+        owners = np.repeat([here[lines.s] for lines in plain], m[:, 0])
+        owners = np.concatenate([owners, [here[record.s] for _, record in kept]]).astype(np.int64)
     except KeyError as error:
         path = columns.sources[-1].path
         raise OptarenaError(f"{path}: a row belongs to study number {error}, which no line began") from error
-    block.evaluation = np.array([record.k for _, record in kept])[line] + block.inner
-    block.counts_only = np.array([isinstance(record, Count) for _, record in kept])[line]
-    block.position = np.array([position for position, _ in kept])[line]
+    block.owner = owners[line]
+    block.evaluation = _joined([lines.k for lines in plain], [record.k for _, record in kept])[line] + block.inner
+    block.counts_only[first:] = np.repeat([isinstance(record, Count) for _, record in kept], sizes)
+    block.position = _joined([lines.position for lines in plain], [position for position, _ in kept])[line]
     block.source[:] = len(columns.sources) - 1
-    block.values = _matrix(rows, width)
+    at = 0
+    for lines in plain:
+        found = lines.y.reshape(-1, lines.y.shape[2])
+        block.values[at : at + len(found), : found.shape[1]] = found
+        at += len(found)
+    block.values[first:] = _matrix(rows, width)
     if constrained:
         block.violations[constrained] = _matrix(violations, block.violations.shape[1])
     if measured:
@@ -422,11 +445,16 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Sequence[tup
         block.status[row] = EVALUATION.index(status) if status in EVALUATION else 1
         block.messages[row] = text
     # a line's evaluating is shared by its rows; its suggesting and the observe before it fall to the first
-    block.costs = np.array([record.w for _, record in kept], dtype=float)[line] * SECONDS
+    costs = np.array([record.w for _, record in kept], dtype=float).reshape(-1, NUMBERS)
+    block.costs = np.concatenate([*(lines.w for lines in plain), costs])[line] * SECONDS
     block.costs[:, EVALUATE : EVALUATE + 2] /= n[line][:, None]
     for phase in (SUGGEST, OBSERVE):
         block.costs[block.inner > 0, phase : phase + 2] = 0.0
     return block
+
+
+def _joined(arrays: list[Ints], more: list[int]) -> Ints:
+    return np.concatenate([*arrays, np.array(more, dtype=np.int64)])
 
 
 def _more(block: Block, rows: slice, record: RowsWithoutPoints) -> None:
