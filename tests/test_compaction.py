@@ -110,6 +110,19 @@ def test_lines_that_are_not_plain_are_read_as_records(tmp_path, monkeypatch):
     assert list(as_rows(path))[1:] == rows
 
 
+@pytest.mark.parametrize("few", [0, 10**9])
+def test_plain_lines_and_records_make_the_same_columns(monkeypatch, few):
+    """The same store, read with all plain lines as arrays, and with none."""
+    for problem, budget in (("functions/sphere/d3", 300), ("functions/mixed-tuning/d9", 100), ("functions/g06/d2", 70)):
+        oa.Experiment(["RandomSearch", "SimulatedAnnealing"], problem, budget, trials=2, seed=ROOT).run("s", workers=0)
+    before = everything("s")
+    monkeypatch.setattr(lines, "FEW_ROWS", few)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 5_000)
+    after = everything("s")
+    assert_same(after, before)
+    assert after[2].tobytes() == before[2].tobytes()
+
+
 @pytest.mark.parametrize(
     "line", [b'{"t":"e","s":1,"k":', b'{"t":"e","s":1,"k":1-2,"y":[[1]],"w":[1,2,3,4,5,6],"x":[[1]]}', b"\xff", b"[]"]
 )

@@ -15,7 +15,7 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats import export, import_files
 from optarena.problem import Evaluation
-from optarena.store import Store, journal
+from optarena.store import Store, lines
 from optarena.store.compaction import compact
 from optarena.views import score
 
@@ -143,7 +143,7 @@ def test_journals_are_read_in_pieces_of_any_size(monkeypatch):
     run()
     whole = Dataset.of_store("store")
     for size in (300, 5_000):
-        monkeypatch.setattr(journal, "PIECE_BYTES", size)
+        monkeypatch.setattr(lines, "BLOCK_BYTES", size)
         part = Dataset.of_store("store")
         assert part.studies.equals(whole.studies)
         np.testing.assert_array_equal(part.traces().evaluation, whole.traces().evaluation)

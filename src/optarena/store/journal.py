@@ -15,9 +15,9 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -36,7 +36,6 @@ from optarena.store.records import (
     ProblemCard,
     Record,
     Start,
-    refuse_newer,
 )
 
 _encode = msgspec.json.Encoder().encode
@@ -177,60 +176,13 @@ def problem_card(problem: Subject, *, signed: bool = True) -> ProblemCard:
 
 # ---- reading --------------------------------------------------------------------------------------------------------
 
-T = TypeVar("T")
 
-
-PIECE_BYTES = 1 << 24
-"""Of a journal, decoded at once."""
-
-
-def read_lines(path: Path, decode: Callable[[bytes], T], mentioning: Sequence[str] = ()) -> list[tuple[int, T]]:
-    """All lines of a journal at once: see `line_pieces`."""
-    return [line for piece in line_pieces(path, decode, mentioning) for line in piece]
-
-
-def line_pieces(
-    path: Path, decode: Callable[[bytes], T], mentioning: Sequence[str] = ()
-) -> Iterator[list[tuple[int, T]]]:
-    """The whole lines of a journal, each with its place in the file, some at a time; a torn last line is dropped.
-
-    A journal of a newer format is refused; a line that cannot be read is named. mentioning: one that has none of these
-    texts (ids of problems or studies) has no lines.
-    """
+def mentions(path: Path, texts: Sequence[str]) -> bool:
+    """Whether a journal has one of the texts (ids of problems or studies)."""
     try:
-        with path.open("rb") as file:
-            if mentioning and not _mentions(file, mentioning):
-                return
-            yield from _pieces(path, file, decode)
+        data = path.read_bytes()
     except FileNotFoundError:
         raise
     except OSError as error:
         raise OptarenaError(f"{path}: {error.strerror}") from error
-
-
-def _mentions(file: BinaryIO, texts: Sequence[str]) -> bool:
-    """Whether a file has one of the texts, as JSON."""
-    data = file.read()
-    file.seek(0)
     return any(_encode(text) in data for text in texts)
-
-
-def _pieces(path: Path, file: BinaryIO, decode: Callable[[bytes], T]) -> Iterator[list[tuple[int, T]]]:
-    position, number, torn = 0, 0, b""
-    while data := file.read(PIECE_BYTES):
-        whole, end, rest = data.rpartition(b"\n")
-        if not end:
-            torn += data
-            continue
-        out: list[tuple[int, T]] = []
-        for line in (torn + whole).split(b"\n"):
-            number += 1
-            if number == 1:
-                refuse_newer(path, line)
-            try:
-                out.append((position, decode(line)))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise OptarenaError(f"{path} line {number}: not a line of a journal ({error})") from error
-            position += len(line) + 1
-        torn = rest
-        yield out

@@ -201,5 +201,5 @@ def _as_promised(numbers: Floats, shape: Shape) -> bool:
     """Whether the places of the tag, and of whole numbers that floats hold exactly, have such."""
     m, objectives, _ = shape
     costs = numbers[:, 3 + m * objectives :][:, :NUMBERS]
-    whole = all(bool(((part % 1 == 0) & (part < _EXACT)).all()) for part in (numbers[:, 1:3], costs))
+    whole = all(bool(((np.floor(part) == part) & (part < _EXACT)).all()) for part in (numbers[:, 1:3], costs))
     return whole and bool(np.isnan(numbers[:, 0]).all())

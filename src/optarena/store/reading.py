@@ -23,6 +23,8 @@ from optarena.errors import OptarenaError
 from optarena.status import EVALUATION
 from optarena.store.columns import Attempt, Block, Columns, join
 from optarena.store.costs import EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST
+from optarena.store.journal import mentions
+from optarena.store.lines import PlainLines, read_blocks
 from optarena.store.records import (
     Close,
     Count,
@@ -41,7 +43,7 @@ MAX_OPEN = 200
 FEW = 50
 """Studies that journals are searched for, before they are decoded."""
 Line: TypeAlias = Header | ProblemCard | Start | RowsWithoutPoints | Count | End | Close
-Lines: TypeAlias = Sequence[tuple[int, Line]]
+Lines: TypeAlias = Sequence[tuple[int, Line | PlainLines]]
 """Lines of a journal, each with its place in the file."""
 decode_line = msgspec.json.Decoder(Line).decode
 _decode_rows = msgspec.json.Decoder(Rows).decode
@@ -205,7 +207,7 @@ class Events:
         return self._index[key]
 
 
-def age(path: Path, header: Line) -> tuple[float, str]:
+def age(path: Path, header: Line | PlainLines) -> tuple[float, str]:
     """What journals are sorted by: the time of their header, and their name."""
     if not isinstance(header, Header):
         raise OptarenaError(f"{path} line 1: a journal begins with its header")
@@ -215,9 +217,16 @@ def age(path: Path, header: Line) -> tuple[float, str]:
 def lines_of(columns: Columns, here: dict[int, int], only: Collection[Key], records: Lines) -> Lines:
     """The lines of some attempts."""
     others = {s for s, owner in here.items() if key_of(columns.attempts[owner]) not in only}
-    return [
-        (at, line) for at, line in records if not isinstance(line, (RowsWithoutPoints, Count)) or line.s not in others
-    ]
+    rows = (RowsWithoutPoints, Count, PlainLines)
+    return [(at, line) for at, line in records if not isinstance(line, rows) or line.s not in others]
+
+
+def pieces_of(path: Path, mentioning: Sequence[str] = ()) -> Iterator[Lines]:
+    """The lines of a journal without points, some at a time; none where it has none of some texts."""
+    if mentioning and not mentions(path, mentioning):
+        return
+    for _, items in read_blocks(path, decode_line, points=False):
+        yield items
 
 
 @no_collection()
@@ -259,10 +268,15 @@ def rows_of(columns: Columns, here: dict[int, int], path: Path, records: Lines) 
 
 
 def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Block:
-    """The evaluation lines of one journal as rows."""
-    kept: list[tuple[int, RowsWithoutPoints | Count]] = [
-        (position, record) for position, record in records if isinstance(record, (RowsWithoutPoints, Count))
-    ]
+    """The evaluation lines of one journal as rows: those that are plain, then the others."""
+    kept: list[tuple[int, RowsWithoutPoints | Count]] = []
+    plain: list[PlainLines] = []
+    for position, record in records:
+        if isinstance(record, PlainLines):
+            plain.append(record)
+        elif isinstance(record, (RowsWithoutPoints, Count)):
+            kept.append((position, record))
+    first = sum(lines.y.shape[0] * lines.y.shape[1] for lines in plain)
     rows: list[list[Number]] = []
     failures: list[tuple[int, str, str]] = []
     violations: list[list[Number]] = []
@@ -276,7 +290,7 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Bl
             rows.append([])
             sizes.append(1)
             continue
-        at = len(rows)
+        at = first + len(rows)
         rows.extend(record.y)
         sizes.append(len(record.y))
         if record.f:
@@ -291,27 +305,35 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Bl
             more.append((at, record))
     width = max((len(columns.attempts[owner].card.objectives) for owner in here.values()), default=1)
     block = JournalBlock(
-        len(rows),
+        first + len(rows),
         width,
         max(map(len, metrics), default=0),
         max(map(len, violations), default=0),
     )
-    block.costs = np.zeros((len(rows), NUMBERS))
-    if not rows:
+    block.costs = np.zeros((len(block.owner), NUMBERS))
+    if not len(block.owner):
         return block
-    n = np.array(sizes)
+    m = np.array([lines.y.shape[:2] for lines in plain] or np.zeros((0, 2), dtype=np.int64))
+    n = np.concatenate([np.repeat(m[:, 1], m[:, 0]), np.array(sizes, dtype=np.int64)])
     line = np.repeat(np.arange(len(n)), n)
     block.inner = np.arange(len(line)) - np.repeat(np.cumsum(n) - n, n)
     try:
-        block.owner = np.array([here[record.s] for _, record in kept])[line]
+        owners = np.repeat([here[lines.s] for lines in plain], m[:, 0])
+        owners = np.concatenate([owners, [here[record.s] for _, record in kept]]).astype(np.int64)
     except KeyError as error:
         path = columns.sources[-1].path
         raise OptarenaError(f"{path}: a row belongs to study number {error}, which no line began") from error
-    block.evaluation = np.array([record.k for _, record in kept])[line] + block.inner
-    block.counts_only = np.array([isinstance(record, Count) for _, record in kept])[line]
-    block.position = np.array([position for position, _ in kept])[line]
+    block.owner = owners[line]
+    block.evaluation = _joined([lines.k for lines in plain], [record.k for _, record in kept])[line] + block.inner
+    block.counts_only[first:] = np.repeat([isinstance(record, Count) for _, record in kept], sizes)
+    block.position = _joined([lines.position for lines in plain], [position for position, _ in kept])[line]
     block.source[:] = len(columns.sources) - 1
-    block.values = _matrix(rows, width)
+    at = 0
+    for lines in plain:
+        found = lines.y.reshape(-1, lines.y.shape[2])
+        block.values[at : at + len(found), : found.shape[1]] = found
+        at += len(found)
+    block.values[first:] = _matrix(rows, width)
     if constrained:
         block.violations[constrained] = _matrix(violations, block.violations.shape[1])
     if measured:
@@ -323,11 +345,16 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Bl
         block.status[row] = EVALUATION.index(status) if status in EVALUATION else 1
         block.messages[row] = text
     # a line's evaluating is shared by its rows; its suggesting and the observe before it fall to the first
-    block.costs = np.array([record.w for _, record in kept], dtype=float)[line] * SECONDS
+    costs = np.array([record.w for _, record in kept], dtype=float).reshape(-1, NUMBERS)
+    block.costs = np.concatenate([*(lines.w for lines in plain), costs])[line] * SECONDS
     block.costs[:, EVALUATE : EVALUATE + 2] /= n[line][:, None]
     for phase in (SUGGEST, OBSERVE):
         block.costs[block.inner > 0, phase : phase + 2] = 0.0
     return block
+
+
+def _joined(arrays: list[Ints], more: list[int]) -> Ints:
+    return np.concatenate([*arrays, np.array(more, dtype=np.int64)])
 
 
 def _more(block: Block, rows: slice, record: RowsWithoutPoints) -> None:

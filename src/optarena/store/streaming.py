@@ -16,7 +16,7 @@ import numpy as np
 from optarena._memory import no_collection
 from optarena.store.columns import Attempt, Block, Columns, Source, Tally, cumulative, join
 from optarena.store.costs import WALL
-from optarena.store.journal import line_pieces, read_lines
+from optarena.store.lines import PlainLines
 from optarena.store.reading import (
     FEW,
     MAX_OPEN,
@@ -27,9 +27,9 @@ from optarena.store.reading import (
     Opened,
     age,
     begin,
-    decode_line,
     key_of,
     lines_of,
+    pieces_of,
     rows_of,
 )
 from optarena.store.records import RowsWithoutPoints
@@ -113,7 +113,7 @@ def read_columns(
     for path in paths:
         try:
             source = JournalSource(path, keep_open=len(paths) <= MAX_OPEN)
-            records = read_lines(path, decode_line, ids)
+            records = [line for piece in pieces_of(path, ids) for line in piece]
         except FileNotFoundError:
             continue
         if records:
@@ -126,7 +126,7 @@ def read_columns(
         blocks.append(read_shard(path, columns, events, only))
     for _, _, source, records in read:
         columns.sources.append(source)
-        here = begin(events, source.path, (record for _, record in records))
+        here = begin(events, source.path, (line for _, line in records if not isinstance(line, PlainLines)))
         mine = records if only is None else lines_of(columns, here, only, records)
         blocks.append(rows_of(columns, here, source.path, mine))
     join(columns, blocks)
@@ -162,10 +162,10 @@ def _journal_rows(
     events, opened = Events(local), Opened()
     try:
         local.sources.append(JournalSource(path, keep_open))
-        for records in line_pieces(path, decode_line, mentioning):
+        for records in pieces_of(path, mentioning):
             if opened.header is None:
                 age(path, records[0][1])
-            lines = [line for _, line in records if not isinstance(line, RowsWithoutPoints)]
+            lines: list[Line] = [line for _, line in records if not isinstance(line, (RowsWithoutPoints, PlainLines))]
             begin(events, path, lines, opened)
             rows = Columns()
             rows.attempts, rows.sources = local.attempts, local.sources
