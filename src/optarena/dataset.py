@@ -503,6 +503,15 @@ class Dataset:
         column = self.columns.extras.get(name)
         return np.full(len(rows), np.nan) if column is None else column[rows]
 
+    def endings(self) -> list[str]:
+        """How each begun study ended, in a word of `optarena.status.ENDINGS`; empty where its status says it all."""
+        statuses = self.studies["status"].head(len(self.chosen)).to_list()
+        last = [max(attempt.ends, key=lambda end: end.time, default=None) for attempt in self.attempts]
+        return [
+            end.ending if end is not None and end.status == status else ""
+            for end, status in zip(last, statuses, strict=True)
+        ]
+
     def extra_at_end(self, name: str) -> Floats:
         """Where each begun study stood when it ended (`seconds`, `decisions`, `effort.<name>`, `bound`), if that was
         imported as a row of its own: a run may go on long after its last solution. NaN where it was not."""

@@ -29,5 +29,7 @@ WRONG, CRASHED, OUT_OF_MEMORY, ERROR = "wrong", "crashed", "out of memory", "err
 """How a run of a solver fails."""
 NOT_REPEATABLE = "not repeatable"
 """How a study fails whose optimizer, or whose problem, twice did not repeat what was recorded: it cannot go on."""
+SYNONYMS = {"optimal solution": "optimal", "all solutions": "optimal", "unsatisfiable": "infeasible"}
+"""What other tools call some of these ends."""
 ENDINGS = (*ENDS, WRONG, CRASHED, OUT_OF_MEMORY, ERROR, NOT_REPEATABLE)
 """Words that say more of an end than the status of its study."""

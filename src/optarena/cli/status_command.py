@@ -58,9 +58,9 @@ def command(
         rows.append([name, *counts, f"{part['evaluations'].sum():,}", f"{part['failures'].sum():,}"])
     headers = ["optimizer", *statuses, "evaluations", "of them failed"]
     print(table(headers, rows, right=headers[1:]))
-    ends = frame.filter((pl.col("status") == "done") & pl.col("reason").is_in(ENDS))
-    if ends.height:
-        words = [f"{(ends['reason'] == word).sum():,} {word}" for word in ENDS if word in ends["reason"]]
+    ends = [word for word, status in zip(results.endings(), frame["status"], strict=False) if status == "done"]
+    words = [f"{ends.count(word):,} {word}" for word in ENDS if word in ends]
+    if words:
         print(f"how solvers ended: {', '.join(words)}")
     if studies:
         columns = ["study", "problem", "optimizer", "trial", "status", "reason", "evaluations", "best"]

@@ -242,12 +242,13 @@ def _recorded(before: Dataset, todo: list[Study]) -> Columns:
 def _todo(plan: Plan, results: Dataset, retry: bool) -> Iterator[Study]:
     """The studies that are not finished, or that this plan gives more room than they had."""
     known = {row["study"]: row for row in results.studies.iter_rows(named=True)}
+    endings = {attempt.start.study: word for attempt, word in zip(results.attempts, results.endings(), strict=True)}
     for study in plan.studies:
         row = known.get(study.id)
         if row is None or row["status"] not in FINISHED:
             yield study
         elif row["status"] == "done" or _failed_in_full(row):
-            if _room(study, row) or (retry and row["status"] in UNSUCCESSFUL):
+            if _room(study, row, endings.get(study.id, "")) or (retry and row["status"] in UNSUCCESSFUL):
                 yield study
         elif retry and row["status"] in UNSUCCESSFUL:
             yield study
@@ -259,13 +260,13 @@ def _failed_in_full(row: dict[str, Any]) -> bool:
     return row["status"] == "failed" and row["budget"] is not None and made >= row["budget"] and row["failures"] == made
 
 
-def _room(study: Study, row: dict[str, Any]) -> bool:
+def _room(study: Study, row: dict[str, Any], ending: str) -> bool:
     """Whether a study that is done has something left to do under this plan's budget."""
     budget = study.budget
     if study.solver:  # more time for the same solver is another run of it, unless it has proved all there is
         given = row["budget_seconds"]
         assert budget.seconds is not None
-        return row["reason"] not in PROVEN and (given is None or budget.seconds > given)
+        return ending not in PROVEN and (given is None or budget.seconds > given)
     if study.record == "all" and row["record"] != "all":
         return True  # what was not kept must be made again
     if budget.evaluations is not None and row["evaluations"] >= budget.evaluations:

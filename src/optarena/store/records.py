@@ -14,7 +14,7 @@ from optarena._json import Number
 from optarena.errors import OptarenaError
 from optarena.experiment import Budget
 from optarena.problem import Known, Objective
-from optarena.status import ENDINGS
+from optarena.status import ENDINGS, SYNONYMS
 
 FORMAT_VERSION = 1
 
@@ -158,6 +158,7 @@ class End(msgspec.Struct, tag_field="t", tag="end", omit_defaults=True):
 
         Lines without a word, from before there were any or from imported files, tell it with the reason."""
         told = self.word or self.reason.partition(":")[0]
+        told = SYNONYMS.get(told, told)
         return told if told in ENDINGS else ""
 
 

@@ -16,6 +16,7 @@ from optarena.instance import Instance, WrongSolution
 from optarena.problem import build
 from optarena.runner.local import run
 from optarena.solver import check_settings, get_solver, refusal
+from optarena.status import WRONG
 from optarena.testing._finding import Finding
 
 INSTANCES = ("tsp/n7/i1", "knapsack/m3n15/i1", "jobshop/ft06")
@@ -72,13 +73,13 @@ def check_solver(
         results = Dataset.of_store(Path(folder) / "store")
     last = results.extra_at_end("seconds").tolist()
     out: list[Finding] = []
-    for row, end in zip(results.studies.iter_rows(named=True), last, strict=True):
+    for row, end, word in zip(results.studies.iter_rows(named=True), last, results.endings(), strict=True):
         what, reason = row["problem"], row["reason"]
         if row["status"] == "timed out":
             out.append(
                 Finding("ends", what, f"it went on after its budget: {reason}", "Look at budget.left() and return.")
             )
-        elif reason.startswith("wrong: "):
+        elif word == WRONG:
             out.append(
                 Finding("truth", what, reason.removeprefix("wrong: "), "Emit what the instance's verify() gives.")
             )

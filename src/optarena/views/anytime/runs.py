@@ -11,21 +11,17 @@ import polars as pl
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.sense import signs
+from optarena.status import CRASHED, OUT_OF_MEMORY, PROVEN, WRONG
 from optarena.traces import Bools, Floats, Ints, first_argmin
 from optarena.views._studies import by_instance, indices, named
 from optarena.views.anytime.scores import improving
 
-PROVED = ("optimal", "optimal solution", "all solutions")
-"""What a run says when it proved that nothing is better than its last value."""
+OPTIMAL = "optimal"
+"""How a run ends that proved that nothing is better than its last value."""
+SAY_MORE = (*PROVEN, "no solution", CRASHED, OUT_OF_MEMORY, WRONG)
+"""Endings that say more than the status of a study."""
 
-ENDINGS = {
-    **dict.fromkeys(PROVED, "optimal"),
-    **dict.fromkeys(("infeasible", "unsatisfiable"), "infeasible"),
-    **{word: word for word in ("unbounded", "no solution", "crashed", "out of memory", "wrong")},
-}
-"""Reasons that say more than the status of a study; some go on with a colon and details."""
-
-FAILED = ("wrong", "crashed", "out of memory", "failed")
+FAILED = (WRONG, CRASHED, OUT_OF_MEMORY, "failed")
 OPEN = ("interrupted", "running", "stale")
 
 
@@ -122,7 +118,8 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
     instances, configurations = sorted(set(part["problem"])), list(dict.fromkeys(part["optimizer"]))
     instance, configuration = indices(part["problem"], instances), indices(part["optimizer"], configurations)
     end = _ends(results, axis, part, kept, effort, study)
-    status = [_ending(row["status"], row["reason"] or "") for row in part.to_dicts()]
+    endings = np.array(results.endings(), dtype=object)[kept].tolist()
+    status = [word if word in SAY_MORE else row for word, row in zip(endings, part["status"], strict=True)]
     notes = _cut_short(status)
     sign = np.ones(len(instances))
     sign[instance] = signs(part["sense"])
@@ -188,7 +185,7 @@ def _ends(results: Dataset, axis: str, part: pl.DataFrame, kept: Ints, effort: F
 
 def _proved(results: Dataset, part: pl.DataFrame, kept: Ints, y: Floats, offsets: Ints) -> Bools:
     """(runs,): whether the run says so, or its bound met its best value."""
-    said = part["reason"].is_in(PROVED).fill_null(False).to_numpy()
+    said = np.array([word == OPTIMAL for word in results.endings()], dtype=bool)[kept]
     least = first_argmin(np.where(np.isnan(y), np.inf, y), offsets)[kept]
     best = np.where(least >= 0, np.append(y, np.nan)[least], np.nan)  # nobody may have found anything
     sign = signs(part["sense"])
@@ -203,11 +200,6 @@ def _proved(results: Dataset, part: pl.DataFrame, kept: Ints, y: Floats, offsets
     with np.errstate(invalid="ignore"):
         met = tight >= best - 1e-9 * np.maximum(1.0, np.abs(best))  # bounds are rounded by solvers
     return (said & (least >= 0)) | met
-
-
-def _ending(status: str, reason: str) -> str:
-    """How a run ended, in the solver's own word where it has one, else as the status of its study."""
-    return ENDINGS.get(reason.partition(":")[0], status)
 
 
 def _cut_short(status: list[str]) -> list[str]:
