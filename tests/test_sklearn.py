@@ -168,7 +168,7 @@ def test_the_hidden_loss_is_recorded_and_never_shown(monkeypatch):
     monkeypatch.setattr("optarena.optimizer.get_optimizer", lambda name, base=None: Watcher)
     monkeypatch.setattr(Watcher, "told", [])
     results = oa.Experiment("RandomSearch", "sklearn/kNN_iris_nll", 4).run("s", workers=0)
-    columns = results.columns
+    columns = results.in_full().columns
     assert np.concatenate(Watcher.told).shape == (4, 1)
     assert np.concatenate(Watcher.told)[:, 0] == pytest.approx(columns.values[:, 0])
     assert np.isfinite(columns.metrics[:, 0]).all()

@@ -17,7 +17,6 @@ from optarena.store.signatures import Signed
 from optarena.traces import Bools, Floats, Ints
 
 Codes: TypeAlias = npt.NDArray[np.uint8]
-ROUNDING = 1e-3  # nanoseconds: what seconds lose of them
 
 
 class Attempt:
@@ -186,10 +185,9 @@ class Columns(Block):
 
     @cached_property
     def _nanoseconds(self) -> Floats:
-        """Whole numbers, whose sums are exact, but where the rows of a batch share its costs."""
-        exact: Floats = self.costs * NANOSECONDS
-        whole = np.rint(exact)
-        return np.where(np.abs(exact - whole) < ROUNDING, whole, exact)
+        """Whole numbers, whose sums are exact: they do not depend on which rows are read together."""
+        whole: Floats = np.rint(self.costs * NANOSECONDS)
+        return whole
 
     @cached_property
     def charged(self) -> Floats:
