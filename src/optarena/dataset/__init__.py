@@ -1,0 +1,333 @@
+"""The dataset: studies in memory, as tables and ragged arrays; all that scores, compares, draws or exports takes one.
+
+>>> dataset = Dataset.of_store("results")       # doctest: +SKIP
+>>> dataset.studies                             # a Polars frame, one row per study
+>>> dataset.filter(optimizer="CMA-ES").traces().best_so_far()
+
+Reading imports no problem and no optimizer, and executes nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from optarena.dataset.matching import matcher
+from optarena.dataset.pools import Pool, pool_of
+from optarena.dataset.readers import InMemory, OnDisk, Reader
+from optarena.dataset.rows import RowsOfStudies
+from optarena.dataset.studies import SCHEMA, missing, table_of
+from optarena.sense import sign_of
+from optarena.status import EVALUATION
+from optarena.store import RunFile, Store, signatures
+from optarena.store.columns import Attempt, Columns
+from optarena.store.reading import columns_of, key_of
+from optarena.store.records import Record
+from optarena.store.streaming import read_store
+from optarena.store.thinning import thinned
+from optarena.traces import Ints
+
+__all__ = ["Dataset", "Pool"]
+
+
+class Dataset(RowsOfStudies):
+    """Studies in memory: `.studies` has a row for every one that was begun or planned. Never changed.
+
+    Of the rows only those are kept that a score can depend on, and counts of the others; `in_full` reads all of them.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        columns: Columns,
+        runs: Sequence[RunFile] = (),
+        live_hosts: Collection[str] = (),
+        reader: Reader | None = None,
+    ) -> None:
+        """reader: gives every row of some attempts, where the columns have only those that are kept."""
+        self.path = path
+        """Where it comes from."""
+        self.runs = list(runs)
+        self.all_runs = self.runs
+        """Those of the whole store, also where `filter` chose a part of it."""
+        self.columns = thinned(columns)
+        self._reader: Reader = reader or InMemory(columns)
+        self._live_hosts = live_hosts
+        newest = self.columns.newest
+        planned: dict[str, int] = {}
+        for run in self.runs:
+            for study in run.studies:
+                planned.setdefault(study.id, len(planned))
+        # in the order of the plans, whoever ran them: the same experiment gives the same tables
+        self.chosen = sorted(newest.values(), key=lambda i: _rank(columns.attempts[i], planned))
+
+    @classmethod
+    def of_store(cls, path: str | Path, *mentioning: str) -> Self:
+        """Read a store as it is now; a run may go on meanwhile.
+
+        mentioning: only what its journals have of some problems or studies, by their ids, and perhaps more. Studies of
+        other problems may be there or pass for missing: ask only for those that were named.
+        """
+        store = Store(path)
+        store.must_exist()
+        columns = read_store(store.journal_paths, store.shard_paths, mentioning)
+        runs = store.runs()
+        live = {run.host for run in runs if store.is_live(run)}
+        return cls(store.path, columns, runs, live, OnDisk(store))
+
+    @classmethod
+    def of_records(cls, name: str, records: Sequence[Record]) -> Self:
+        """Studies as the lines of a journal, its header first; nothing is read from a disk."""
+        return cls(Path(name), columns_of([(Path(name), records)]))
+
+    @classmethod
+    def of(cls, other: Dataset) -> Self:
+        """The same studies in a class of one's own."""
+        out = cls.__new__(cls)
+        vars(out).update(vars(other))
+        return out
+
+    def in_full(self) -> Self:
+        """The same studies with every row that was recorded, for whoever needs points, costs or each evaluation."""
+        if not self.columns.thin:
+            return self
+        last = dict(zip(map(key_of, self.attempts), self.columns.tally.last[self.chosen].tolist(), strict=True))
+        columns = self._reader.read(last.keys())
+        at = {key_of(attempt): i for i, attempt in enumerate(columns.attempts)}
+        ends = np.zeros(len(at), dtype=np.int64)
+        for key, end in last.items():
+            ends[at[key]] = end
+        return self._with(columns.until(ends), [at[key] for key in last], self.runs)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.path}: {self.studies.height} studies>"
+
+    # ---- tables ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def studies(self) -> pl.DataFrame:
+        """One row per study: who, on what, how it ended, how much it spent, and the best it found."""
+        begun = table_of(self.columns, self.chosen, self.traces(), self._live_hosts)
+        planned = missing(self.runs, {attempt.start.study for attempt in self.attempts})
+        return pl.concat([begun, planned]) if planned.height else begun
+
+    @property
+    def all_optimizers(self) -> list[str]:
+        """The name of every optimizer of the store, sorted, also of those that `filter` left out."""
+        planned = (study.optimizer for run in self.all_runs for study in run.studies)
+        return sorted({*(attempt.start.optimizer for attempt in self.columns.attempts), *planned})
+
+    @property
+    def spaces(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """The search space of every problem that was begun, by the problem's id."""
+        return {card.id: card.space for i in self.chosen for card in [self.columns.attempts[i].card]}
+
+    def versions(self) -> pl.DataFrame:
+        """With which version of which package how many studies were run: `package`, `version`, `studies`."""
+        counts: dict[tuple[str, str], int] = {}
+        for i in self.chosen:
+            attempt = self.columns.attempts[i]
+            made = {("optarena", header.optarena) for header in attempt.headers}
+            made |= {*attempt.start.versions.items(), *attempt.card.versions.items()}
+            for pair in made:
+                counts[pair] = counts.get(pair, 0) + 1
+        rows = [(package, version, n) for (package, version), n in sorted(counts.items())]
+        return pl.DataFrame(rows, {"package": pl.String, "version": pl.String, "studies": pl.Int64}, orient="row")
+
+    def notes(self) -> list[str]:
+        """What whoever reads these studies should know: problems whose values differ between machines."""
+        return signatures.notes(self.columns, {card.id for card in self.cards})
+
+    def causes(self) -> dict[str, str]:
+        """Why the newest attempt of each study was started; empty for a first one."""
+        words = {
+            "diverged": "what was recorded did not repeat",
+            "extended": "a larger budget than its last batch or its seconds",
+            "retried": "retried",
+        }
+        kernels: dict[str, set[str]] = {}
+        for attempt in self.columns.attempts:
+            ran = {signatures.facts_of(header)[-1] for header in attempt.headers}
+            kernels.setdefault(attempt.start.study, set()).update(ran)
+        out = {}
+        for i in self.chosen:
+            start = self.columns.attempts[i].start
+            other = start.cause == "diverged" and len(kernels[start.study]) > 1
+            out[start.study] = words.get(start.cause, start.cause) + (" with other numeric kernels" if other else "")
+        return out
+
+    def kernels(self) -> dict[str, int]:
+        """How many studies ran with which numeric kernels: `x86-64-v3`, or `native`."""
+        return dict(signatures.kernels_of(self.columns, self.chosen))
+
+    def environments(self) -> list[dict[str, Any]]:
+        """The different machines and processes that ran these studies, as their journals describe them."""
+        out: list[dict[str, Any]] = []
+        for i in self.chosen:
+            for header in self.columns.attempts[i].headers:
+                facts = {key: value for key, value in header.environment.items() if key != "argv"}
+                if "imported" not in facts and facts not in out:
+                    out.append(facts)
+        return out
+
+    # ---- rows ------------------------------------------------------------------------------------------------------
+
+    @property
+    def attributes(self) -> pl.DataFrame:
+        """What imported files say of their studies beyond the usual: `study`, and a column for each attribute."""
+        starts = [self.columns.attempts[i].start for i in self.chosen]
+        names = list(dict.fromkeys(name for start in starts for name in start.attributes))
+        rows = [{"study": start.study, **start.attributes} for start in starts]
+        return pl.DataFrame(rows, schema=dict.fromkeys(["study", *names], pl.String))
+
+    def endings(self) -> list[str]:
+        """How each begun study ended, in a word of `optarena.status.ENDINGS`; empty where its status says it all."""
+        statuses = self.studies["status"].head(len(self.chosen)).to_list()
+        last = [max(attempt.ends, key=lambda end: end.time, default=None) for attempt in self.attempts]
+        return [
+            end.ending if end is not None and end.status == status else ""
+            for end, status in zip(last, statuses, strict=True)
+        ]
+
+    def pool(self, studies: Ints, metric: str | None = None) -> Pool:
+        """Every evaluation of some begun studies of one objective, by their places; 8 bytes each per number."""
+        if not len(studies):
+            return Pool(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int32))
+        attempts = self.attempts
+        place = {key_of(attempts[i]): i for i in studies.tolist()}
+        return pool_of(self._reader.pieces(place.keys()), place, self.columns.tally.last[self.chosen], metric)
+
+    def points(self, study: str) -> list[dict[str, Any]]:
+        """Every kept row of a study in full: evaluation, parameters, objectives, status; to read, not to score."""
+        found = [i for i, attempt in enumerate(self.attempts) if attempt.start.study == study]
+        part = self.select(np.array(found, dtype=np.int64)).in_full()
+        columns, out = part.columns, []
+        for i in part.chosen:
+            attempt = columns.attempts[i]
+            rows = np.flatnonzero((columns.owner == i) & ~columns.counts_only)
+            names = [objective.name for objective in attempt.card.objectives]
+            for row, point in zip(rows.tolist(), columns.points(rows), strict=True):
+                out.append(
+                    {
+                        "evaluation": int(columns.evaluation[row]),
+                        "parameters": dict(zip(attempt.card.space, point, strict=False)),
+                        "values": dict(zip(names, columns.values[row].tolist(), strict=False)),
+                        "status": EVALUATION[columns.status[row]],
+                        "message": columns.messages.get(row, ""),
+                        "violations": columns.violations[row, : attempt.card.constraints].tolist(),
+                        "metrics": dict(zip(attempt.card.metrics, columns.metrics[row].tolist(), strict=False)),
+                    }
+                )
+        return out
+
+    def best(self) -> list[dict[str, Any]]:
+        """The best feasible point found on each problem with one objective, by whom, when, and its parameters.
+
+        Instances that share a problem's id are told apart: each has an optimum of its own.
+        """
+        frame = self.studies.filter(pl.col("best").is_not_null())
+        if not frame.height:
+            return []
+        # measured from each study's own optimum: imported values may be f - f_opt, whose optimum is 0
+        apart = pl.col("best") - pl.col("optimum").fill_null(0.0)
+        key = sign_of("sense") * apart
+        several = pl.col("instance").drop_nulls().n_unique().over("problem") > 1
+        winners = (
+            frame.with_columns(_key=key, _variant=pl.when(several).then("instance"))
+            .sort("problem", "_variant", "_key", "best_evaluation", "optimizer", "trial")
+            .group_by("problem", "_variant", maintain_order=True)
+            .first()
+        )
+        parameters = self.best_parameters(winners["study"].to_list())
+        kept = ("problem", "instance", "best", "optimum", "sense", "optimizer", "trial", "best_evaluation", "study")
+        return [
+            {**{key: row[key] for key in kept}, "parameters": parameters.get(row["study"], {})}
+            for row in winners.iter_rows(named=True)
+        ]
+
+    def best_parameters(self, studies: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The parameters of the best evaluation of each of these studies that has one and kept its point."""
+        columns, wanted = self.columns, set(studies)
+        at = dict(self.studies.select("study", "best_evaluation").drop_nulls().iter_rows())
+        out = {}
+        for i in self.chosen:
+            attempt = columns.attempts[i]
+            study = attempt.start.study
+            if study not in wanted or study not in at:
+                continue
+            # rows are sorted by attempt, then by evaluation
+            first, last = np.searchsorted(columns.owner, [i, i + 1])
+            mine = columns.evaluation[first:last]
+            rows = first + np.flatnonzero((mine == at[study]) & ~columns.counts_only[first:last])[:1]
+            point = columns.points(rows)[0]
+            if point:
+                out[study] = dict(zip(attempt.card.space, point, strict=True))
+        return out
+
+    def failures(self) -> pl.DataFrame:
+        """A row for every evaluation that failed."""
+        columns = self.columns
+        chosen = set(self.chosen)
+        rows = [
+            {
+                "study": columns.attempts[owner].start.study,
+                "optimizer": columns.attempts[owner].start.optimizer,
+                "problem": columns.attempts[owner].card.id,
+                "trial": columns.attempts[owner].start.trial,
+                "evaluation": int(columns.evaluation[row]),
+                "status": EVALUATION[columns.status[row]],
+                "message": columns.messages.get(row, ""),
+            }
+            for row in np.flatnonzero(columns.status > 0).tolist()
+            if (owner := int(columns.owner[row])) in chosen
+        ]
+        schema = ("study", "optimizer", "problem", "trial", "evaluation", "status", "message")
+        return pl.DataFrame(rows, schema={key: SCHEMA.get(key, pl.String) for key in schema} | {"evaluation": pl.Int64})
+
+    # ---- choosing ----------------------------------------------------------------------------------------------------
+
+    def filter(
+        self,
+        optimizer: str | Sequence[str] | None = None,
+        problem: str | Sequence[str] | None = None,
+        suite: str | Sequence[str] | None = None,
+        dimension: int | Sequence[int] | None = None,
+    ) -> Self:
+        """The studies whose optimizer, problem and suite match one of the globs, and whose dimension is given.
+
+        Braces stand for several, as where experiments choose problems: `bbob/f{1..5}/*`."""
+        tests = [matcher(optimizer), matcher(problem), matcher(suite)]
+        wanted = None if dimension is None else set(np.atleast_1d(dimension).tolist())
+        chosen = [
+            i
+            for i in self.chosen
+            for attempt in [self.columns.attempts[i]]
+            if tests[0](attempt.start.optimizer)
+            and tests[1](attempt.card.id)
+            and tests[2](attempt.card.suite)
+            and (wanted is None or attempt.card.dimension in wanted)
+        ]
+        return self._with(self.columns, chosen, [])  # what was not begun has no card to filter by
+
+    def select(self, studies: Ints) -> Self:
+        """Some of the begun studies, by their places in `.studies`."""
+        return self._with(self.columns, [self.chosen[i] for i in studies.tolist()], [])
+
+    def _with(self, columns: Columns, chosen: list[int], runs: list[RunFile]) -> Self:
+        """Another choice of studies, or of rows."""
+        out = copy.copy(self)
+        for name in ("studies", "rows", "_traces"):
+            vars(out).pop(name, None)
+        out.columns, out.chosen, out.runs = columns, chosen, runs
+        return out
+
+
+def _rank(attempt: Attempt, planned: dict[str, int]) -> tuple[int, str, str, int, str]:
+    start = attempt.start
+    return planned.get(start.study, len(planned)), attempt.card.id, start.optimizer, start.trial, start.study

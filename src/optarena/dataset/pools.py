@@ -1,0 +1,64 @@
+"""Pools: every evaluation of some studies, at 8 bytes per number; baselines are made of those of random search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from optarena.store.columns import Columns
+from optarena.store.reading import Key, key_of
+from optarena.traces import Floats, Ints
+
+
+class Pool(NamedTuple):
+    """Every evaluation of some studies, in their order: the value, a metric's value, and the study's place."""
+
+    visible: Floats
+    """Minimised; inf where the evaluation failed, violates a constraint, or is -inf."""
+    values: Floats
+    study: npt.NDArray[np.int32]
+
+
+def pool_of(pieces: Iterable[Columns], place: Mapping[Key, int], last: Ints, metric: str | None) -> Pool:
+    """The pool of some attempts of one objective; place: their studies, last: the last evaluation of each study."""
+    parts: list[tuple[Ints, Pool]] = []
+    for rows in pieces:
+        owner = np.array([place.get(key_of(attempt), -1) for attempt in rows.attempts], dtype=np.int32)
+        study = owner[rows.owner]
+        mine = np.flatnonzero((study >= 0) & ~rows.counts_only & (rows.evaluation <= last[study]))
+        if len(mine):
+            found = _pooled(rows, mine, metric)
+            parts.append((rows.evaluation[mine], Pool(*found, study[mine])))
+    if not parts:
+        return Pool(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int32))
+    evaluation = np.concatenate([at for at, _ in parts])
+    visible, study = (np.concatenate([part[i] for _, part in parts]) for i in (0, 2))
+    values = visible if metric is None else np.concatenate([part.values for _, part in parts])
+    order = np.lexsort((evaluation, study))
+    again = (np.diff(evaluation[order]) == 0) & (np.diff(study[order]) == 0)
+    order = order[np.append(True, ~again)]
+    visible = visible[order]
+    return Pool(visible, visible if metric is None else values[order], study[order])
+
+
+def _pooled(rows: Columns, mine: Ints, metric: str | None) -> tuple[Floats, Floats]:
+    """The value and a metric of some rows, minimised, inf where they do not count."""
+    owner = rows.owner[mine]
+    sign = np.array([attempt.card.objectives[0].sign for attempt in rows.attempts])[owner]
+    y = rows.values[mine, 0] * sign + 0.0  # no -0
+    fine = (rows.status[mine] == 0) & rows.feasible[mine] & (y > -np.inf)
+    visible = np.where(fine, y, np.inf)
+    if metric is None:
+        return visible, visible
+    at = np.array([place_of(attempt.card.metrics, metric) for attempt in rows.attempts], dtype=np.int64)[owner]
+    known = (at >= 0) & (at < rows.metrics.shape[1])
+    h = np.full(len(mine), np.nan)
+    h[known] = rows.metrics[mine[known], at[known]] * sign[known]
+    return visible, np.where(fine & (h > -np.inf), h, np.inf)
+
+
+def place_of(names: tuple[str, ...], name: str) -> int:
+    return list(names).index(name) if name in names else -1

@@ -1,0 +1,45 @@
+"""Where every row of a dataset is read from, when somebody asks for more than the rows that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple, Protocol
+
+from optarena.store import Store
+from optarena.store.columns import Columns
+from optarena.store.reading import Key
+from optarena.store.streaming import every_row, read_columns
+
+
+class Reader(Protocol):
+    """Gives every row that was recorded."""
+
+    def read(self, attempts: Collection[Key]) -> Columns:
+        """All rows of some attempts."""
+
+    def pieces(self, attempts: Collection[Key]) -> Iterable[Columns]:
+        """The same, some at a time; an evaluation may come twice."""
+
+
+class OnDisk(NamedTuple):
+    """A store, as it is when it is asked."""
+
+    store: Store
+
+    def read(self, attempts: Collection[Key]) -> Columns:
+        return read_columns(self.store.journal_paths(), self.store.shard_paths, attempts)
+
+    def pieces(self, attempts: Collection[Key]) -> Iterable[Columns]:
+        return every_row(self.store.journal_paths, self.store.shard_paths, attempts)
+
+
+class InMemory(NamedTuple):
+    """Rows that are in memory; others than those asked for are left out by whoever asks."""
+
+    columns: Columns
+
+    def read(self, attempts: Collection[Key]) -> Columns:  # noqa: ARG002
+        return self.columns
+
+    def pieces(self, attempts: Collection[Key]) -> Iterable[Columns]:  # noqa: ARG002
+        return [self.columns]

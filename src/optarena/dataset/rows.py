@@ -1,0 +1,162 @@
+"""What the rows of a dataset say, in the order of its studies: traces, effort axes, hidden metrics, constraints."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from optarena.dataset.pools import place_of
+from optarena.errors import OptarenaError, nearest
+from optarena.store.columns import Attempt, Codes, Columns
+from optarena.store.costs import SECONDS
+from optarena.store.records import ProblemCard
+from optarena.traces import Bools, Floats, Ints, Traces
+
+
+class RowsOfStudies:
+    """Columns, and the attempts of them that stand for the begun studies."""
+
+    columns: Columns
+    chosen: list[int]
+    """The newest attempt of each study: indices into `columns.attempts`, in the order of `.studies`."""
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """The newest attempt of each begun study, in the order of `.studies`."""
+        return [self.columns.attempts[i] for i in self.chosen]
+
+    @property
+    def cards(self) -> list[ProblemCard]:
+        """What each begun study says of its problem, in the order of `.studies`."""
+        return [attempt.card for attempt in self.attempts]
+
+    @cached_property
+    def rows(self) -> tuple[Ints, Ints]:
+        """The rows of all begun studies, in the order of `.studies`, and how many each has."""
+        columns = self.columns
+        order = np.full(len(columns.attempts), -1, dtype=np.int64)
+        order[self.chosen] = np.arange(len(self.chosen))
+        place = order[columns.owner]
+        rows = np.flatnonzero((place >= 0) & ~columns.counts_only)
+        rows = rows[np.argsort(place[rows], kind="stable")]
+        return rows, np.bincount(place[rows], minlength=len(self.chosen)).astype(np.int64)
+
+    def traces(self) -> Traces:
+        """The rows of all begun studies, in the order of `.studies`, minimised."""
+        return self._traces
+
+    @cached_property
+    def _traces(self) -> Traces:
+        columns = self.columns
+        rows, counts = self.rows
+        width = columns.values.shape[1]
+        signs = np.array([_signs(attempt, width) for attempt in columns.attempts]).reshape(-1, width)
+        values = columns.values[rows]
+        if (signs < 0).any():
+            values *= signs[columns.owner[rows]]
+        values += 0.0  # no -0
+        values[columns.status[rows] > 0] = np.nan
+        out = Traces(
+            offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            evaluation=columns.evaluation[rows],
+            values=values,
+            feasible=np.all(~(columns.violations[rows] > 0), axis=1),
+            spent=lambda: self._seconds()[rows],
+        )
+        for array in (out.offsets, out.evaluation, out.values, out.feasible):
+            array.setflags(write=False)
+        return out
+
+    def _seconds(self) -> Floats:
+        """For every row of the store: the seconds since its study began, as imported or as charged."""
+        columns = self.columns
+        charged: Floats = columns.charged * SECONDS
+        given = columns.extras.get("seconds")
+        imported = np.array([attempt.card.imported for attempt in columns.attempts], dtype=bool)
+        if imported.any():  # what a file does not tell is not known
+            charged = np.where(imported[columns.owner], np.nan, charged)
+        return charged if given is None else np.where(np.isnan(given), charged, given)
+
+    @property
+    def axes(self) -> list[str]:
+        """The names that `efforts` knows: evaluations, batches, seconds, and those that imported rows have."""
+        more = [name for name in self.columns.extras if name == "decisions" or name.startswith("effort.")]
+        return ["evaluations", "batches", "seconds", *(name.removeprefix("effort.") for name in more)]
+
+    def efforts(self, axis: str) -> Floats:
+        """What each row of `traces()` stood at on an effort axis (see `axes`); NaN where its study has no such axis.
+
+        Batches are counted from 1, so that an effort is what was spent when the row was there.
+        """
+        columns = self.columns
+        rows, counts = self.rows
+        if axis == "evaluations":
+            return columns.evaluation[rows].astype(float)
+        if axis == "seconds":
+            return self._seconds()[rows]
+        if axis == "batches":
+            size = np.repeat([columns.attempts[i].start.batch for i in self.chosen], counts)
+            usual = (columns.evaluation[rows] - 1) // np.maximum(size, 1) + 1.0
+            given = self.extra("batch")
+            return np.where(np.isnan(given), usual, given + 1.0)
+        if axis not in self.axes:
+            raise OptarenaError(
+                f"no effort axis {axis!r}.{nearest(axis, self.axes)} (there are {', '.join(self.axes)})"
+            )
+        return self.extra("decisions" if axis == "decisions" else f"effort.{axis}")
+
+    @property
+    def metrics(self) -> list[str]:
+        """The hidden metrics that any begun study has."""
+        return list(dict.fromkeys(name for i in self.chosen for name in self.columns.attempts[i].card.metrics))
+
+    def metric(self, name: str) -> tuple[Floats, Bools]:
+        """A hidden metric for each row of `traces()`, NaN where there is none, and whether each begun study has it."""
+        columns = self.columns
+        rows, counts = self.rows
+        places = np.array([place_of(columns.attempts[i].card.metrics, name) for i in self.chosen], dtype=np.int64)
+        out = np.full(len(rows), np.nan)
+        for place in set(places.tolist()) & set(range(columns.metrics.shape[1])):  # no row may have any metric yet
+            mine = np.repeat(places == place, counts)
+            out[mine] = columns.metrics[rows[mine], place]
+        return out, places >= 0
+
+    def violation(self) -> Floats:
+        """By how much each row of `traces()` violates its constraints, all in all; 0 where it is feasible."""
+        violated: Floats = np.nansum(np.maximum(self.columns.violations[self.rows[0]], 0.0), axis=1)
+        return violated
+
+    def costs(self) -> Floats:
+        """(rows, 6): the seconds that each row of `traces()` cost, in the order of `store.costs`; only `in_full`."""
+        return self.columns.costs[self.rows[0]]
+
+    def row_statuses(self) -> Codes:
+        """How each row of `traces()` ended: an index into `EVALUATION`."""
+        return self.columns.status[self.rows[0]]
+
+    def infeasible(self) -> Ints:
+        """(begun studies,): how many recorded evaluations violate a constraint and did not fail."""
+        return self.columns.tally.infeasible[self.chosen]
+
+    def extra(self, name: str) -> Floats:
+        """A number that imported rows carry (`bound`, say) for each row of `traces()`; NaN where there is none."""
+        rows, _ = self.rows
+        column = self.columns.extras.get(name)
+        return np.full(len(rows), np.nan) if column is None else column[rows]
+
+    def extra_at_end(self, name: str) -> Floats:
+        """Where each begun study stood when it ended (`seconds`, `decisions`, `effort.<name>`, `bound`), if that was
+        imported as a row of its own: a run may go on long after its last solution. NaN where it was not."""
+        found = [[end.a[name] for end in self.columns.attempts[i].ends if name in end.a] for i in self.chosen]
+        return np.array([float(given[-1]) if given else np.nan for given in found])  # type: ignore[arg-type]
+
+    def parameters(self, rows: Ints) -> list[list[Any]]:
+        """The parameters of rows of `traces()`, all of one study, in the order of its space; empty where not kept."""
+        return self.columns.points(self.rows[0][rows])
+
+
+def _signs(attempt: Attempt, width: int) -> list[float]:
+    signs = [objective.sign for objective in attempt.card.objectives]
+    return signs + [1.0] * (width - len(signs))
