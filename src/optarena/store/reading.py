@@ -333,11 +333,11 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Bl
         found = lines.y.reshape(-1, lines.y.shape[2])
         block.values[at : at + len(found), : found.shape[1]] = found
         at += len(found)
-    block.values[first:] = _matrix(rows, width)
+    block.values[first:] = matrix(rows, width)
     if constrained:
-        block.violations[constrained] = _matrix(violations, block.violations.shape[1])
+        block.violations[constrained] = matrix(violations, block.violations.shape[1])
     if measured:
-        block.metrics[measured] = _matrix(metrics, block.metrics.shape[1])
+        block.metrics[measured] = matrix(metrics, block.metrics.shape[1])
         block.measured[measured] = _given(metrics, block.metrics[measured])
     for at, record in more:
         _more(block, slice(at, at + len(record.y)), record)
@@ -371,17 +371,18 @@ def _more(block: Block, rows: slice, record: RowsWithoutPoints) -> None:
         block.notes[name][rows] = texts
 
 
-def _matrix(rows: list[list[Number]], width: int) -> Floats:
+def matrix(rows: Sequence[Sequence[Number]], width: int) -> Floats:
+    """Rows of numbers, texts such as "inf" and None; a row that is short ends in NaN, one that is long is cut."""
     length = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     if (length == width).all():
         try:
             flat = np.fromiter(chain.from_iterable(rows), dtype=float, count=len(rows) * width)
-        except (TypeError, ValueError):  # texts such as "inf", or null
+        except (TypeError, ValueError):  # texts, or null
             flat = np.array(rows, dtype=float)
         return flat.reshape(len(rows), width)
     out = np.full((len(rows), width), np.nan)
     for i, row in enumerate(rows):
-        out[i, : len(row)] = np.array(row, dtype=float)
+        out[i, : len(row)] = np.array(row[:width], dtype=float)
     return out
 
 

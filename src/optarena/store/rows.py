@@ -17,6 +17,7 @@ from optarena._json import Number
 from optarena.space import Space
 from optarena.status import EVALUATION
 from optarena.store.costs import EVALUATE, OBSERVE, SUGGEST
+from optarena.store.reading import matrix
 from optarena.store.records import ProblemCard, Rows
 from optarena.traces import Bools, Floats, Ints
 
@@ -91,17 +92,6 @@ def part_of(lines: Sequence[Rows], card: ProblemCard) -> Part:
 def _points(line: Rows) -> list[list[Any]]:
     missing = len(line.y) - len(line.x)
     return [*line.x, *([] for _ in range(missing))] if missing else line.x
-
-
-def matrix(rows: Sequence[Sequence[Number]], width: int) -> Floats:
-    """Rows of numbers, texts such as "inf" and None; a row that is short ends in NaN."""
-    out = np.full((len(rows), width), np.nan)
-    if all(len(row) == width for row in rows):
-        out[:] = np.array(rows, dtype=float).reshape(len(rows), width)
-        return out
-    for i, row in enumerate(rows):
-        out[i, : len(row)] = np.array(row[:width], dtype=float)
-    return out
 
 
 class Collected:
