@@ -120,8 +120,8 @@ def test_every_figure_is_drawn_offline_without_a_complaint_or_a_request(one, rep
 
 def test_all_problems_open_and_draw(one):
     one.page.get_by_role("button", name="Open all").click()
+    one.page.wait_for_function("() => document.querySelectorAll('details.problem .chart svg').length === 6")
     one.drawn()
-    assert one.page.locator("details.problem .chart svg").count() == 6
     one.page.locator("#axis-choice").select_option("seconds")
     one.page.locator("#statistic-choice").select_option("mean")
     one.page.wait_for_function("() => document.querySelector('#convergence-0 .chart').textContent.includes('seconds')")
