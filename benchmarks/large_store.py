@@ -29,7 +29,7 @@ from _measure import load
 from optarena._process import host
 from optarena.experiment import Plan, Study
 from optarena.runner.environment import environment
-from optarena.runner.loop import begin
+from optarena.runner.attempt import begin
 from optarena.runner.past import Past
 from optarena.store import Store
 from optarena.store.journal import Journal

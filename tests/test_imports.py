@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from collections import defaultdict
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import optarena
 
 SOURCE = Path(optarena.__file__).parent
+ROOT = Path(__file__).parent.parent
 
 # Left to right. A room imports those before it; rooms of one line do not import each other.
 FLOW = [
@@ -116,3 +118,15 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
                     todo.append(other)
     groups = {frozenset(b for b in reach[a] if a in reach[b]) for a in graph if a in reach[a]}
     return sorted(sorted(group) for group in groups)
+
+
+SCRIPTS = sorted(path for folder in ("benchmarks", "examples", "tools") for path in (ROOT / folder).rglob("*.py"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_scripts_import_what_exists(script):
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "optarena":
+            module = importlib.import_module(node.module)
+            for alias in node.names:
+                assert hasattr(module, alias.name) or importlib.import_module(f"{node.module}.{alias.name}")
