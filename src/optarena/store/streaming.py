@@ -87,6 +87,8 @@ def read_store(journals: Paths, shards: Paths, mentioning: Sequence[str] = ()) -
         _place(columns, events, part.attempts, part.pieces, len(columns.sources) - 1)
         pieces += part.pieces
     disputed = _disputed(pieces)
+    for owner in disputed.tolist():
+        columns.attempts[owner].conflicts.clear()  # they are found again
     for piece in pieces if len(disputed) else ():
         _leave_out(piece, disputed)
     for keys in _groups(columns, disputed):
