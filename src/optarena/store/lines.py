@@ -33,7 +33,7 @@ _TAG = "e"  # what is left of '"t":"e"' when everything but numbers is deleted
 _EXACT = 2.0**53
 _MATRIX = rb"(\[\[,*\](?:,\[,*\])*\])"
 _SHAPE = re.compile(rb'\{"t":"","s":,"k":,"y":' + _MATRIX + rb',"w":\[,{5}\](?:,"x":' + _MATRIX + rb"\})?")
-_POINTS = b',"x":['
+_POINTS = re.compile(rb',"x":\[.*')  # to the end of the line
 Shape: TypeAlias = tuple[int, int, int]
 """Of a plain line: its evaluations, objectives, and dimension (0: its points are passed over)."""
 T = TypeVar("T")
@@ -174,8 +174,7 @@ class _Block:
 
 def _without_points(data: bytes) -> bytes:
     """Lines without what follows where points begin; whatever is cut wrongly has not the shape of a plain line."""
-    first, *others = data.split(_POINTS)
-    return b"".join([first, *[part[part.find(b"\n") :] for part in others]])
+    return _POINTS.sub(b"", data)
 
 
 def _line_ends(data: bytes) -> Ints:
