@@ -15,10 +15,12 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats import export, import_files
 from optarena.problem import Evaluation
-from optarena.store import Store, lines
+from optarena.store import Store, lines, streaming
 from optarena.store.compaction import compact
+from optarena.store.costs import OBSERVE, spread
 from optarena.views import score
 
+ROOT = "7489654c-803c-453d-a1a8-691ab4d990c3"
 SPACE = {
     "a": {"type": "real", "space": "linear", "range": [-2, 2]},
     "b": {"type": "int", "space": "log", "range": [1, 9]},
@@ -50,7 +52,7 @@ def three(x):
 
 
 def run(path="store", **options):
-    given = {"trials": 2, "batch": 4, "seed": "7489654c-803c-453d-a1a8-691ab4d990c3", **options}
+    given = {"trials": 2, "batch": 4, "seed": ROOT, **options}
     problems = [hidden, constrained, two, three, "functions/failing/d2", "bbob/f8/d2/i1", "bbob-noisy/f101/d2/i1"]
     return oa.Experiment(["RandomSearch", "QuasiRandom"], problems, 60, **given).run(path, workers=0)
 
@@ -67,7 +69,7 @@ def made(tmp_path_factory):
             budget,
             trials=2,
             batch=4,
-            seed="7489654c-803c-453d-a1a8-691ab4d990c3",
+            seed=ROOT,
         )
         experiment.run(path, workers=0)
         if budget == 40:
@@ -171,15 +173,102 @@ def test_rows_that_contradict_each_other_are_named():
     assert Dataset.of_store("store").studies["conflicts"].to_list() == [1]
 
 
+def test_points_come_in_the_order_that_was_asked_for(made):
+    """Of several studies, also from shards."""
+    for dataset in (Dataset.of_store(made), run("journals")):
+        full = dataset.in_full()
+        rows = np.flatnonzero(
+            [dataset.cards[i].id == "two" for i in np.repeat(np.arange(len(full.chosen)), full.rows[1])]
+        )
+        shuffled = np.random.default_rng(1).permutation(rows)
+        points, values = full.parameters(shuffled), full.traces().values[shuffled, 0]
+        assert [point[0] ** 2 for point in points] == values.tolist()
+
+
+def test_of_rows_that_contradict_each_other_the_first_that_was_written_counts():
+    for problem in ("bbob/f1/d2/i1", "bbob/f2/d2/i1", "bbob/f3/d2/i1", "bbob/f8/d2/i1"):
+        name = problem.replace("/", "-")
+        first = oa.Experiment("RandomSearch", problem, 30, batch=10).run(name, workers=0).studies["best"][0]
+        (only,) = Path(name, "journal").glob("*.jsonl")
+        header, *lines = only.read_text().splitlines()
+        later = json.loads(header)
+        later["time"] += 100.0
+        at = next(i for i, line in enumerate(lines) if line.startswith('{"t":"e"'))
+        row = json.loads(lines[at])
+        row["y"][-1][0] = -1e6
+        lines[at] = json.dumps(row, separators=(",", ":"))
+        compact(Store(name))
+        only.write_text("\n".join([json.dumps(later, separators=(",", ":")), *lines]) + "\n")
+        assert Dataset.of_store(name).studies.select("best", "conflicts").row(0) == (first, 1)
+        compact(Store(name))
+        assert Dataset.of_store(name).studies.select("best", "conflicts").row(0) == (first, 1)
+        assert Dataset.of_store(name).in_full().studies["best"][0] == first
+
+
+def test_rows_are_read_again_while_other_studies_begin(monkeypatch):
+    """Attempts that two files have are read in full, and by then the store may have more."""
+    results = run()
+    (only,) = Path("store/journal").glob("*.jsonl")
+    shutil.copy(only, only.with_name("copy.jsonl"))
+    read = streaming.read_columns
+
+    def meanwhile(*given):
+        monkeypatch.setattr(streaming, "read_columns", read)
+        oa.Experiment("RandomSearch", "bbob/f3/d2/i1", 10, seed=ROOT).run("store", workers=0)
+        return read(*given)
+
+    monkeypatch.setattr(streaming, "read_columns", meanwhile)
+    again = Dataset.of_store("store")
+    assert again.studies.filter(pl.col("status") != "missing").equals(results.studies)
+
+
+def test_compaction_changes_no_figure():
+    before = run("store")
+    told, costs = before.in_full().traces(), before.in_full().costs()
+    seconds = told.seconds
+    compact(Store("store"))
+    after = oa.open("store")
+    assert after.studies.equals(before.studies)
+    np.testing.assert_array_equal(after.in_full().traces().seconds, seconds)
+    np.testing.assert_array_equal(after.in_full().costs(), costs)
+    for problem in ("bbob/*", "two", "hidden"):  # of which some have one objective and others several
+        part = after.filter(problem=problem)
+        np.testing.assert_array_equal(
+            part.in_full().traces().values, before.filter(problem=problem).in_full().traces().values
+        )
+
+
+def test_the_costs_of_a_line_are_shared_without_losing_a_nanosecond():
+    lines = np.array([[7, 5, 100, 51, 3, 2], [1, 1, 2, 0, 1, 1], [10**15, 0, 10**15 + 1, 3, 0, 0]])
+    rows = spread(lines, [30, 1, 7])
+    assert len(rows) == 38
+    assert rows[:30].sum(axis=0).tolist() == lines[0].tolist()
+    assert rows[30].tolist() == lines[1].tolist()
+    assert rows[31:].sum(axis=0).tolist() == lines[2].tolist()
+    assert (rows[1:30, [0, 1, 4, 5]] == 0).all()
+    assert np.ptp(rows[:30, 2]) <= 1
+
+
+def test_a_dataset_of_many_journals_survives_their_compaction(monkeypatch):
+    monkeypatch.setattr(streaming, "MAX_OPEN", 0)
+    results = run()
+    best, full = results.best(), results.in_full()
+    points = str(full.points(full.studies["study"][0]))  # some metrics are nan
+    compact(Store("store"))
+    assert results.best() == best
+    assert str(full.points(full.studies["study"][0])) == points
+
+
 def test_a_dataset_does_not_change_while_its_store_grows():
     def experiment(budget):
-        return oa.Experiment("RandomSearch", "bbob/f1/d2/i1", budget, seed="7489654c-803c-453d-a1a8-691ab4d990c3")
+        return oa.Experiment("RandomSearch", "bbob/f1/d2/i1", budget, seed=ROOT)
 
     experiment(20).run("store", workers=0)
     early = Dataset.of_store("store")
     experiment(50).run("store", workers=0)
     compact(Store("store"))
     assert early.in_full().traces().lengths.tolist() == [20]
+    assert early.in_full().studies.equals(early.studies)
     assert len(early.pool(np.array([0])).visible) == 20
     assert len(early.points(early.studies["study"][0])) == 20
     assert Dataset.of_store("store").in_full().traces().lengths.tolist() == [50]
@@ -227,3 +316,21 @@ def test_files_of_other_tools_are_read_without_a_store():
 def test_a_damaged_frame_is_refused_in_memory_too():
     with pytest.raises(OptarenaError, match="optimizer"):
         oa.from_frame(pl.DataFrame({"problem": ["p"], "value": [1.0]}))
+
+
+def test_observing_is_charged_once_when_a_study_goes_on():
+    class Slow(oa.Optimizer):
+        def suggest(self, n):
+            return self.space.to_dicts(self.space.from_unit(self.rng.random((n, self.space.dimension))))
+
+        def observe(self, X, y):
+            sum(range(300_000))
+
+    for budget in (10, 20, 30):
+        results = oa.Experiment(Slow, "bbob/f1/d2/i1", budget, batch=10, seed=ROOT).run("store", workers=0)
+    full = results.in_full()
+    again = [row for row in full.costs()[[10, 20], OBSERVE].tolist() if row]
+    assert again == []  # the ends of the runs before were charged with it
+    charged = results.studies.select(pl.sum_horizontal("suggest_seconds", "evaluate_seconds", "observe_seconds")).item()
+    last_end = results.attempts[0].ends[-1].w[OBSERVE] * 1e-9
+    assert full.traces().seconds[-1] == pytest.approx(charged - last_end, rel=1e-9)

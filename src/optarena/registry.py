@@ -115,6 +115,14 @@ class Reference(NamedTuple):
         """The file or folder."""
         return (self.base or Path.cwd()) / self.place
 
+    def must_be_possible(self) -> None:
+        """Refuse a path that no file can have: too long, with a NUL, or a link to itself."""
+        try:
+            if self.on_disk:
+                self.path.resolve().exists()
+        except (OSError, ValueError, RuntimeError) as error:
+            raise OptarenaError(f"{self.place[:100]}: {describe(error)}") from None
+
     @property
     def absolute(self) -> str:
         """The same reference, whatever the directory from which it is read."""
@@ -299,6 +307,7 @@ class Registry(Generic[E]):
     def load(self, text: str, base: Path | None = None) -> Any:
         """The object that a registered name, a file or a folder stands for."""
         reference = self.reference(text, base)
+        reference.must_be_possible()
         opener = self.opener(reference)
         if opener is not None:
             return opener.open_reference(reference)

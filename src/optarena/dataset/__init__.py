@@ -101,8 +101,9 @@ class Dataset(RowsOfStudies):
         columns = self._reader.read(last.keys())
         at = {key_of(attempt): i for i, attempt in enumerate(columns.attempts)}
         ends = np.zeros(len(at), dtype=np.int64)
-        for key, end in last.items():
+        for attempt, (key, end) in zip(self.attempts, last.items(), strict=True):
             ends[at[key]] = end
+            columns.attempts[at[key]] = attempt  # as it was: it may have gone on since
         return self._with(columns.until(ends), [at[key] for key in last], self.runs)
 
     def __repr__(self) -> str:
@@ -203,6 +204,19 @@ class Dataset(RowsOfStudies):
         place = {key_of(attempts[i]): i for i in studies.tolist()}
         return pool_of(self._reader.pieces(place.keys()), place, self.columns.tally.last[self.chosen], metric)
 
+    def _points(self, rows: Ints) -> list[list[Any]]:
+        try:
+            return super()._points(rows)
+        except FileNotFoundError:  # a journal was compacted since: its rows are in a shard now
+            columns = self.columns
+            attempts = [columns.attempts[owner] for owner in columns.owner[rows].tolist()]
+            again = self._reader.read({key_of(attempt) for attempt in attempts})
+            at = {key_of(attempt): i for i, attempt in enumerate(again.attempts)}
+            owners = np.array([at[key_of(attempt)] for attempt in attempts], dtype=np.int64)
+            place = {key: i for i, key in enumerate(zip(again.owner.tolist(), again.evaluation.tolist(), strict=True))}
+            wanted = zip(owners.tolist(), columns.evaluation[rows].tolist(), strict=True)
+            return again.points(np.array([place[key] for key in wanted], dtype=np.int64))
+
     def points(self, study: str) -> list[dict[str, Any]]:
         """Every kept row of a study in full: evaluation, parameters, objectives, status; to read, not to score."""
         found = [i for i, attempt in enumerate(self.attempts) if attempt.start.study == study]
@@ -212,7 +226,7 @@ class Dataset(RowsOfStudies):
             attempt = columns.attempts[i]
             rows = np.flatnonzero((columns.owner == i) & ~columns.counts_only)
             names = [objective.name for objective in attempt.card.objectives]
-            for row, point in zip(rows.tolist(), columns.points(rows), strict=True):
+            for row, point in zip(rows.tolist(), part._points(rows), strict=True):
                 out.append(
                     {
                         "evaluation": int(columns.evaluation[row]),
@@ -265,7 +279,7 @@ class Dataset(RowsOfStudies):
             first, last = np.searchsorted(columns.owner, [i, i + 1])
             mine = columns.evaluation[first:last]
             rows = first + np.flatnonzero((mine == at[study]) & ~columns.counts_only[first:last])[:1]
-            point = columns.points(rows)[0]
+            point = self._points(rows)[0]
             if point:
                 out[study] = dict(zip(attempt.card.space, point, strict=True))
         return out

@@ -10,7 +10,7 @@ import numpy as np
 from optarena.dataset.pools import place_of
 from optarena.errors import OptarenaError, nearest
 from optarena.store.columns import Attempt, Codes, Columns
-from optarena.store.costs import SECONDS
+from optarena.store.costs import SECONDS, WALL
 from optarena.store.records import ProblemCard
 from optarena.traces import Bools, Floats, Ints, Traces
 
@@ -72,12 +72,24 @@ class RowsOfStudies:
     def _seconds(self) -> Floats:
         """For every row of the store: the seconds since its study began, as imported or as charged."""
         columns = self.columns
-        charged: Floats = columns.charged * SECONDS
+        charged: Floats = (columns.charged + self._of_earlier_ends()) * SECONDS
         given = columns.extras.get("seconds")
         imported = np.array([attempt.card.imported for attempt in columns.attempts], dtype=bool)
         if imported.any():  # what a file does not tell is not known
             charged = np.where(imported[columns.owner], np.nan, charged)
         return charged if given is None else np.where(np.isnan(given), charged, given)
+
+    def _of_earlier_ends(self) -> Floats:
+        """For every row: the nanoseconds that the ends before it were charged, where a study went on after them."""
+        columns = self.columns
+        out = np.zeros(len(columns.owner))
+        for owner, attempt in enumerate(columns.attempts):
+            for end in attempt.ends:
+                if end.evaluations < columns.tally.last[owner] and any(end.w):
+                    low, high = np.searchsorted(columns.owner, [owner, owner + 1])
+                    first = low + np.searchsorted(columns.evaluation[low:high], end.evaluations, side="right")
+                    out[first:high] += sum(end.w[phase] for phase in WALL)
+        return out
 
     @property
     def axes(self) -> list[str]:
@@ -146,6 +158,10 @@ class RowsOfStudies:
         column = self.columns.extras.get(name)
         return np.full(len(rows), np.nan) if column is None else column[rows]
 
+    def _points(self, rows: Ints) -> list[list[Any]]:
+        """The points of rows of the columns."""
+        return self.columns.points(rows)
+
     def extra_at_end(self, name: str) -> Floats:
         """Where each begun study stood when it ended (`seconds`, `decisions`, `effort.<name>`, `bound`), if that was
         imported as a row of its own: a run may go on long after its last solution. NaN where it was not."""
@@ -154,9 +170,9 @@ class RowsOfStudies:
 
     def parameters(self, rows: Ints) -> list[list[Any]]:
         """The parameters of rows of `traces()`, all of one study, in the order of its space; empty where not kept."""
-        return self.columns.points(self.rows[0][rows])
+        return self._points(self.rows[0][rows])
 
 
 def _signs(attempt: Attempt, width: int) -> list[float]:
-    signs = [objective.sign for objective in attempt.card.objectives]
+    signs = [objective.sign for objective in attempt.card.objectives[:width]]
     return signs + [1.0] * (width - len(signs))

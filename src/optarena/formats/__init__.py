@@ -103,6 +103,13 @@ def _incoming(name: str, paths: Sequence[str | Path], stored: Dataset | None) ->
     if not paths:
         raise OptarenaError("nothing to import: name a file")
     named = [Path(path) for path in paths]
+    for path in named:
+        try:
+            path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # named by who reads it
+        except (OSError, ValueError) as error:  # too long, or with a NUL
+            raise OptarenaError(f"{str(path)[:100]!r}: {getattr(error, 'strerror', None) or error}") from None
     if hasattr(module, "incoming"):
         found: list[Incoming] = module.incoming(named, stored)
         return found

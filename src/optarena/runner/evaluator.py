@@ -49,10 +49,13 @@ class Evaluator:
         # where nothing can depend on what was evaluated before, recorded values are as good as evaluating again
         self._trusted = past.answers_only or (problem.stateless and study.record == "all")
         self._free = self._last > 0 and not past.answers_only
+        self._observed = past.observed
         self.meter.free = self._free
 
     def beat(self) -> None:
         """Between evaluations, about ten times a second: tell how far we are, and let the recorder do what is due."""
+        if self.meter.free and self.done >= self._last:
+            self.meter.free = False  # what follows is new
         now = _wall()
         if now >= self._next_tick:
             self._next_tick = now + TICK_NS
@@ -69,7 +72,7 @@ class Evaluator:
         """Values (n, m) in their own senses and violations (n, k); each row is recorded before this returns."""
         if self.done < self._last:
             answer = self._again(X, rows)
-            self.meter.free = self._free and self.done < self._last
+            self.meter.free = self._free and (self.done < self._last or (self.done == self._last and self._observed))
             return answer
         if not self._as_matrix:
             return self._afresh(X, rows)

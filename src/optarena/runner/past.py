@@ -37,6 +37,8 @@ class Past(msgspec.Struct):
     """How many evaluations were made, where only improvements are kept."""
     spent: int = 0
     """Nanoseconds that the recorded part was charged."""
+    observed: bool = False
+    """Whether observing the last rows was charged, too: by the end that followed them."""
     remainder: int | None = None
     """Where the study once ended within a batch, if it did: beyond it a larger budget asks for other batches."""
     answers_only: bool = False
@@ -135,6 +137,7 @@ def from_columns(columns: Columns, study: str) -> Past | None:
         if card.metrics:
             line.m = [numbers(columns.metrics[row, : len(card.metrics)].tolist())]
         lines.append(line)
+    made = int(columns.evaluation[high - 1]) if high > low else 0
     ended = [end.evaluations for end in attempt.ends if end.status == "done"]
     within = [n for n in ended if n % start.batch]
     return Past(
@@ -142,7 +145,9 @@ def from_columns(columns: Columns, study: str) -> Past | None:
         cause=start.cause,
         rows=lines,
         counted=attempt.counted if start.record != "all" else 0,
-        spent=round(columns.costs[low:high, WALL].sum() * NANOSECONDS),
+        spent=round(columns.costs[low:high, WALL].sum() * NANOSECONDS)
+        + sum(end.w[phase] for end in attempt.ends for phase in WALL),
+        observed=any(end.evaluations == made for end in attempt.ends),
         remainder=max(within, default=None),
     )
 

@@ -19,11 +19,12 @@ from optarena._memory import no_collection
 from optarena._process import alive, host
 from optarena.errors import OptarenaError
 from optarena.store import Store
+from optarena.store.costs import spread
 from optarena.store.journal import SHARD_BYTES
 from optarena.store.lines import PlainLines, read_blocks
 from optarena.store.reading import decode_record
 from optarena.store.records import Close, End, Header, ProblemCard, Record, Rows, Start, refuse_newer
-from optarena.store.rows import Collected, Part, part_of, spread
+from optarena.store.rows import Collected, Part, part_of
 from optarena.store.shards import write_shard
 
 TAIL_BYTES = 1 << 16

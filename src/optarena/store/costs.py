@@ -6,6 +6,12 @@ is named by the place of its wall time; its CPU time follows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from optarena.traces import Ints
+
 SUGGEST, EVALUATE, OBSERVE = 0, 2, 4
 WALL = [SUGGEST, EVALUATE, OBSERVE]
 CPU = [place + 1 for place in WALL]
@@ -23,4 +29,23 @@ def costs_of(phase: int, wall: int, cpu: int) -> list[int]:
     """The costs of a single phase."""
     out = no_costs()
     out[phase], out[phase + 1] = wall, cpu
+    return out
+
+
+def spread(costs: Ints, rows: Sequence[int] | Ints) -> Ints:
+    """The costs of lines as costs of their rows: whole nanoseconds, whose sum is that of the line.
+
+    A line's evaluating is shared by its rows; its suggesting and the observe before it fall to the first.
+    costs: (lines, 6); rows: how many each line has.
+    """
+    n = np.asarray(rows, dtype=np.int64)
+    if (n == 1).all():
+        return costs
+    out = np.repeat(costs, n, axis=0)
+    size = np.repeat(n, n)[:, None]
+    place = (np.arange(len(out)) - np.repeat(np.cumsum(n) - n, n))[:, None]
+    for phase in (SUGGEST, OBSERVE):
+        out[place[:, 0] > 0, phase : phase + 2] = 0
+    whole, rest = np.divmod(out[:, EVALUATE : EVALUATE + 2], size)
+    out[:, EVALUATE : EVALUATE + 2] = whole + (place + 1) * rest // size - place * rest // size
     return out

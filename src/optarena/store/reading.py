@@ -22,7 +22,7 @@ from optarena._memory import no_collection
 from optarena.errors import OptarenaError
 from optarena.status import EVALUATION
 from optarena.store.columns import Attempt, Block, Columns, join
-from optarena.store.costs import EVALUATE, NUMBERS, OBSERVE, SECONDS, SUGGEST
+from optarena.store.costs import NUMBERS, SECONDS, spread
 from optarena.store.journal import mentions
 from optarena.store.lines import PlainLines, read_blocks
 from optarena.store.records import (
@@ -178,8 +178,8 @@ class Events:
         return here
 
     def owners(self, attempts: Iterable[Attempt]) -> Ints:
-        """The numbers that attempts of another reading have here."""
-        return np.array([self._index[key_of(attempt)] for attempt in attempts], dtype=np.int64)
+        """The numbers that attempts of another reading have here; -1 for those that are not known."""
+        return np.array([self._index.get(key_of(attempt), -1) for attempt in attempts], dtype=np.int64)
 
     def _known(self, card: ProblemCard) -> ProblemCard:
         """The same card as before where a source repeats it: a store has few, and each is in every file."""
@@ -344,12 +344,8 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Bl
     for row, status, text in failures:
         block.status[row] = EVALUATION.index(status) if status in EVALUATION else 1
         block.messages[row] = text
-    # a line's evaluating is shared by its rows; its suggesting and the observe before it fall to the first
-    costs = np.array([record.w for _, record in kept], dtype=float).reshape(-1, NUMBERS)
-    block.costs = np.concatenate([*(lines.w for lines in plain), costs])[line] * SECONDS
-    block.costs[:, EVALUATE : EVALUATE + 2] /= n[line][:, None]
-    for phase in (SUGGEST, OBSERVE):
-        block.costs[block.inner > 0, phase : phase + 2] = 0.0
+    costs = np.array([record.w for _, record in kept], dtype=np.int64).reshape(-1, NUMBERS)
+    block.costs = spread(np.concatenate([*(lines.w for lines in plain), costs]), n).astype(float) * SECONDS
     return block
 
 

@@ -16,7 +16,7 @@ import polars as pl
 from optarena._json import Number
 from optarena.space import Space
 from optarena.status import EVALUATION
-from optarena.store.costs import EVALUATE, OBSERVE, SUGGEST
+from optarena.store.costs import spread
 from optarena.store.reading import matrix
 from optarena.store.records import ProblemCard, Rows
 from optarena.traces import Bools, Floats, Ints
@@ -41,24 +41,6 @@ class Part:
 
     def __len__(self) -> int:
         return len(self.evaluation)
-
-
-def spread(w: Ints, m: Sequence[int] | Ints) -> Ints:
-    """The costs of rows: a line's evaluating is shared by its m rows, its suggesting and observing fall to the first.
-
-    w: (lines, 6), m: the rows of each line.
-    """
-    m = np.asarray(m)
-    if (m == 1).all():
-        return w
-    out = np.repeat(w, m, axis=0)
-    later = np.ones(len(out), dtype=bool)
-    later[np.cumsum(m) - m] = False
-    for phase in (SUGGEST, OBSERVE):
-        out[later, phase : phase + 2] = 0
-    share = out[:, EVALUATE : EVALUATE + 2] / np.repeat(m, m)[:, None]
-    out[:, EVALUATE : EVALUATE + 2] = np.rint(share)
-    return out
 
 
 def part_of(lines: Sequence[Rows], card: ProblemCard) -> Part:

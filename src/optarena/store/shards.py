@@ -25,7 +25,7 @@ from optarena.space import Space
 from optarena.store import Store
 from optarena.store.columns import Block, Columns
 from optarena.store.costs import NUMBERS, SECONDS
-from optarena.store.reading import Events, Key, Line, as_written, decode_line, key_of
+from optarena.store.reading import Events, Key, Line, age, as_written, decode_line, key_of
 from optarena.store.records import (
     Count,
     ProblemCard,
@@ -72,18 +72,20 @@ class ShardSource:
 
     def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
         places, matrices, texts = self._written
-        out: list[list[Any]] = []
+        out: list[list[Any]] = [[] for _ in range(len(positions))]
         for position in np.unique(positions).tolist():
-            place, wanted = places[position], inner[positions == position]
+            place, rows = places[position], np.flatnonzero(positions == position)
+            wanted = inner[rows]
             if matrices[place] is None:
                 points = msgspec.json.decode(texts[place]) if texts[place] is not None else []
-                out.extend(as_written([points[i] if points else [] for i in wanted.tolist()], card))
-                continue
-            space = Space(card.space)
-            matrix = matrices[place].to_numpy().reshape(-1, space.dimension)[wanted]
-            known = ~np.isnan(matrix).any(axis=1)
-            rows = iter(space.to_rows(matrix[known]))
-            out.extend(next(rows) if yes else [] for yes in known.tolist())
+                found = as_written([points[i] if points else [] for i in wanted.tolist()], card)
+            else:
+                space = Space(card.space)
+                matrix = matrices[place].to_numpy().reshape(-1, space.dimension)[wanted]
+                known = ~np.isnan(matrix).any(axis=1)
+                rows, found = rows[known], space.to_rows(matrix[known])
+            for row, point in zip(rows.tolist(), found, strict=True):
+                out[row] = point
         return out
 
 
@@ -114,6 +116,15 @@ def _read(path: Path, names: list[str]) -> pl.DataFrame:
     table = pl.read_parquet(path, columns=[name for name in names if name not in LATER or name in present])
     lacking = [pl.lit(None, SCHEMA[name]).alias(name) for name in names if name in LATER and name not in present]
     return table.with_columns(lacking) if lacking else table
+
+
+def age_of_shard(path: Path) -> tuple[float, str]:
+    """What files are sorted by: when the first journal in it was begun, and its name."""
+    try:
+        first = pl.read_parquet(path, columns=["event"], n_rows=1)["event"].to_list()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise OptarenaError(f"{path}: not a shard, or damaged ({str(error).splitlines()[0]})") from error
+    return age(path, decode_line(first[0].encode())) if first and first[0] else (0.0, path.name)
 
 
 def read_shard(path: Path, columns: Columns, events: Events, only: Collection[Key] | None = None) -> ShardBlock:

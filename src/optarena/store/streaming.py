@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from optarena.store.reading import (
     JournalSource,
     Key,
     Line,
+    Lines,
     Opened,
     age,
     begin,
@@ -33,7 +34,7 @@ from optarena.store.reading import (
     rows_of,
 )
 from optarena.store.records import RowsWithoutPoints
-from optarena.store.shards import read_shard
+from optarena.store.shards import age_of_shard, read_shard
 from optarena.store.thinning import kept, thinned
 from optarena.traces import Floats, Ints
 
@@ -77,11 +78,11 @@ def read_store(journals: Paths, shards: Paths, mentioning: Sequence[str] = ()) -
     """
     paths = list(journals())
     read = [part for path in paths if (part := _journal(path, len(paths) <= MAX_OPEN, mentioning)) is not None]
-    read.sort(key=lambda part: age(part.source.path, part.lines[0]))
     columns = Columns()
     events = Events(columns)
     pieces: list[Piece] = []
-    for part in [*map(_shard, sorted(shards())), *read]:
+    # of rows that contradict each other the first that was written counts
+    for part in sorted([*map(_shard, shards()), *read], key=lambda part: age(part.source.path, part.lines[0])):
         columns.sources.append(part.source)
         begin(events, part.source.path, part.lines)
         _place(columns, events, part.attempts, part.pieces, len(columns.sources) - 1)
@@ -109,7 +110,7 @@ def read_columns(
 
     Journals are read first: what is compacted meanwhile is then in a shard.
     """
-    read = []
+    read: list[tuple[float, str, Any, Lines | None]] = []
     paths = list(journals)
     ids = [study for study, _ in only] if only is not None and len(only) <= FEW else ()
     for path in paths:
@@ -120,17 +121,18 @@ def read_columns(
             continue
         if records:
             read.append((*age(path, records[0][1]), source, records))
-    read.sort(key=lambda item: item[:2])
     columns = Columns()
     events = Events(columns)
     blocks: list[Block] = []
-    for path in sorted(shards()):
-        blocks.append(read_shard(path, columns, events, only))
-    for _, _, source, records in read:
-        columns.sources.append(source)
-        here = begin(events, source.path, (line for _, line in records if not isinstance(line, PlainLines)))
-        mine = records if only is None else lines_of(columns, here, only, records)
-        blocks.append(rows_of(columns, here, source.path, mine))
+    parts = [*read, *((*age_of_shard(path), path, None) for path in shards())]
+    for _, _, place, lines in sorted(parts, key=lambda item: item[:2]):
+        if lines is None:
+            blocks.append(read_shard(place, columns, events, only))
+            continue
+        columns.sources.append(place)
+        here = begin(events, place.path, (line for _, line in lines if not isinstance(line, PlainLines)))
+        mine = lines if only is None else lines_of(columns, here, only, lines)
+        blocks.append(rows_of(columns, here, place.path, mine))
     join(columns, blocks)
     return columns
 
@@ -203,7 +205,8 @@ def _place(columns: Columns, events: Events, attempts: list[Attempt], pieces: It
     """Give attempts and sources the numbers that they have in the whole."""
     owners = events.owners(attempts)
     for attempt, owner in zip(attempts, owners.tolist(), strict=True):
-        columns.attempts[owner].conflicts += attempt.conflicts
+        if owner >= 0:  # else it was begun since, and has no rows here
+            columns.attempts[owner].conflicts += attempt.conflicts
     for piece in pieces:
         piece.owners = owners[piece.owners]
         piece.rows.owner = owners[piece.rows.owner]

@@ -121,7 +121,7 @@ def _reference(scored: Scored, erts: Floats) -> pl.DataFrame:
     best = np.full((len(first), scored.targets.shape[1]), np.inf)
     np.minimum.at(best, back, erts)
     known = np.full(best.shape, np.nan)
-    for p, cell in enumerate(first.tolist()):
+    for p, cell in enumerate(first.tolist() if scored.runs.axis == "evaluations" else ()):
         suite, function, dimension = keys.row(cell)
         given = scored.given[cell]
         known[p, given] = reference_ert(suite, function, dimension or 0, scored.targets[cell, given])

@@ -36,7 +36,7 @@ def best_points(results: Dataset) -> list[dict[str, Any]]:
         order = np.lexsort(values.T[::-1])
         signs = np.array([objective.sign for objective in objectives])
         points = results.parameters(rows[order])
-        for row, value, point in zip(rows[order].tolist(), (values[order] * signs).tolist(), points, strict=True):
+        for row, value, point in zip(rows[order].tolist(), (values[order] * signs + 0.0).tolist(), points, strict=True):
             study = studies.row(int(owner[row]), named=True)
             out.append(
                 {
