@@ -28,8 +28,8 @@ import optarena as oa
 from _measure import load
 from optarena._process import host
 from optarena.experiment import Plan, Study
-from optarena.runner.environment import environment
 from optarena.runner.attempt import begin
+from optarena.runner.environment import environment
 from optarena.runner.past import Past
 from optarena.store import Store
 from optarena.store.journal import Journal

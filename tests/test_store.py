@@ -264,7 +264,7 @@ def test_a_dead_workers_costs_are_not_counted_again_where_its_study_is_in_a_shar
 
 
 def rows_of(journal):
-    return [line for line in map(json.loads, journal.read_text().splitlines()) if line["t"] == "e"]
+    return [line for line in map(json.loads, journal.read_text().splitlines()) if line["t"] in ("e", "end")]
 
 
 def test_of_a_part_only_the_journals_that_mention_it_are_read(store):

@@ -269,20 +269,22 @@ class Dataset(RowsOfStudies):
         """The parameters of the best evaluation of each of these studies that has one and kept its point."""
         columns, wanted = self.columns, set(studies)
         at = dict(self.studies.select("study", "best_evaluation").drop_nulls().iter_rows())
-        out = {}
+        rows: dict[int, Ints] = {}
         for i in self.chosen:
-            attempt = columns.attempts[i]
-            study = attempt.start.study
-            if study not in wanted or study not in at:
-                continue
-            # rows are sorted by attempt, then by evaluation
-            first, last = np.searchsorted(columns.owner, [i, i + 1])
-            mine = columns.evaluation[first:last]
-            rows = first + np.flatnonzero((mine == at[study]) & ~columns.counts_only[first:last])[:1]
-            point = self._points(rows)[0]
-            if point:
-                out[study] = dict(zip(attempt.card.space, point, strict=True))
-        return out
+            study = columns.attempts[i].start.study
+            if study in wanted and study in at:
+                # rows are sorted by attempt, then by evaluation
+                first, last = np.searchsorted(columns.owner, [i, i + 1])
+                mine = columns.evaluation[first:last]
+                rows[i] = first + np.flatnonzero((mine == at[study]) & ~columns.counts_only[first:last])[:1]
+        # file by file, each of which is read once
+        order = sorted(rows, key=lambda i: int(columns.source[rows[i][0]]))
+        points = {i: self._points(rows[i])[0] for i in order}
+        return {
+            columns.attempts[i].start.study: dict(zip(columns.attempts[i].card.space, points[i], strict=True))
+            for i in rows
+            if points[i]
+        }
 
     def failures(self) -> pl.DataFrame:
         """A row for every evaluation that failed."""

@@ -62,6 +62,7 @@ class Past(msgspec.Struct):
             rows=[*self.rows, *(line for line in more.rows if line.k not in known)],
             counted=max(self.counted, more.counted),
             spent=self.spent + more.spent,
+            observed=more.observed if more.rows else self.observed,
             remainder=self.remainder,
         )
 

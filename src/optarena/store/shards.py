@@ -11,9 +11,8 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Collection, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -51,6 +50,8 @@ SCHEMA: dict[str, Any] = {
 }
 LATER = ("points", "names", "extras", "notes")
 """Columns that a shard may lack."""
+POINT_BYTES = 200_000_000
+"""Of points that were read from shards, in memory."""
 GROUP_ROWS = 250_000
 """Evaluations in a row group of a shard, roughly: groups have equal numbers of attempts."""
 
@@ -61,17 +62,37 @@ GROUP_ROWS = 250_000
 class ShardSource:
     """A shard: a row stands in the lists of its attempt's row."""
 
+    _recent: ClassVar[list[ShardSource]] = []
+    """Those whose points are in memory, the last used at the end."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._table: pl.DataFrame | None = None
 
-    @cached_property
-    def _written(self) -> tuple[dict[int, int], pl.Series, pl.Series]:
-        """Where each attempt's points are: a shard has no index, so finding some costs as much as reading all."""
-        table = _read(self.path, ["s", "n", "x", "points"]).filter(pl.col("n").is_not_null())
-        return {s: i for i, s in enumerate(table["s"])}, table["x"], table["points"]
+    def _written(self) -> pl.DataFrame:
+        """The points of each attempt; a shard has no index, so finding some costs as much as reading all.
+
+        Those of the shards that were asked last stay in memory.
+        """
+        recent = ShardSource._recent
+        if self._table is None:
+            self._table = _read(self.path, ["s", "n", "x", "points"]).filter(pl.col("n").is_not_null())
+        else:
+            recent.remove(self)
+        table = self._table
+        recent.append(self)
+        while len(recent) > 1 and sum(source.size for source in recent) > POINT_BYTES:
+            recent.pop(0)._table = None
+        return table
+
+    @property
+    def size(self) -> float:
+        """The bytes of its points in memory."""
+        return 0 if self._table is None else self._table.estimated_size()
 
     def points(self, positions: Ints, inner: Ints, card: ProblemCard) -> list[list[Any]]:
-        places, matrices, texts = self._written
+        table = self._written()
+        places, matrices, texts = {s: i for i, s in enumerate(table["s"])}, table["x"], table["points"]
         out: list[list[Any]] = [[] for _ in range(len(positions))]
         for position in np.unique(positions).tolist():
             place, rows = places[position], np.flatnonzero(positions == position)
