@@ -20,10 +20,12 @@ from optarena.traces import Bools, Floats, Ints, cumulative_minimum
 
 def thinned(columns: Columns) -> Columns:
     """The same attempts with the rows that are kept; what the others say is counted before."""
+    if columns.thin:
+        return columns
+    counted = columns.tally, columns.charged  # before the copy, which shares them
     out = copy.copy(columns)
-    if not columns.thin:
-        out.tally = columns.tally
-        out.keep(np.flatnonzero(kept(columns, columns.attempts)))
+    out.tally, out.charged = counted
+    out.keep(np.flatnonzero(kept(columns, columns.attempts)))
     return out
 
 
