@@ -41,11 +41,12 @@ def spread(costs: Ints, rows: Sequence[int] | Ints) -> Ints:
     n = np.asarray(rows, dtype=np.int64)
     if (n == 1).all():
         return costs
-    out = np.repeat(costs, n, axis=0)
-    size = np.repeat(n, n)[:, None]
-    place = (np.arange(len(out)) - np.repeat(np.cumsum(n) - n, n))[:, None]
+    whole, rest = np.divmod(costs[:, EVALUATE : EVALUATE + 2], np.maximum(n, 1)[:, None])
+    first = np.cumsum(n) - n
+    place = np.arange(int(n.sum())) - np.repeat(first, n)
+    out = np.zeros((len(place), NUMBERS), dtype=np.int64)
     for phase in (SUGGEST, OBSERVE):
-        out[place[:, 0] > 0, phase : phase + 2] = 0
-    whole, rest = np.divmod(out[:, EVALUATE : EVALUATE + 2], size)
-    out[:, EVALUATE : EVALUATE + 2] = whole + (place + 1) * rest // size - place * rest // size
+        out[first[n > 0], phase : phase + 2] = costs[n > 0, phase : phase + 2]
+    out[:, EVALUATE : EVALUATE + 2] = np.repeat(whole, n, axis=0)
+    out[:, EVALUATE : EVALUATE + 2] += place[:, None] < np.repeat(rest, n, axis=0)
     return out
