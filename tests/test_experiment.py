@@ -141,7 +141,7 @@ def test_pairings_that_cannot_work_are_refused_and_listed(monkeypatch):
     [
         ({"optimizers": ["RandomSerch"]}, "no optimizer named 'RandomSerch'. Did you mean 'RandomSearch'?"),
         ({"optimizers": []}, "optimizers: the list is empty"),
-        ({"optimizers": ["RandomSearch", "RandomSearch"]}, "'RandomSearch' is there twice"),
+        ({"optimizers": ["RandomSearch", "RandomSearch"]}, "'RandomSearch' appears twice"),
         ({"optimizers": [{"name": "x"}]}, "optimizers[0].use: missing"),
         (
             {"optimizers": [{"use": "QuasiRandom", "setings": {}}]},

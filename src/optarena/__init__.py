@@ -11,8 +11,8 @@ from optarena._version import __version__
 if TYPE_CHECKING:
     from optarena.dataset import Dataset
     from optarena.errors import Exhausted, OptarenaError
-    from optarena.experiment import use
-    from optarena.facade import Experiment, Results, from_frame, read
+    from optarena.experiment import Experiment, use
+    from optarena.facade import Results, from_frame, read
     from optarena.facade import open_store as open
     from optarena.instance import Instance, WrongSolution
     from optarena.optimizer import Capabilities, Optimizer
@@ -51,7 +51,7 @@ _WHERE = {
     "Dataset": "optarena.dataset",
     "Evaluation": "optarena.problem",
     "Exhausted": "optarena.errors",
-    "Experiment": "optarena.facade",
+    "Experiment": "optarena.experiment",
     "Instance": "optarena.instance",
     "Known": "optarena.problem",
     "Objective": "optarena.problem",
@@ -71,6 +71,7 @@ _WHERE = {
 }
 
 provide("figure of a view", "optarena.report.figures:figure_of_view")
+provide("run of an experiment", "optarena.facade:run")
 provide("view as LaTeX", "optarena.report.papers:latex")
 provide("comparison as LaTeX", "optarena.report.papers:latex_comparison")
 

@@ -1,4 +1,4 @@
-"""Programs that speak lines: found, started in a process group of their own, heard, and ended with all they started.
+"""Programs that speak lines: started in a process group of their own, heard, and ended with all they started.
 
     child = Child(["./simulate"], listens=True, longest=1 << 20)
     child.say(b'{"x": 1}\n')
@@ -253,6 +253,3 @@ def _die_with_us() -> None:
     import ctypes
 
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
-# ---- what a file says of a program -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The façade: what `import optarena` offers. An experiment that can be run, and a dataset with views as methods.
+"""The façade: what `import optarena` offers. Running an experiment, and a dataset with views as methods.
 
 >>> results = optarena.open("results")          # doctest: +SKIP
 >>> results.fixed_cost().scores
@@ -11,26 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optarena.dataset import Dataset
-from optarena.experiment import Experiment as Plain
 from optarena.views import score
 
 if TYPE_CHECKING:
     from optarena.comparison import Comparison
+    from optarena.experiment import Experiment
     from optarena.views.anytime import Anytime
     from optarena.views.fixed_cost import FixedCost
     from optarena.views.fixed_target import FixedTarget
     from optarena.views.pareto import Pareto
-
-
-class Experiment(Plain):
-    """An experiment that can be run: see `optarena.experiment`."""
-
-    def run(self, store: str | Path, **options: Any) -> Results:
-        """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
-        from optarena.runner.local import run
-
-        run(self, store, **options)
-        return open_store(store)
 
 
 class Results(Dataset):
@@ -67,6 +56,14 @@ class Results(Dataset):
         from optarena.report.page import write_report
 
         return write_report(self, path)
+
+
+def run(experiment: Experiment, store: str | Path, **options: Any) -> Results:
+    """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
+    from optarena.runner import local
+
+    local.run(experiment, store, **options)
+    return open_store(store)
 
 
 def from_frame(frame: Any, store: str | Path | None = None) -> Results:

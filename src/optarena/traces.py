@@ -19,7 +19,7 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass
 class Traces:
-    """The traces of many studies, a row an evaluation, in the order they were made."""
+    """The traces of many studies, one row per evaluation, in the order they were made."""
 
     offsets: Ints
     """(studies + 1,): where each study's rows begin."""
@@ -87,3 +87,14 @@ def first_argmin(values: Floats, offsets: Ints) -> Ints:
     first = np.flatnonzero(np.append(True, study[1:] != study[:-1]))[: len(study)]
     out[study[first]] = found[first]
     return out
+
+
+def total_violation(violations: Floats) -> Floats:
+    """(rows,): by how much a row violates its constraints, all in all; 0 where it is feasible."""
+    out: Floats = np.nansum(np.maximum(violations, 0.0), axis=1)
+    return out
+
+
+def penalised(distance: Floats, violated: Floats) -> Floats:
+    """What COCO counts under constraints: the distance to the optimum, at least 0, plus what is violated."""
+    return np.maximum(distance, 0.0) + violated

@@ -30,7 +30,7 @@ class Aggregated(NamedTuple):
 def aggregate_database(path: Path, args: Mapping[str, Any]) -> Aggregated:
     """Put the studies of a database together, also those that only its store has; refuse if a problem has changed.
 
-    args: what the command was told, for the files' meta data.
+    args: the arguments of the command, for the files' metadata.
     """
     if not (path / "eval").is_dir():
         raise OptarenaError(f"{path} is not a database of Bayesmark: it has no folder eval")

@@ -127,13 +127,12 @@ class Dataset(RowsOfStudies):
     @property
     def spaces(self) -> dict[str, dict[str, dict[str, Any]]]:
         """The search space of every problem that was begun, by the problem's id."""
-        return {card.id: card.space for i in self.chosen for card in [self.columns.attempts[i].card]}
+        return {card.id: card.space for card in self.cards}
 
     def versions(self) -> pl.DataFrame:
         """With which version of which package how many studies were run: `package`, `version`, `studies`."""
         counts: dict[tuple[str, str], int] = {}
-        for i in self.chosen:
-            attempt = self.columns.attempts[i]
+        for attempt in self.attempts:
             made = {("optarena", header.optarena) for header in attempt.headers}
             made |= {*attempt.start.versions.items(), *attempt.card.versions.items()}
             for pair in made:
@@ -170,8 +169,8 @@ class Dataset(RowsOfStudies):
     def environments(self) -> list[dict[str, Any]]:
         """The different machines and processes that ran these studies, as their journals describe them."""
         out: list[dict[str, Any]] = []
-        for i in self.chosen:
-            for header in self.columns.attempts[i].headers:
+        for attempt in self.attempts:
+            for header in attempt.headers:
                 facts = {key: value for key, value in header.environment.items() if key != "argv"}
                 if "imported" not in facts and facts not in out:
                     out.append(facts)
@@ -182,7 +181,7 @@ class Dataset(RowsOfStudies):
     @property
     def attributes(self) -> pl.DataFrame:
         """What imported files say of their studies beyond the usual: `study`, and a column for each attribute."""
-        starts = [self.columns.attempts[i].start for i in self.chosen]
+        starts = [attempt.start for attempt in self.attempts]
         names = list(dict.fromkeys(name for start in starts for name in start.attributes))
         rows = [{"study": start.study, **start.attributes} for start in starts]
         return pl.DataFrame(rows, schema=dict.fromkeys(["study", *names], pl.String))
@@ -243,7 +242,7 @@ class Dataset(RowsOfStudies):
     def best(self) -> list[dict[str, Any]]:
         """The best feasible point found on each problem with one objective, by whom, when, and its parameters.
 
-        Instances that share a problem's id are told apart: each has an optimum of its own.
+        Instances that share a problem's id have one row each: each has an optimum of its own.
         """
         frame = self.studies.filter(pl.col("best").is_not_null())
         if not frame.height:

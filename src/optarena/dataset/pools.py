@@ -24,19 +24,20 @@ class Pool(NamedTuple):
 
 def pool_of(pieces: Iterable[Columns], place: Mapping[Key, int], last: Ints, metric: str | None) -> Pool:
     """The pool of some attempts of one objective; place: their studies, last: the last evaluation of each study."""
-    parts: list[tuple[Ints, Pool]] = []
+    parts: list[tuple[float, Ints, Pool]] = []
     for rows in pieces:
         owner = np.array([place.get(key_of(attempt), -1) for attempt in rows.attempts], dtype=np.int32)
         study = owner[rows.owner]
         mine = np.flatnonzero((study >= 0) & ~rows.counts_only & (rows.evaluation <= last[study]))
         if len(mine):
             found = _pooled(rows, mine, metric)
-            parts.append((rows.evaluation[mine], Pool(*found, study[mine])))
+            parts.append((rows.headers[0].time, rows.evaluation[mine], Pool(*found, study[mine])))
     if not parts:
         return Pool(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int32))
-    evaluation = np.concatenate([at for at, _ in parts])
-    visible, study = (np.concatenate([part[i] for _, part in parts]) for i in (0, 2))
-    values = visible if metric is None else np.concatenate([part.values for _, part in parts])
+    parts.sort(key=lambda part: part[0])  # of rows that contradict each other the first that was written counts
+    evaluation = np.concatenate([at for _, at, _ in parts])
+    visible, study = (np.concatenate([part[i] for _, _, part in parts]) for i in (0, 2))
+    values = visible if metric is None else np.concatenate([part.values for _, _, part in parts])
     order = np.lexsort((evaluation, study))
     again = (np.diff(evaluation[order]) == 0) & (np.diff(study[order]) == 0)
     order = order[np.append(True, ~again)]

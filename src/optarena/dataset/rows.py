@@ -12,7 +12,7 @@ from optarena.errors import OptarenaError, nearest
 from optarena.store.columns import Attempt, Codes, Columns
 from optarena.store.costs import SECONDS, WALL
 from optarena.store.records import ProblemCard
-from optarena.traces import Bools, Floats, Ints, Traces
+from optarena.traces import Bools, Floats, Ints, Traces, total_violation
 
 
 class RowsOfStudies:
@@ -62,7 +62,7 @@ class RowsOfStudies:
             offsets=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
             evaluation=columns.evaluation[rows],
             values=values,
-            feasible=np.all(~(columns.violations[rows] > 0), axis=1),
+            feasible=columns.feasible[rows],
             spent=lambda: self._seconds()[rows],
         )
         for array in (out.offsets, out.evaluation, out.values, out.feasible):
@@ -137,8 +137,7 @@ class RowsOfStudies:
 
     def violation(self) -> Floats:
         """By how much each row of `traces()` violates its constraints, all in all; 0 where it is feasible."""
-        violated: Floats = np.nansum(np.maximum(self.columns.violations[self.rows[0]], 0.0), axis=1)
-        return violated
+        return total_violation(self.columns.violations[self.rows[0]])
 
     def costs(self) -> Floats:
         """(rows, 6): the seconds that each row of `traces()` cost, in the order of `store.costs`; only `in_full`."""

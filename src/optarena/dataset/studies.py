@@ -66,9 +66,9 @@ def table_of(columns: Columns, chosen: Sequence[int], traces: Traces, live_hosts
     frame = pl.DataFrame(rows, schema={key: kind for key, kind in SCHEMA.items() if key not in _REDUCED})
     frame = frame.with_columns(**_reductions(columns, chosen, traces))
     lost = pl.col("lost") > 0
-    told = pl.col("status").is_in(FINISHED)
+    finished = pl.col("status").is_in(FINISHED)
     return frame.with_columns(
-        status=pl.when(lost & told).then(pl.lit("interrupted")).otherwise("status"),
+        status=pl.when(lost & finished).then(pl.lit("interrupted")).otherwise("status"),
         reason=pl.when(pl.col("lost") == 1)
         .then(pl.lit("1 evaluation is lost"))
         .when(lost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,6 +14,7 @@ from optarena import problem as problems_
 from optarena import solver as solvers_
 from optarena._files import parse_toml, read_text
 from optarena._json import printable
+from optarena._services import service
 from optarena._source import class_hash
 from optarena.errors import OptarenaError, nearest
 from optarena.experiment.budget import Budget, evaluations, parse
@@ -25,6 +26,9 @@ from optarena.optimizer import OPTIMIZERS, Optimizer, is_random_search
 from optarena.problem import Problem, Subject
 from optarena.solver import SOLVERS, Solver
 from optarena.space import Space
+
+if TYPE_CHECKING:
+    from optarena.facade import Results
 
 MAX_STUDIES = 10_000_000
 
@@ -63,7 +67,7 @@ class Experiment:
     and memory (see `Limits`).
     """
 
-    afresh = "use --new to begin afresh beside the old studies, or another --store"
+    afresh = "use --new to start again beside the old studies, or another --store"
     """How to go on where a store's studies cannot be gone on with."""
     reads_all = True
     """Whether all of a store is read before a run, or only what it has of the plan's problems."""
@@ -89,7 +93,7 @@ class Experiment:
         labels = [item.label for item in self.optimizers]
         for label in labels:
             if labels.count(label) > 1:
-                raise OptarenaError(f"{label!r} is there twice; give one of them a name of its own", field="optimizers")
+                raise OptarenaError(f"{label!r} appears twice; give one of them a name of its own", field="optimizers")
         for item in self.optimizers:
             if is_random_search(item.label) and item.use != "RandomSearch":
                 raise OptarenaError(
@@ -281,6 +285,11 @@ class Experiment:
             record="all" if item.use == "RandomSearch" else self.record,
             version=problem.version,
         )
+
+    def run(self, store: str | Path, **options: Any) -> Results:
+        """Run what the store does not have yet, and return what it has, as results (`optarena.facade.run`)."""
+        results: Results = service("run of an experiment")(self, store, **options)
+        return results
 
     def settle(self, plan: Plan, before: Any) -> None:
         """What a plan takes from the dataset of its store: called once, while no other run can register studies."""

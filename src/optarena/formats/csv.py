@@ -20,7 +20,7 @@ from optarena.traces import Bools, Ints
 
 REGISTERED = {
     "names": {"csv": ""},
-    "what": "our own tidy CSV, a row an evaluation (docs/csv.md)",
+    "what": "our own tidy CSV, one row per evaluation (docs/csv.md)",
 }
 
 SUFFIXES = (".csv", ".csv.gz")

@@ -14,7 +14,7 @@ from optarena.errors import OptarenaError
 from optarena.status import FINISHED
 from optarena.store.columns import Attempt
 from optarena.store.records import ProblemCard
-from optarena.traces import Floats, Ints, cumulative_minimum
+from optarena.traces import Floats, Ints, cumulative_minimum, penalised, total_violation
 
 _NUMBER = re.compile(r"f0*(\d{1,6})\Z")
 NOISE_FREE = "noise_free"
@@ -131,7 +131,7 @@ def differences(results: Dataset, attempts: Sequence[Attempt], rows: Ints, count
     """f - f_opt of every row, minimised; inf where an evaluation failed."""
     columns = results.columns
     of = np.repeat(np.arange(len(attempts)), counts)
-    sign = np.array([-1.0 if a.card.objectives[0].sense == "max" else 1.0 for a in attempts])
+    sign = np.array([a.card.objectives[0].sign for a in attempts])
     known = [a.card.known.optimum or a.card.known.best_known for a in attempts]
     optimum = np.array([0.0 if k is None or len(a.card.objectives) > 1 else k[0] for a, k in zip(attempts, known)])  # noqa: B905
     values = columns.values[rows, 0].copy()
@@ -142,8 +142,7 @@ def differences(results: Dataset, attempts: Sequence[Attempt], rows: Ints, count
     out = (values - optimum[of]) * sign[of]
     constrained = np.array([a.card.constraints > 0 for a in attempts], dtype=bool)[of]
     if constrained.any():
-        violated = np.nansum(np.maximum(columns.violations[rows[constrained]], 0.0), axis=1)
-        out[constrained] = np.maximum(out[constrained], 0.0) + violated
+        out[constrained] = penalised(out[constrained], total_violation(columns.violations[rows[constrained]]))
     failed = (columns.status[rows] > 0) | np.isnan(out)
     return np.where(failed, np.inf, out)
 

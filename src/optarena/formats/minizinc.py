@@ -16,7 +16,7 @@ from optarena.formats.tidy import Table
 
 REGISTERED = {
     "names": {"minizinc": ""},
-    "what": "MiniZinc's JSON streams, a file a run (docs/solvers.md)",
+    "what": "MiniZinc's JSON streams, one file per run (docs/solvers.md)",
     "writes": False,
 }
 

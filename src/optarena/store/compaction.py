@@ -22,7 +22,7 @@ from optarena.store import Store
 from optarena.store.costs import spread
 from optarena.store.journal import SHARD_BYTES
 from optarena.store.lines import PlainLines, read_blocks
-from optarena.store.reading import decode_record
+from optarena.store.reading import counts_before, decode_record
 from optarena.store.records import Close, End, Header, ProblemCard, Record, Rows, Start, refuse_newer
 from optarena.store.rows import Collected, Part, part_of
 from optarena.store.shards import write_shard
@@ -117,10 +117,9 @@ class _Attempt:
         self._lines: list[Rows] = []
 
     def begin_again(self, start: Start, card: ProblemCard) -> None:
-        """The latest start counts, but what a run itself wrote always counts before what a file says of it."""
+        """Take another start of it, where that counts before the one that it has."""
         self._settle()
-        run, was_run = not card.imported, not self.card.imported
-        if (run and not was_run) or (run == was_run and start.time >= self.start.time):
+        if counts_before((start, card), (self.start, self.card)):
             self.start, self.card = start, card
 
     def add(self, line: Rows) -> None:

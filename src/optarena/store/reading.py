@@ -1,7 +1,6 @@
-"""A whole store as columns: one pass over the lines of its journals and over its shards, then arrays.
+"""The lines of journals as rows, and who began what; `streaming` reads whole stores.
 
-`results` turns the columns into tables. Points (x) are not kept: a row remembers where it stands in its source, and is
-read again when somebody asks.
+Points (x) are not kept: a row remembers where it stands in its source, and is read again when somebody asks.
 """
 
 from __future__ import annotations
@@ -200,11 +199,20 @@ class Events:
             self._index[key] = len(self.columns.attempts)
             self.columns.attempts.append(Attempt(start, card))
         attempt = self.columns.attempts[self._index[key]]
-        # the latest counts, but what a run itself wrote always counts before what a file says of it
-        run, was_run = not card.imported, not attempt.card.imported
-        if (run and not was_run) or (run == was_run and start.time >= attempt.start.time):
+        if counts_before((start, card), (attempt.start, attempt.card)):
             attempt.start, attempt.card = start, card
         return self._index[key]
+
+
+def counts_before(new: tuple[Start, ProblemCard], old: tuple[Start, ProblemCard]) -> bool:
+    """Whether a start replaces another: the latest counts, but a run's own always before what a file says of it."""
+    ran, had_run = not new[1].imported, not old[1].imported
+    return ran > had_run or (ran == had_run and new[0].time >= old[0].time)
+
+
+def code_of(status: str) -> int:
+    """How a status is stored: its place in `EVALUATION`; one that is not known is an error."""
+    return EVALUATION.index(status) if status in EVALUATION else EVALUATION.index("error")
 
 
 def age(path: Path, header: Line | PlainLines) -> tuple[float, str]:
@@ -338,11 +346,11 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Bl
         block.violations[constrained] = matrix(violations, block.violations.shape[1])
     if measured:
         block.metrics[measured] = matrix(metrics, block.metrics.shape[1])
-        block.measured[measured] = _given(metrics, block.metrics[measured])
+        block.measured[measured] = given(metrics, block.metrics[measured])
     for at, record in more:
         _more(block, slice(at, at + len(record.y)), record)
     for row, status, text in failures:
-        block.status[row] = EVALUATION.index(status) if status in EVALUATION else 1
+        block.status[row] = code_of(status)
         block.messages[row] = text
     costs = np.array([record.w for _, record in kept], dtype=np.int64).reshape(-1, NUMBERS)
     block.costs = spread(np.concatenate([*(lines.w for lines in plain), costs]), n).astype(float) * SECONDS
@@ -382,7 +390,7 @@ def matrix(rows: Sequence[Sequence[Number]], width: int) -> Floats:
     return out
 
 
-def _given(rows: list[list[Number]], matrix: Floats) -> Bools:
+def given(rows: Sequence[Sequence[Number]], matrix: Floats) -> Bools:
     """Which numbers of a matrix its rows have: of those that are NaN some were never there."""
     out: Bools = ~np.isnan(matrix)
     for i in np.flatnonzero(~out.all(axis=1)).tolist():

@@ -15,9 +15,8 @@ import polars as pl
 
 from optarena._json import Number
 from optarena.space import Space
-from optarena.status import EVALUATION
 from optarena.store.costs import spread
-from optarena.store.reading import matrix
+from optarena.store.reading import code_of, given, matrix
 from optarena.store.records import ProblemCard, Rows
 from optarena.traces import Bools, Floats, Ints
 
@@ -57,7 +56,7 @@ def part_of(lines: Sequence[Rows], card: ProblemCard) -> Part:
         out.metrics = [[] for _ in range(n)]
     for line, size in zip(lines, sizes, strict=True):
         for row, (status, text) in line.f.items():
-            out.status[at + row] = EVALUATION.index(status) if status in EVALUATION else 1
+            out.status[at + row] = code_of(status)
             out.messages[at + row] = text
         if line.v:
             out.violations[at : at + size] = line.v
@@ -94,11 +93,9 @@ class Collected:
         if card.constraints:
             self.v = matrix(_padded(parts, "violations"), card.constraints)
         if card.metrics:
-            given = _padded(parts, "metrics")
-            self.m = matrix(given, len(card.metrics))
-            self.measured = ~np.isnan(self.m)
-            for i in np.flatnonzero(~self.measured.all(axis=1)).tolist():
-                self.measured[i, : len(given[i])] = [number is not None for number in given[i]]
+            rows = _padded(parts, "metrics")
+            self.m = matrix(rows, len(card.metrics))
+            self.measured = given(rows, self.m)
         self.messages: dict[int, str] = {}
         self.extras: dict[str, Floats] = {}
         self.notes: dict[str, list[str | None]] = {}

@@ -145,7 +145,7 @@ def every_row(journals: Paths, shards: Paths, only: Collection[Key]) -> Iterator
     for path in list(journals()):
         for _, rows in _journal_rows(path, only=only):
             yield rows
-    for path in sorted(shards()):
+    for path in shards():
         yield _shard_rows(path, only)[0]
 
 
@@ -172,7 +172,7 @@ def _journal_rows(
             lines: list[Line] = [line for _, line in records if not isinstance(line, (RowsWithoutPoints, PlainLines))]
             begin(events, path, lines, opened)
             rows = Columns()
-            rows.attempts, rows.sources = local.attempts, local.sources
+            rows.attempts, rows.sources, rows.headers = local.attempts, local.sources, local.headers
             mine = records if only is None else lines_of(rows, opened.here, only, records)
             join(rows, [rows_of(rows, opened.here, path, mine)])
             yield lines, rows

@@ -15,7 +15,7 @@ import numpy as np
 from optarena.staircase import entering
 from optarena.store.columns import Attempt, Block, Columns
 from optarena.store.records import ProblemCard
-from optarena.traces import Bools, Floats, Ints, cumulative_minimum
+from optarena.traces import Bools, Floats, Ints, cumulative_minimum, penalised, total_violation
 
 
 def thinned(columns: Columns) -> Columns:
@@ -93,7 +93,7 @@ def _constrained(block: Block, cards: list[ProblemCard], y: Floats, whole: Bools
     """Rows that improve the distance to the optimum with what constraints are violated by, as COCO counts it."""
     told = [card.known.optimum[0] if card.constraints and card.known.optimum else np.nan for card in cards]
     optimum = np.repeat(np.array(told, dtype=float) * sign, np.diff(bounds))
-    distance = np.maximum(y - optimum, 0.0) + np.nansum(np.maximum(block.violations, 0.0), axis=1)
+    distance = penalised(y - optimum, total_violation(block.violations))
     return _improves(distance, whole & ~np.isnan(distance), bounds)
 
 

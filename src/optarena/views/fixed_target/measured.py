@@ -15,7 +15,7 @@ import polars as pl
 from optarena.dataset import Dataset
 from optarena.sense import signs
 from optarena.staircase import coco_indicator
-from optarena.traces import Bools, Floats
+from optarena.traces import Bools, Floats, penalised
 
 NOISE_FREE = "noise_free"
 """The hidden metric that a noisy suite records beside the noisy value."""
@@ -65,7 +65,7 @@ def measured(results: Dataset, frame: pl.DataFrame) -> Measured:
     ours = (suite == CONSTRAINED) & ~out.difference & ~np.isnan(out.optimum)
     if ours.any():
         rows = np.repeat(ours, traces.lengths)
-        distance = np.maximum(y - np.repeat(out.optimum, traces.lengths), 0.0) + results.violation()
+        distance = penalised(y - np.repeat(out.optimum, traces.lengths), results.violation())
         y[rows] = distance[rows]
         counts[rows] = ~np.isnan(distance[rows])
         out.optimum[ours], out.difference[ours] = 0.0, True
