@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
+from operator import itemgetter
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ from optarena.errors import OptarenaError
 from optarena.runner import compacting
 from optarena.store import Store, compaction, journal, lines
 from optarena.store.compaction import compact
-from optarena.store.lines import PlainLines, read_blocks
+from optarena.store.lines import read_blocks
 from optarena.store.reading import decode_record
 from optarena.store.records import Count, End, Header, Rows
 
@@ -68,9 +69,9 @@ def written(tmp_path, rows, cut=b""):
 
 
 def as_rows(path):
-    for _, items in read_blocks(path, decode_record, points=True):
-        for _, item in items:
-            yield from item.records() if isinstance(item, PlainLines) else [item]
+    for found in read_blocks(path, decode_record, points=True):
+        plain = [(at, row) for some in found.plain for at, row in zip(some.position, some.records(), strict=True)]
+        yield from (line for _, line in sorted([*found.records, *plain], key=itemgetter(0)))
 
 
 def test_plain_lines_are_read_to_the_last_bit(tmp_path):
@@ -81,19 +82,20 @@ def test_plain_lines_are_read_to_the_last_bit(tmp_path):
         Rows(i // 7, i, [[row[0]]], [2**50 + i, 1, 2, 3, 4, 5], x=[[row[1], row[2], int(i)]])
         for i, row in enumerate(numbers.tolist())
     ]
-    (_, (_, *items)) = next(read_blocks(written(tmp_path, rows), decode_record, points=True))
-    found = [item for _, item in items]
-    assert all(isinstance(item, PlainLines) for item in found)
-    assert [item.s for item in found] == list(range(500 // 7 + 1))
-    for name, expected in (("k", [row.k for row in rows]), ("w", [row.w for row in rows])):
-        np.testing.assert_array_equal(np.concatenate([getattr(item, name) for item in found]), expected)
-    y, x = (np.concatenate([getattr(item, name).ravel() for item in found]) for name in "yx")
-    assert y.tobytes() == np.array([row.y for row in rows]).tobytes()
-    assert x.tobytes() == np.array([row.x for row in rows], dtype=float).tobytes()
+    read = next(read_blocks(written(tmp_path, rows), decode_record, points=True))
+    assert len(read.records) == 1
+    (found,) = read.plain
+    assert [s for s, _, _ in found.studies()] == list(range(500 // 7 + 1))
+    for name in "skw":
+        np.testing.assert_array_equal(getattr(found, name), [getattr(row, name) for row in rows])
+    assert found.y.tobytes() == np.array([row.y for row in rows]).tobytes()
+    assert found.x.tobytes() == np.array([row.x for row in rows], dtype=float).tobytes()
+    assert found.records() == rows
 
 
 def test_lines_that_are_not_plain_are_read_as_records(tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(lines, "FEW_ROWS", 0)
     rows = [
         Rows(0, 1, [[1.0]], [0] * 6, x=[[1.0]]),
         Rows(0, 2, [["inf"]], [0] * 6, x=[[1.0]]),

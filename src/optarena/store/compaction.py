@@ -19,13 +19,14 @@ from optarena._memory import no_collection
 from optarena._process import alive, host
 from optarena.errors import OptarenaError
 from optarena.store import Store
-from optarena.store.costs import spread
+from optarena.store.costs import NUMBERS, spread
 from optarena.store.journal import SHARD_BYTES
-from optarena.store.lines import PlainLines, read_blocks
+from optarena.store.lines import Lines, PlainLines, read_blocks
 from optarena.store.reading import counts_before, decode_record
 from optarena.store.records import Close, End, Header, ProblemCard, Record, Rows, Start, refuse_newer
 from optarena.store.rows import Collected, Part, part_of
 from optarena.store.shards import write_shard
+from optarena.traces import Ints
 
 TAIL_BYTES = 1 << 16
 YOUNG_SECONDS = 60.0  # a journal's header follows its creation at once; whoever has none for so long is dead
@@ -125,17 +126,21 @@ class _Attempt:
     def add(self, line: Rows) -> None:
         self._lines.append(line)
 
-    def add_plain(self, lines: PlainLines) -> None:
-        """As arrays where they are in the card's space, else as records."""
-        n, m, objectives = lines.y.shape
-        dimension = lines.x.shape[2]
+    def add_plain(self, lines: PlainLines, rows: _PlainRows, low: int, high: int) -> None:
+        """Lines low to high as arrays, where they are in the card's space; else as records."""
+        objectives, dimension = lines.y.shape[2], lines.x.shape[2]
         if self.card.imported or (objectives, dimension) != (len(self.card.objectives), len(self.card.space)):
-            self._lines += lines.records()
+            self._lines += lines.take(slice(low, high)).records()
             return
         self._settle()
-        evaluation = (lines.k[:, None] + np.arange(m)).ravel()
-        w = spread(lines.w, np.full(n, m))
-        self.parts.append(Part(evaluation, lines.y.reshape(-1, objectives), w, lines.x.reshape(-1, dimension)))
+        self.parts.append(
+            Part(
+                rows.evaluation[low:high].ravel(),
+                lines.y[low:high].reshape(-1, objectives),
+                rows.w[low:high].reshape(-1, NUMBERS),
+                lines.x[low:high].reshape(-1, dimension),
+            )
+        )
 
     def collected(self) -> Collected | None:
         """Its rows in order, if it has any."""
@@ -147,6 +152,15 @@ class _Attempt:
         if self._lines:
             self.parts.append(part_of(self._lines, self.card))
             self._lines = []
+
+
+class _PlainRows:
+    """What follows from plain lines for their rows: evaluation (lines, rows), w (lines, rows, 6)."""
+
+    def __init__(self, lines: PlainLines) -> None:
+        n, m, _ = lines.y.shape
+        self.evaluation: Ints = lines.k[:, None] + np.arange(m)
+        self.w: Ints = spread(lines.w, np.full(n, m)).reshape(n, m, NUMBERS)
 
 
 class _Shard:
@@ -200,10 +214,20 @@ class _Journal:
         if not self._open.isdisjoint(self._here):
             self._shard.write(Close())
 
-    def take(self, item: Record | PlainLines) -> None:
-        if isinstance(item, PlainLines):
-            self._study(item.s)[1].add_plain(item)
-        elif isinstance(item, Rows):
+    def take(self, lines: Lines[Record]) -> None:
+        try:
+            for _, item in lines.records:
+                self._take(item)
+            for plain in lines.plain:
+                rows = _PlainRows(plain)
+                for s, low, high in plain.studies():
+                    self._study(s)[1].add_plain(plain, rows, low, high)
+        except ValueError as error:
+            raise OptarenaError(f"{self.path}: a line has numbers that do not fit ({error})") from error
+        self._shard.size += lines.size
+
+    def _take(self, item: Record) -> None:
+        if isinstance(item, Rows):
             self._study(item.s)[1].add(item)
         elif isinstance(item, Header):
             self._header = item
@@ -252,18 +276,17 @@ class _Pass:
 
     def _take(self, path: Path) -> None:
         journal = _Journal(path, self._shard)
-        for size, items in read_blocks(path, decode_record, points=True):
-            for _, item in items:
-                full = self._shard.size >= (1 if isinstance(item, Start) else 2) * SHARD_BYTES
-                if full:
+        for lines in read_blocks(path, decode_record, points=True):
+            rest = lines
+            if self._shard.size >= SHARD_BYTES:
+                begins = next((at for at, item in lines.records if isinstance(item, Start)), None)
+                if begins is not None or self._shard.size >= 2 * SHARD_BYTES:
+                    before, rest = lines.split(begins or 0)
+                    journal.take(before)
                     journal.leave()
                     self._flush()
                     journal.enter(self._shard)
-                try:
-                    journal.take(item)
-                except ValueError as error:
-                    raise OptarenaError(f"{path}: a line has numbers that do not fit ({error})") from error
-            self._shard.size += size
+            journal.take(rest)
 
     def _flush(self) -> None:
         """Write the shard and remove the journals that are now in shards as a whole."""

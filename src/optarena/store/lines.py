@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -23,9 +24,11 @@ from optarena.store.costs import NUMBERS
 from optarena.store.records import Rows, refuse_newer
 from optarena.traces import Floats, Ints
 
-BLOCK_BYTES = 8_000_000
+BLOCK_BYTES = 4_000_000
 FEW_ROWS = 64
-"""Where points are passed over, fewer evaluations than this are read faster one line after the other."""
+"""Fewer evaluations than this are read faster one line after the other."""
+LONG_LINE = 300
+"""Bytes, from which on the ends of lines are found faster one after the other."""
 _DIGITS = b"0123456789.+-eE"
 _ONE_PER_LINE = bytes.maketrans(b",", b"\n")
 _OTHERS = bytes(c for c in range(256) if c not in _DIGITS + b",\n")
@@ -38,54 +41,113 @@ Shape: TypeAlias = tuple[int, int, int]
 """Of a plain line: its evaluations, objectives, and dimension (0: its points are passed over)."""
 T = TypeVar("T")
 
-_decode_rows = msgspec.json.Decoder(Rows).decode_lines
+_decode_rows = msgspec.json.Decoder(Rows).decode
 
 
 class PlainLines:
-    """n lines of one study and one shape, which follow each other: m evaluations each, and no failures.
+    """n lines of one shape, of one or more studies: m evaluations each, and no failures.
 
-    k: (n,). y: (n, m, objectives). w: (n, 6). x: (n, m, dimension), if points were asked for. position: (n,), the
+    s, k: (n,). y: (n, m, objectives). w: (n, 6). x: (n, m, dimension), if points were asked for. position: (n,), the
     place of each line in its journal.
     """
 
-    def __init__(self, s: int, numbers: Floats, shape: Shape, position: Ints, text: bytes) -> None:
-        m, objectives, dimension = shape
-        n = len(numbers)
-        at = 3 + m * objectives
-        self.s, self.position, self._text = s, position, text
-        self.k: Ints = numbers[:, 2].astype(np.int64)
-        self.y: Floats = numbers[:, 3:at].reshape(n, m, objectives)
-        self.w: Ints = numbers[:, at : at + NUMBERS].astype(np.int64)
-        self.x: Floats = numbers[:, at + NUMBERS :].reshape(n, m, dimension)
+    def __init__(self, s: Ints, k: Ints, y: Floats, w: Ints, x: Floats, position: Ints, texts: _Texts) -> None:
+        self.s, self.k, self.y, self.w, self.x, self.position, self._texts = s, k, y, w, x, position, texts
+
+    @property
+    def rows(self) -> int:
+        return self.y.shape[0] * self.y.shape[1]
+
+    def take(self, which: Ints | slice) -> PlainLines:
+        return PlainLines(
+            s=self.s[which],
+            k=self.k[which],
+            y=self.y[which],
+            w=self.w[which],
+            x=self.x[which],
+            position=self.position[which],
+            texts=self._texts,
+        )
+
+    def studies(self) -> list[tuple[int, int, int]]:
+        """Neighbours of one study: its number, where they begin and end."""
+        begins = np.flatnonzero(np.diff(self.s, prepend=-1)).tolist()  # no number is below 0
+        bounds = [*begins, len(self.s)]
+        return [(s, low, high) for s, (low, high) in zip(self.s[begins].tolist(), pairwise(bounds), strict=True)]
 
     def records(self) -> list[Rows]:
         """The same lines as records."""
-        return _decode_rows(self._text)
+        return [_decode_rows(self._texts.at(position)) for position in self.position.tolist()]
 
 
-def read_blocks(
-    path: Path, decode: Callable[[bytes], T], *, points: bool
-) -> Iterator[tuple[int, list[tuple[int, T | PlainLines]]]]:
-    """The complete lines of a journal with their places in the file, in blocks with their sizes in bytes.
+class _Texts:
+    """A block of lines as it stands in the file."""
+
+    def __init__(self, data: bytes, position: int) -> None:
+        self._data, self._position = data, position
+
+    def at(self, position: int) -> bytes:
+        """The line at a place of the file."""
+        low = position - self._position
+        return self._data[low : self._data.index(b"\n", low)]
+
+
+@dataclass
+class Lines(Generic[T]):
+    """Lines of a journal: those that are not plain, each with its place in the file, and those that are."""
+
+    size: int
+    """In bytes."""
+    records: list[tuple[int, T]]
+    plain: list[PlainLines]
+
+    def __post_init__(self) -> None:
+        self.plain = [lines for lines in self.plain if lines.rows]
+
+    @classmethod
+    def together(cls, pieces: Iterable[Lines[T]]) -> Lines[T]:
+        out: Lines[T] = Lines(0, [], [])
+        for piece in pieces:
+            out.size += piece.size
+            out.records += piece.records
+            out.plain += piece.plain
+        return out
+
+    def split(self, position: int) -> tuple[Lines[T], Lines[T]]:
+        """The lines before a place, and those from there on."""
+        first = next((i for i, (place, _) in enumerate(self.records) if place >= position), len(self.records))
+        cuts = [int(np.searchsorted(lines.position, position)) for lines in self.plain]
+        return (
+            Lines(0, self.records[:first], [p.take(slice(0, cut)) for p, cut in zip(self.plain, cuts, strict=True)]),
+            Lines(
+                self.size,
+                self.records[first:],
+                [p.take(slice(cut, None)) for p, cut in zip(self.plain, cuts, strict=True)],
+            ),
+        )
+
+
+def read_blocks(path: Path, decode: Callable[[bytes], T], *, points: bool) -> Iterator[Lines[T]]:
+    """The complete lines of a journal, block by block.
 
     A torn last line is dropped. A journal of a newer format is refused; a line that cannot be read is named.
     """
     position = number = 0
-    rest = b""
     try:
         with path.open("rb") as file:
             while block := file.read(BLOCK_BYTES):
-                end = block.rfind(b"\n") + 1
-                if not end:
-                    rest += block
-                    continue
-                data, rest = rest + block[:end], block[end:]
+                data = block if block.endswith(b"\n") else block + file.readline()
+                torn = not data.endswith(b"\n")  # its writer was killed, or is at it
+                if torn and not (data := data[: data.rfind(b"\n") + 1]):
+                    return
                 if not number:
                     refuse_newer(path, data[: data.find(b"\n")])
                 found = _Block(data, position, points)
-                yield len(data), found.items(decode, path, number)
+                yield found.lines(decode, path, number)
                 position += len(data)
-                number += found.lines
+                number += found.count
+                if torn:
+                    return
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -99,55 +161,61 @@ class _Block:
         self._data, self._position = data, position
         self._text = data if points else _without_points(data)
         shapes = self._text.translate(None, _DIGITS).split(b"\n")[:-1]
-        self.lines = len(shapes)
-        self._ends = _line_ends(data)
-        self._text_ends = self._ends if points else _line_ends(self._text)
+        self.count = len(shapes)
+        self._ends = _line_ends(data, self.count)
+        self._text_ends = self._ends if points else _line_ends(self._text, self.count)
         self._runs: list[tuple[int, int, Shape | None]] = []
         """Lines of the same shape; None: not plain."""
         at = 0
         for text, same in groupby(shapes):
             n = len(list(same))
-            shape = _shape(text, points)
-            if shape is not None and not points and n * shape[0] < FEW_ROWS:
-                shape = None
-            self._runs.append((at, at + n, shape))
+            self._runs.append((at, at + n, _shape(text, points)))
             at += n
 
-    def items(self, decode: Callable[[bytes], T], path: Path, number: int) -> list[tuple[int, T | PlainLines]]:
+    def lines(self, decode: Callable[[bytes], T], path: Path, number: int) -> Lines[T]:
         """What stands in the lines; the first follows line `number` of the journal."""
-        arrays = self._arrays()
+        plain = self._plain()
         ends = self._ends.tolist()
-        out: list[tuple[int, T | PlainLines]] = []
+        records: list[tuple[int, T]] = []
         for low, high, shape in self._runs:
-            if shape is not None and arrays is not None:
-                out += self._plain(low, high, shape, next(arrays))
+            if shape is not None and plain:
                 continue
             for i in range(low, high):
                 try:
-                    out.append((self._position + ends[i], decode(self._data[ends[i] : ends[i + 1] - 1])))
+                    records.append((self._position + ends[i], decode(self._data[ends[i] : ends[i + 1] - 1])))
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise OptarenaError(f"{path} line {number + i + 1}: not a line of a journal ({error})") from error
+        return Lines(len(self._data), records, plain)
+
+    def _plain(self) -> list[PlainLines]:
+        """The plain lines, shape by shape; none where they are few, or not what their shapes promise."""
+        runs = [(low, high, shape) for low, high, shape in self._runs if shape is not None]
+        if sum((high - low) * shape[0] for low, high, shape in runs) < FEW_ROWS:
+            return []
+        numbers = self._numbers(runs)
+        if numbers is None:
+            return []
+        found: dict[Shape, list[tuple[Ints, Floats]]] = {}
+        at = 0
+        for low, high, shape in runs:
+            size = (high - low) * _width(shape)
+            found.setdefault(shape, []).append((self._ends[low:high], numbers[at : at + size]))
+            at += size
+        texts = _Texts(self._data, self._position)
+        out: list[PlainLines] = []
+        for shape, parts in found.items():
+            places = np.concatenate([places for places, _ in parts]) + self._position
+            matrix = numbers if len(found) == 1 else np.concatenate([part for _, part in parts])
+            lines = _lines_of(matrix.reshape(-1, _width(shape)), shape, places, texts)
+            if lines is None:
+                return []
+            out.append(lines)
         return out
 
-    def _plain(self, low: int, high: int, shape: Shape, numbers: Floats) -> Iterator[tuple[int, PlainLines]]:
-        """Lines of one shape, study by study."""
-        studies = numbers[:, 1]
-        bounds = [0, *(np.flatnonzero(studies[1:] != studies[:-1]) + 1).tolist(), high - low]
-        for start, end in pairwise(bounds):
-            places = self._ends[low + start : low + end + 1]
-            first, last = places[0].item(), places[-1].item()
-            text = self._data[first:last]
-            position = places[:-1] + self._position
-            lines = PlainLines(int(studies[start]), numbers[start:end], shape, position, text)
-            yield self._position + first, lines
-
-    def _arrays(self) -> Iterator[Floats] | None:
-        """The numbers of each run of plain lines; None where they are not what their shapes promise."""
-        plain = [(low, high, shape) for low, high, shape in self._runs if shape is not None]
-        if not plain:
-            return None
-        ends = self._text_ends
-        text = b"".join(self._text[ends[low].item() : ends[high].item()] for low, high, _ in plain)
+    def _numbers(self, runs: list[tuple[int, int, Shape]]) -> Floats | None:
+        """All numbers of some lines, one after the other, with NaN for their tags; None where there are others."""
+        ends = self._text_ends.tolist()
+        text = b"".join([self._text[ends[low] : ends[high]] for low, high, _ in runs])
         try:
             column = pl.read_csv(
                 text.translate(_ONE_PER_LINE, _OTHERS),
@@ -157,19 +225,13 @@ class _Block:
             )["number"]
         except pl.exceptions.PolarsError:
             return None
-        sizes = [(high - low, 3 + m * objectives + NUMBERS + m * d) for low, high, (m, objectives, d) in plain]
-        lines = sum(n for n, _ in sizes)
-        if len(column) != sum(n * width for n, width in sizes) or column.null_count() != lines:
+        lines = sum(high - low for low, high, _ in runs)
+        if (
+            len(column) != sum((high - low) * _width(shape) for low, high, shape in runs)
+            or column.null_count() != lines
+        ):
             return None
-        flat = column.to_numpy()
-        out: list[Floats] = []
-        at = 0
-        for (n, width), (_, _, shape) in zip(sizes, plain, strict=True):
-            out.append(flat[at : at + n * width].reshape(n, width))
-            at += n * width
-            if not _as_promised(out[-1], shape):
-                return None
-        return iter(out)
+        return column.to_numpy()
 
 
 def _without_points(data: bytes) -> bytes:
@@ -177,9 +239,14 @@ def _without_points(data: bytes) -> bytes:
     return _POINTS.sub(b"", data)
 
 
-def _line_ends(data: bytes) -> Ints:
+def _line_ends(data: bytes, lines: int) -> Ints:
     """Where lines begin, and the end of the last."""
-    return np.append(0, np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n")) + 1)
+    if len(data) < lines * LONG_LINE:
+        return np.append(0, np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n")) + 1)
+    out = [0]
+    for _ in range(lines):
+        out.append(data.index(b"\n", out[-1]) + 1)
+    return np.array(out)
 
 
 @functools.lru_cache(maxsize=256)
@@ -196,9 +263,27 @@ def _shape(text: bytes, points: bool) -> Shape | None:
     return (len(y), y[0], x[0]) if len(x) == len(y) and len(set(x)) == 1 else None
 
 
-def _as_promised(numbers: Floats, shape: Shape) -> bool:
-    """Whether the places of the tag, and of whole numbers that floats hold exactly, have such."""
-    m, objectives, _ = shape
-    costs = numbers[:, 3 + m * objectives :][:, :NUMBERS]
-    whole = all(bool(((np.floor(part) == part) & (part < _EXACT)).all()) for part in (numbers[:, 1:3], costs))
-    return whole and bool(np.isnan(numbers[:, 0]).all())
+def _width(shape: Shape) -> int:
+    """The numbers of a line, with one for its tag."""
+    m, objectives, dimension = shape
+    return 3 + m * objectives + NUMBERS + m * dimension
+
+
+def _lines_of(numbers: Floats, shape: Shape, position: Ints, texts: _Texts) -> PlainLines | None:
+    """Lines of one shape; None unless the tag, and whole numbers that floats hold exactly, are where they belong."""
+    m, objectives, dimension = shape
+    n = len(numbers)
+    at = 3 + m * objectives
+    whole = np.concatenate([numbers[:, 1:3], numbers[:, at : at + NUMBERS]], axis=1)
+    if not ((np.floor(whole) == whole) & (whole < _EXACT)).all() or not np.isnan(numbers[:, 0]).all():
+        return None
+    integers = whole.astype(np.int64)
+    return PlainLines(
+        s=integers[:, 0],
+        k=integers[:, 1],
+        y=numbers[:, 3:at].reshape(n, m, objectives),
+        w=integers[:, 2:],
+        x=numbers[:, at + NUMBERS :].reshape(n, m, dimension),
+        position=position,
+        texts=texts,
+    )

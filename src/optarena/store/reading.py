@@ -23,7 +23,7 @@ from optarena.status import EVALUATION
 from optarena.store.columns import Attempt, Block, Columns, join
 from optarena.store.costs import NUMBERS, SECONDS, spread
 from optarena.store.journal import mentions
-from optarena.store.lines import PlainLines, read_blocks
+from optarena.store.lines import Lines, PlainLines, read_blocks
 from optarena.store.records import (
     Close,
     Count,
@@ -42,8 +42,6 @@ MAX_OPEN = 200
 FEW = 50
 """Studies that journals are searched for, before they are decoded."""
 Line: TypeAlias = Header | ProblemCard | Start | RowsWithoutPoints | Count | End | Close
-Lines: TypeAlias = Sequence[tuple[int, Line | PlainLines]]
-"""Lines of a journal, each with its place in the file."""
 decode_line = msgspec.json.Decoder(Line).decode
 _decode_rows = msgspec.json.Decoder(Rows).decode
 decode_record = msgspec.json.Decoder(Record).decode
@@ -215,26 +213,26 @@ def code_of(status: str) -> int:
     return EVALUATION.index(status) if status in EVALUATION else EVALUATION.index("error")
 
 
-def age(path: Path, header: Line | PlainLines) -> tuple[float, str]:
+def age(path: Path, header: Line) -> tuple[float, str]:
     """What journals are sorted by: the time of their header, and their name."""
     if not isinstance(header, Header):
         raise OptarenaError(f"{path} line 1: a journal begins with its header")
     return header.time, path.name
 
 
-def lines_of(columns: Columns, here: dict[int, int], only: Collection[Key], records: Lines) -> Lines:
+def lines_of(columns: Columns, here: dict[int, int], only: Collection[Key], lines: Lines[Line]) -> Lines[Line]:
     """The lines of some attempts."""
     others = {s for s, owner in here.items() if key_of(columns.attempts[owner]) not in only}
-    rows = (RowsWithoutPoints, Count, PlainLines)
-    return [(at, line) for at, line in records if not isinstance(line, rows) or line.s not in others]
+    rows = (RowsWithoutPoints, Count)
+    records = [(at, line) for at, line in lines.records if not isinstance(line, rows) or line.s not in others]
+    plain = [some.take(np.flatnonzero(~np.isin(some.s, list(others)))) for some in lines.plain]
+    return Lines(lines.size, records, plain)
 
 
-def pieces_of(path: Path, mentioning: Sequence[str] = ()) -> Iterator[Lines]:
+def pieces_of(path: Path, mentioning: Sequence[str] = ()) -> Iterator[Lines[Line]]:
     """The lines of a journal without points, some at a time; none where it has none of some texts."""
-    if mentioning and not mentions(path, mentioning):
-        return
-    for _, items in read_blocks(path, decode_line, points=False):
-        yield items
+    if not mentioning or mentions(path, mentioning):
+        yield from read_blocks(path, decode_line, points=False)
 
 
 @no_collection()
@@ -246,7 +244,7 @@ def columns_of(journals: Sequence[tuple[Path, Sequence[Line | Rows]]]) -> Column
     for path, records in journals:
         columns.sources.append(RecordSource(path, records))
         here = begin(events, path, records)
-        blocks.append(rows_of(columns, here, path, list(enumerate(records))))
+        blocks.append(rows_of(columns, here, path, Lines(0, list(enumerate(records)), [])))
     join(columns, blocks)
     return columns
 
@@ -268,23 +266,18 @@ class JournalBlock(Block):
         return self.costs
 
 
-def rows_of(columns: Columns, here: dict[int, int], path: Path, records: Lines) -> Block:
+def rows_of(columns: Columns, here: dict[int, int], path: Path, lines: Lines[Any]) -> Block:
     try:
-        return _journal_block(columns, here, records)
+        return _journal_block(columns, here, lines)
     except ValueError as error:
         raise OptarenaError(f"{path}: a line has numbers that do not fit ({error})") from error
 
 
-def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Block:
+def _journal_block(columns: Columns, here: dict[int, int], lines: Lines[Line]) -> Block:
     """The evaluation lines of one journal as rows: those that are plain, then the others."""
-    kept: list[tuple[int, RowsWithoutPoints | Count]] = []
-    plain: list[PlainLines] = []
-    for position, record in records:
-        if isinstance(record, PlainLines):
-            plain.append(record)
-        elif isinstance(record, (RowsWithoutPoints, Count)):
-            kept.append((position, record))
-    first = sum(lines.y.shape[0] * lines.y.shape[1] for lines in plain)
+    kept = [(at, record) for at, record in lines.records if isinstance(record, (RowsWithoutPoints, Count))]
+    plain = lines.plain
+    first = sum(some.rows for some in plain)
     rows: list[list[Number]] = []
     failures: list[tuple[int, str, str]] = []
     violations: list[list[Number]] = []
@@ -321,24 +314,22 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Bl
     block.costs = np.zeros((len(block.owner), NUMBERS))
     if not len(block.owner):
         return block
-    m = np.array([lines.y.shape[:2] for lines in plain] or np.zeros((0, 2), dtype=np.int64))
-    n = np.concatenate([np.repeat(m[:, 1], m[:, 0]), np.array(sizes, dtype=np.int64)])
+    n = np.concatenate([*(np.full(len(some.s), some.y.shape[1]) for some in plain), np.array(sizes, dtype=np.int64)])
     line = np.repeat(np.arange(len(n)), n)
     block.inner = np.arange(len(line)) - np.repeat(np.cumsum(n) - n, n)
     try:
-        owners = np.repeat([here[lines.s] for lines in plain], m[:, 0])
-        owners = np.concatenate([owners, [here[record.s] for _, record in kept]]).astype(np.int64)
+        owners = _joined([_owners(here, some) for some in plain], [here[record.s] for _, record in kept])
     except KeyError as error:
         path = columns.sources[-1].path
         raise OptarenaError(f"{path}: a row belongs to study number {error}, which no line began") from error
     block.owner = owners[line]
-    block.evaluation = _joined([lines.k for lines in plain], [record.k for _, record in kept])[line] + block.inner
+    block.evaluation = _joined([some.k for some in plain], [record.k for _, record in kept])[line] + block.inner
     block.counts_only[first:] = np.repeat([isinstance(record, Count) for _, record in kept], sizes)
-    block.position = _joined([lines.position for lines in plain], [position for position, _ in kept])[line]
+    block.position = _joined([some.position for some in plain], [position for position, _ in kept])[line]
     block.source[:] = len(columns.sources) - 1
     at = 0
-    for lines in plain:
-        found = lines.y.reshape(-1, lines.y.shape[2])
+    for some in plain:
+        found = some.y.reshape(-1, some.y.shape[2])
         block.values[at : at + len(found), : found.shape[1]] = found
         at += len(found)
     block.values[first:] = matrix(rows, width)
@@ -353,8 +344,14 @@ def _journal_block(columns: Columns, here: dict[int, int], records: Lines) -> Bl
         block.status[row] = code_of(status)
         block.messages[row] = text
     costs = np.array([record.w for _, record in kept], dtype=np.int64).reshape(-1, NUMBERS)
-    block.costs = spread(np.concatenate([*(lines.w for lines in plain), costs]), n).astype(float) * SECONDS
+    block.costs = spread(np.concatenate([*(some.w for some in plain), costs]), n).astype(float) * SECONDS
     return block
+
+
+def _owners(here: dict[int, int], lines: PlainLines) -> Ints:
+    """The attempt of each line."""
+    studies = lines.studies()
+    return np.repeat([here[s] for s, _, _ in studies], [high - low for _, low, high in studies])
 
 
 def _joined(arrays: list[Ints], more: list[int]) -> Ints:

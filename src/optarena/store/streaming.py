@@ -16,7 +16,7 @@ import numpy as np
 from optarena._memory import no_collection
 from optarena.store.columns import Attempt, Block, Columns, Source, Tally, cumulative, join
 from optarena.store.costs import WALL
-from optarena.store.lines import PlainLines
+from optarena.store.lines import Lines
 from optarena.store.reading import (
     FEW,
     MAX_OPEN,
@@ -24,7 +24,6 @@ from optarena.store.reading import (
     JournalSource,
     Key,
     Line,
-    Lines,
     Opened,
     age,
     begin,
@@ -110,17 +109,17 @@ def read_columns(
 
     Journals are read first: what is compacted meanwhile is then in a shard.
     """
-    read: list[tuple[float, str, Any, Lines | None]] = []
+    read: list[tuple[float, str, Any, Lines[Line] | None]] = []
     paths = list(journals)
     ids = [study for study, _ in only] if only is not None and len(only) <= FEW else ()
     for path in paths:
         try:
             source = JournalSource(path, keep_open=len(paths) <= MAX_OPEN)
-            records = [line for piece in pieces_of(path, ids) for line in piece]
+            found = Lines.together(pieces_of(path, ids))
         except FileNotFoundError:
             continue
-        if records:
-            read.append((*age(path, records[0][1]), source, records))
+        if found.records:
+            read.append((*age(path, found.records[0][1]), source, found))
     columns = Columns()
     events = Events(columns)
     blocks: list[Block] = []
@@ -130,7 +129,7 @@ def read_columns(
             blocks.append(read_shard(place, columns, events, only))
             continue
         columns.sources.append(place)
-        here = begin(events, place.path, (line for _, line in lines if not isinstance(line, PlainLines)))
+        here = begin(events, place.path, (line for _, line in lines.records))
         mine = lines if only is None else lines_of(columns, here, only, lines)
         blocks.append(rows_of(columns, here, place.path, mine))
     join(columns, blocks)
@@ -166,14 +165,14 @@ def _journal_rows(
     events, opened = Events(local), Opened()
     try:
         local.sources.append(JournalSource(path, keep_open))
-        for records in pieces_of(path, mentioning):
+        for piece in pieces_of(path, mentioning):
             if opened.header is None:
-                age(path, records[0][1])
-            lines: list[Line] = [line for _, line in records if not isinstance(line, (RowsWithoutPoints, PlainLines))]
+                age(path, piece.records[0][1])
+            lines: list[Line] = [line for _, line in piece.records if not isinstance(line, RowsWithoutPoints)]
             begin(events, path, lines, opened)
             rows = Columns()
             rows.attempts, rows.sources, rows.headers = local.attempts, local.sources, local.headers
-            mine = records if only is None else lines_of(rows, opened.here, only, records)
+            mine = piece if only is None else lines_of(rows, opened.here, only, piece)
             join(rows, [rows_of(rows, opened.here, path, mine)])
             yield lines, rows
     except FileNotFoundError:
