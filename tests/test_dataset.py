@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import optarena as oa
+from journals import rewrite
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats import export, import_files
@@ -170,7 +171,7 @@ def test_rows_that_contradict_each_other_are_named():
     row = json.loads(lines[at])
     row["y"][-1][0] += 1000.0  # no improvement in either file
     lines[at] = json.dumps(row, separators=(",", ":"))
-    only.with_name("copy.jsonl").write_text("\n".join(lines) + "\n")
+    rewrite(only.with_name("copy.jsonl"), lines)
     assert Dataset.of_store("store").studies["conflicts"].to_list() == [1]
 
 
@@ -199,7 +200,7 @@ def test_of_rows_that_contradict_each_other_the_first_that_was_written_counts():
         row["y"][-1][0] = -1e6
         lines[at] = json.dumps(row, separators=(",", ":"))
         compact(Store(name))
-        only.write_text("\n".join([json.dumps(later, separators=(",", ":")), *lines]) + "\n")
+        rewrite(only, [json.dumps(later, separators=(",", ":")), *lines])
         assert Dataset.of_store(name).studies.select("best", "conflicts").row(0) == (first, 1)
         compact(Store(name))
         assert Dataset.of_store(name).studies.select("best", "conflicts").row(0) == (first, 1)

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import optarena as oa
+from journals import lines_of, rewrite
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.report import how
@@ -30,6 +31,7 @@ MINE = """
 import ctypes, os, sys, time
 import numpy as np
 import optarena as oa
+from journals import lines_of, rewrite
 
 LINE = {"type": "real", "space": "linear", "range": [-1.0, 1.0]}
 S = {"x": LINE, "y": LINE}
@@ -232,6 +234,7 @@ import os, time
 if os.environ.get("PYTHONHASHSEED") == "0":  # in a worker
     time.sleep(2)
 import optarena as oa
+from journals import lines_of, rewrite
 from mine import Population, S, value
 
 class Slow(Population):
@@ -435,7 +438,7 @@ def test_a_retry_of_what_does_not_repeat_begins_anew_whether_its_end_has_a_word_
     assert len(with_word) == 1
     if age == "old":
         for path in with_word:
-            path.write_bytes(path.read_bytes().replace(b',"word":"not repeatable"', b""))
+            rewrite(path, [{key: told for key, told in line.items() if key != "word"} for line in lines_of(path)])
     again = run("plain", ["mine.py:Unrepeatable"], budget=30, workers=0, retry=True)
     assert again.studies.select("status", "attempt", "evaluations").rows() == [("done", 2, 30)]
 

@@ -77,7 +77,9 @@ def groups_of_session(session: int) -> list[int]:
 
 
 def alive(pid: int, birth: int) -> bool:
-    """Whether the process that had this id and birth on this machine still runs."""
+    """Whether the process that had this id and birth on this machine still runs; 0 is nobody."""
+    if pid <= 0:
+        return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

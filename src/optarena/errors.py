@@ -34,6 +34,10 @@ class OptarenaError(Exception):
         return out
 
 
+class DamagedStore(UserWarning):
+    """Files of a store are not as they were written. What is whole is used, the rest counts as missing."""
+
+
 class WorkError(Exception):
     """Work that was rightly asked for and failed (a full disk, say). The command line exits with 1."""
 

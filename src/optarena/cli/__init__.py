@@ -11,13 +11,14 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import typer
 
 from optarena._version import __version__
-from optarena.errors import OptarenaError, WorkError, nearest
+from optarena.errors import DamagedStore, OptarenaError, WorkError, nearest
 
 COMMANDS = {
     "run": "Run an experiment: a TOML file, or optimizers and problems given by flags.",
@@ -30,6 +31,8 @@ COMMANDS = {
     "check": "Is an optimizer, a problem or a solver well-behaved? What is wrong, and how to mend it.",
     "replay": "Run a study again, and prove that it is the same.",
     "compact": "Put journals that are at rest into a shard: smaller, and quicker to open.",
+    "verify": "Is every byte of a store as it was written?",
+    "repair": "Move what is damaged in a store aside; what is good stays.",
     "merge": "Put several stores together.",
     "import": "Bring data of other tools, or of a spreadsheet, into a store.",
     "export": "Write a store in a format that others read.",
@@ -56,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if chosen in SHOWING:
         os.environ.setdefault("POLARS_MAX_THREADS", "1")
     try:
-        code = _call(chosen, arguments)
+        with _damage_told():
+            code = _call(chosen, arguments)
         sys.stdout.flush()
         return code
     except OptarenaError as error:
@@ -86,6 +90,25 @@ def _call(chosen: str | None, arguments: list[str]) -> int:
             raise stop.__context__ from None
         return stop.code if isinstance(stop.code, int) else 1
     return 0
+
+
+@contextlib.contextmanager
+def _damage_told() -> Iterator[None]:
+    """Say in a sentence that a store is damaged, whatever the command does with it; other warnings as ever."""
+    told: set[str] = set()
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, DamagedStore):
+            usual(message, category, *where, **more)
+        elif str(message) not in told:
+            told.add(str(message))
+            _complain(f"warning: {message}", 0)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DamagedStore)
+        warnings.showwarning = show
+        yield
 
 
 def _write_nowhere() -> None:

@@ -10,6 +10,7 @@ Reading imports no problem and no optimizer, and executes nothing.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,15 +19,18 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
+from optarena.dataset.doubts import beyond_optimum
 from optarena.dataset.matching import matcher
 from optarena.dataset.pools import Pool, pool_of
 from optarena.dataset.readers import InMemory, OnDisk, Reader
 from optarena.dataset.rows import RowsOfStudies
 from optarena.dataset.studies import SCHEMA, missing, table_of
+from optarena.errors import DamagedStore
 from optarena.sense import sign_of
 from optarena.status import EVALUATION
 from optarena.store import RunFile, Store, signatures
 from optarena.store.columns import Attempt, Columns
+from optarena.store.damage import Damage, sentence
 from optarena.store.reading import columns_of, key_of
 from optarena.store.records import Record
 from optarena.store.streaming import read_store
@@ -77,7 +81,9 @@ class Dataset(RowsOfStudies):
         store = Store(path)
         store.must_exist()
         columns = read_store(store.journal_paths, store.shard_paths, mentioning)
-        runs = store.runs()
+        runs = store.runs(columns.damage)
+        if columns.damage:
+            warnings.warn(sentence(store.path, columns.damage), DamagedStore, stacklevel=2)
         live = {run.host for run in runs if store.is_live(run)}
         return cls(store.path, columns, runs, live, OnDisk(store))
 
@@ -141,8 +147,14 @@ class Dataset(RowsOfStudies):
         return pl.DataFrame(rows, {"package": pl.String, "version": pl.String, "studies": pl.Int64}, orient="row")
 
     def notes(self) -> list[str]:
-        """What whoever reads these studies should know: problems whose values differ between machines."""
-        return signatures.notes(self.columns, {card.id for card in self.cards})
+        """What whoever reads these studies should know: damage, values that cannot be, machines that differ."""
+        damaged = [sentence(self.path, self.damage)] if self.damage else []
+        return [*damaged, *beyond_optimum(self), *signatures.notes(self.columns, {card.id for card in self.cards})]
+
+    @property
+    def damage(self) -> list[Damage]:
+        """Places of the store's files that are not as they were written: what stood there counts as missing."""
+        return self.columns.damage
 
     def causes(self) -> dict[str, str]:
         """Why the newest attempt of each study was started; empty for a first one."""
@@ -189,7 +201,7 @@ class Dataset(RowsOfStudies):
     def endings(self) -> list[str]:
         """How each begun study ended, in a word of `optarena.status.ENDINGS`; empty where its status says it all."""
         statuses = self.studies["status"].head(len(self.chosen)).to_list()
-        last = [max(attempt.ends, key=lambda end: end.time, default=None) for attempt in self.attempts]
+        last = [attempt.last_end for attempt in self.attempts]
         return [
             end.ending if end is not None and end.status == status else ""
             for end, status in zip(last, statuses, strict=True)

@@ -118,8 +118,9 @@ def _reductions(columns: Columns, at: Sequence[int], traces: Traces) -> dict[str
             nanoseconds[i] += np.array(end.w)
     # where every evaluation is kept, what is not there was lost with a file; it is made again by the same command
     whole = np.array([attempt.start.record == "all" for attempt in columns.attempts], dtype=bool)
-    lost = np.where(whole, made - tally.rows, 0) if len(whole) else made
-    made -= lost
+    told = np.array([attempt.told for attempt in columns.attempts], dtype=np.int64)
+    lost = np.where(whole, made - tally.rows, np.maximum(told - tally.rows, 0)) if len(whole) else made
+    made -= np.where(whole, lost, 0) if len(whole) else lost
     y = np.where(traces.feasible & ~np.isnan(traces.values[:, 0]), traces.values[:, 0], np.inf)
     row = first_argmin(y, traces.offsets)
     single = np.array([len(columns.attempts[i].card.objectives) == 1 for i in at], dtype=bool)
@@ -165,8 +166,8 @@ def missing(runs: Sequence[RunFile], begun: Collection[str]) -> pl.DataFrame:
 
 def _status(attempt: Attempt, live_hosts: Collection[str]) -> tuple[str, str, float | None]:
     """How a study stands: its last end, unless it was begun again since."""
-    last = max(attempt.ends, key=lambda end: end.time, default=None)
-    if last is None or (attempt.open_in and attempt.start.time > last.time):
+    last = attempt.last_end
+    if last is None or attempt.begun_again:
         elsewhere = [header.host for header in attempt.open_in if header.host != host()]
         if any(header.host == host() and alive(header.pid, header.born) for header in attempt.open_in):
             return "running", "", None

@@ -15,6 +15,7 @@ from optarena._json import printable
 from optarena._process import host
 from optarena._version import __version__
 from optarena.store import Store
+from optarena.store.checks import sealed
 from optarena.store.records import FORMAT_VERSION, Close, End, Header, Record, Start
 
 _encode = msgspec.json.Encoder().encode
@@ -31,7 +32,7 @@ def write_journal(names: Sequence[str], records: Iterable[Record], store: Store)
         if isinstance(record, (Start, End)):
             record.time = at
         lines.append(_encode(record))
-    whole = b"\n".join([_encode(journal_header(names, at)), *lines, _encode(Close()), b""])
+    whole = sealed([_encode(journal_header(names, at)), *lines, _encode(Close())])
     write_whole(store.journals / f"import-{digest.hexdigest()[:24]}.jsonl", whole)
 
 

@@ -71,6 +71,10 @@ class Loop(Protocol):
     def evaluations(self) -> int:
         """How many evaluations it has made, or solutions it has met."""
 
+    @property
+    def rows(self) -> int:
+        """How many rows it has recorded."""
+
     def to_the_end(self) -> Outcome:
         """Run it; what goes wrong is an outcome."""
 
@@ -111,6 +115,8 @@ def begin(
         versions=versions,
         source=source,
         seed=study.seed,
+        life=past.life + 1,
+        had=past.recorded if study.record != "all" else 0,
     )
     journal.start(start, card)
     return start
@@ -124,14 +130,17 @@ def run_attempt(attempt: Attempt, loop: Loop) -> Outcome:
         raise
     except BaseException as error:  # an interrupt, or a store that cannot be written: say so if that is possible
         reason = "by the user" if isinstance(error, KeyboardInterrupt) else describe(error)
-        end(attempt, Outcome("interrupted", loop.evaluations, reason), loop.costs())
+        end(attempt, Outcome("interrupted", loop.evaluations, reason), loop.costs(), rows=loop.rows)
         raise
-    end(attempt, outcome, loop.costs(), loop.at_end)
+    end(attempt, outcome, loop.costs(), loop.at_end, loop.rows)
     return outcome
 
 
-def end(attempt: Attempt, outcome: Outcome, costs: list[int], at_end: dict[str, Number] | None = None) -> None:
-    """Write how an attempt ended."""
+def end(
+    attempt: Attempt, outcome: Outcome, costs: list[int], at_end: dict[str, Number] | None = None, rows: int = 0
+) -> None:
+    """Write how an attempt ended; rows: how many were recorded since it began."""
+    told = attempt.past.recorded + rows if attempt.study.record != "all" else 0
     attempt.journal.end(
         End(
             attempt.handle,
@@ -143,6 +152,8 @@ def end(attempt: Attempt, outcome: Outcome, costs: list[int], at_end: dict[str, 
             outcome.detail,
             at_end or {},
             outcome.ending,
+            attempt.past.life + 1,
+            told,
         )
     )
 

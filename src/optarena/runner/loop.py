@@ -53,6 +53,10 @@ class OptimizerLoop:
     def evaluations(self) -> int:
         return self.evaluate.done
 
+    @property
+    def rows(self) -> int:
+        return self.recorder.rows
+
     def costs(self) -> list[int]:
         return self.meter.pending()
 

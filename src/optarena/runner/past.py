@@ -41,8 +41,15 @@ class Past(msgspec.Struct):
     """Whether observing the last rows was charged, too: by the end that followed them."""
     remainder: int | None = None
     """Where the study once ended within a batch, if it did: beyond it a larger budget asks for other batches."""
+    life: int = 0
+    """Which process in turn was the last to work at it."""
     answers_only: bool = False
     """The rows are failures to be answered as they were; all others are evaluated as if nothing were recorded."""
+
+    @property
+    def recorded(self) -> int:
+        """How many rows are recorded."""
+        return sum(len(line.y) for line in self.rows)
 
     @property
     def last(self) -> int:
@@ -63,6 +70,7 @@ class Past(msgspec.Struct):
             counted=max(self.counted, more.counted),
             spent=self.spent + more.spent,
             observed=more.observed if more.rows else self.observed,
+            life=max(self.life, more.life),
             remainder=self.remainder,
         )
 
@@ -150,6 +158,7 @@ def from_columns(columns: Columns, study: str) -> Past | None:
         + sum(end.w[phase] for end in attempt.ends for phase in WALL),
         observed=any(end.evaluations == made for end in attempt.ends),
         remainder=max(within, default=None),
+        life=start.life,
     )
 
 

@@ -33,6 +33,8 @@ class Recorder:
         self.sign = float(self.signs[0])
         self.best = math.inf
         self.failures = 0
+        self.rows = 0
+        """How many were written, where only improvements are."""
         self._reasons = Reasons()
         self._archive = np.empty((0, len(problem.objectives)))
         self._next_count = time.monotonic() + COUNT_SECONDS
@@ -68,6 +70,7 @@ class Recorder:
                     self.best = least
             return
         for i in self._kept(values):
+            self.rows += 1
             y, failures = self._plain(values[i : i + 1])
             self.journal.write(Rows(self.handle, k + i, y, self.meter.pending(), failures, x=[rows[i]]))
 
@@ -100,6 +103,7 @@ class Recorder:
             self.failed(status, message)
         improved = self.note(evaluation if status == "ok" else None)
         if improved or self.everything or status != "ok":
+            self.rows += 1
             self.write_row(k, row, evaluation, status, message)
 
     def note(self, evaluation: Evaluation | None) -> bool:

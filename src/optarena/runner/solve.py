@@ -47,6 +47,10 @@ class SolverRun:
         self.costs = self.emitter.costs
 
     @property
+    def rows(self) -> int:
+        return self.evaluations
+
+    @property
     def evaluations(self) -> int:
         return self.emitter.count
 

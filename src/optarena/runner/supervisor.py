@@ -244,7 +244,10 @@ class Supervisor:
         """Record how a study ended that cannot say so itself; there is nothing left to run."""
         start = self._start(task)
         assert self._journal is not None
-        self._journal.end(End(start.s, status, evaluations, time.time(), no_costs(), reason, word=ending))
+        assert task.past is not None
+        self._journal.end(
+            End(start.s, status, evaluations, time.time(), no_costs(), reason, word=ending, life=task.past.life + 1)
+        )
         why = Reasons()
         failed = [failure for line in (task.past.rows if task.past is not None else ()) for failure in line.f.values()]
         for kind, message in failed:

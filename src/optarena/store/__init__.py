@@ -19,6 +19,8 @@ from optarena._files import write_whole
 from optarena._json import strict
 from optarena._process import alive, born, host
 from optarena.errors import OptarenaError
+from optarena.store.checks import DIFFERS, followed, has_check, sealed
+from optarena.store.damage import Damage, place_of
 from optarena.store.records import FORMAT_VERSION, refuse_newer
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ class RunFile(msgspec.Struct):
     how: str = ""
     """How it ended: done, interrupted, or failed with an error; empty where that was not recorded."""
     version: int = FORMAT_VERSION
+    number: int = 0
+    """Which run of the store it is, from 1 on: clocks may step back. 0: an older file does not say."""
     kernels: str = ""
     """The numeric kernels that were asked for: `pinned` or `native`; empty in older files."""
 
@@ -134,20 +138,26 @@ class Store:
             what = "is not a store" if self.path.exists() else "does not exist"
             raise OptarenaError(f"store {self.path} {what}; 'optarena run … --store {self.path}' makes one")
 
-    def runs(self) -> list[RunFile]:
-        """Every run that this store knows of, oldest first."""
+    def runs(self, damage: list[Damage] | None = None) -> list[RunFile]:
+        """Every run that this store knows of, oldest first; what is not as it was written goes to `damage`."""
         out = []
         for path in sorted((self.path / "runs").glob("*.json")):
             try:
                 data = path.read_bytes()
+            except FileNotFoundError:
+                continue
             except OSError as error:
                 raise OptarenaError(f"{path}: {error.strerror}") from error
-            refuse_newer(path, data)
             try:
+                if has_check(data) and followed(data, 0) is None:
+                    raise ValueError(DIFFERS)
+                refuse_newer(path, data)
                 out.append(msgspec.json.decode(data, type=RunFile))
-            except msgspec.DecodeError as error:
-                raise OptarenaError(f"{path}: not a run file ({error})") from error
-        return sorted(out, key=lambda run: run.time)
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+                what = DIFFERS if str(error) == DIFFERS else f"not a run file ({error})"
+                if damage is not None:
+                    damage.append(Damage(place_of(path), what, size=len(data)))
+        return sorted(out, key=lambda run: (run.number, run.time))
 
     def root(self, experiment: Experiment) -> uuid.UUID | None:
         """The root of the newest run of this experiment, else of the newest run: the same command goes on under it."""
@@ -175,7 +185,9 @@ class Store:
             born=born(os.getpid()),
         )
         mine = set(run.todo)
-        for other in self.runs():
+        others = self.runs()
+        run.number = max((other.number for other in others), default=0) + 1
+        for other in others:
             shared = mine.intersection(other.todo)
             if shared and self.is_live(other):
                 raise OptarenaError(
@@ -210,4 +222,4 @@ class Store:
 
     def _write_run(self, run: RunFile) -> None:
         """Written beside and renamed, so never half there."""
-        write_whole(self._run_path(run), msgspec.json.encode(run))
+        write_whole(self._run_path(run), sealed([msgspec.json.encode(run)]))

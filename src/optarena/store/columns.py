@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.store.costs import NANOSECONDS, NUMBERS, WALL
+from optarena.store.damage import Damage
 from optarena.store.records import End, Header, ProblemCard, Start
 from optarena.store.signatures import Signed
 from optarena.traces import Bools, Floats, Ints
@@ -30,7 +31,20 @@ class Attempt:
         """The processes that worked at it; in some of them it may still be open."""
         self.open_in: list[Header] = []
         self.counted = 0
+        self.told = 0
+        """How many of its rows were recorded, as later lines say; some may be lost since."""
         self.conflicts: list[int] = []
+
+    @property
+    def last_end(self) -> End | None:
+        """How it ended last: in the order of its lives, not of clocks, which may step back."""
+        return max(self.ends, key=lambda end: (end.life, end.time), default=None)
+
+    @property
+    def begun_again(self) -> bool:
+        """Whether a process that may still be at it began after its last end, or it has none."""
+        last, start = self.last_end, self.start
+        return last is None or (bool(self.open_in) and (start.life, start.time) > (last.life, last.time))
 
 
 class Source(Protocol):
@@ -171,6 +185,8 @@ class Columns(Block):
         self.sources: list[Source] = []
         self.signed: dict[tuple[str, str], list[Signed]] = {}
         """The signatures of each problem (its id and version), one per machine and set of packages."""
+        self.damage: list[Damage] = []
+        """Places of files that are not as they were written, and are not used."""
         self.thin = False
         self._blocks: list[Block] = []
         self.origin: Ints | None = None

@@ -7,8 +7,6 @@ disk: whoever is killed before that leaves rows twice, which readers take once.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,22 +14,23 @@ import msgspec
 import numpy as np
 
 from optarena._memory import no_collection
-from optarena._process import alive, host
-from optarena.errors import OptarenaError
 from optarena.store import Store
 from optarena.store.costs import NUMBERS, spread
+from optarena.store.damage import Damage, place_of
 from optarena.store.journal import SHARD_BYTES
 from optarena.store.lines import Lines, PlainLines, read_blocks
 from optarena.store.reading import counts_before, decode_record
-from optarena.store.records import Close, End, Header, ProblemCard, Record, Rows, Start, refuse_newer
+from optarena.store.records import Close, End, Header, ProblemCard, Record, Rows, Start
+from optarena.store.resting import resting
 from optarena.store.rows import Collected, Part, part_of
 from optarena.store.shards import write_shard
 from optarena.traces import Ints
 
-TAIL_BYTES = 1 << 16
-YOUNG_SECONDS = 60.0  # a journal's header follows its creation at once; whoever has none for so long is dead
-
 _encode = msgspec.json.Encoder().encode
+
+
+class Unsound(Exception):
+    """A journal of an older format whose lines do not fit together."""
 
 
 class Compaction(msgspec.Struct):
@@ -53,57 +52,11 @@ def compact(store: Store, least: int = 0) -> Compaction:
     store.must_exist()
     with store.lock("compact"):
         store.remove_stale()
-        out = Compaction()
-        resting: list[tuple[float, Path]] = []
-        since = max((run.time for run in store.runs() if store.is_live(run)), default=-math.inf)
-        for path in sorted(store.journals.glob("*.jsonl")):
-            began, reason = _rest(path)
-            if reason is None and began < since:
-                reason = "a live run may still read it"
-            if reason is None:
-                resting.append((began, path))
-            else:
-                out.left.append((path.name, reason))
-        if sum(path.stat().st_size for _, path in resting) >= least:
-            _Pass(store, out).run(path for _, path in sorted(resting))
+        paths, left = resting(store)
+        out = Compaction(left=left)
+        if sum(path.stat().st_size for path in paths) >= least:
+            _Pass(store, out).run(paths)
         return out
-
-
-# ---- which journals -------------------------------------------------------------------------------------------------
-
-
-def _rest(path: Path) -> tuple[float, str | None]:
-    """When a journal began, and why it must not be compacted: None when it is closed or its process is dead."""
-    first, last = _ends(path)
-    if not first:
-        young = time.time() - path.stat().st_mtime < YOUNG_SECONDS
-        return 0.0, "it has only just begun" if young else None
-    refuse_newer(path, first)
-    try:
-        header, record = decode_record(first), decode_record(last) if last else None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise OptarenaError(f"{path}: not a journal ({error})") from error
-    if not isinstance(header, Header):
-        raise OptarenaError(f"{path} line 1: a journal begins with its header")
-    if isinstance(record, Close):
-        return header.time, None
-    if header.host != host():
-        return header.time, f"not closed, and its process is on {header.host}"
-    return header.time, "its process is running" if alive(header.pid, header.born) else None
-
-
-def _ends(path: Path) -> tuple[bytes, bytes]:
-    """The first and the last complete line of a journal, the last only if it is short: one with points is not."""
-    with path.open("rb") as file:
-        first = file.readline()
-        size = file.seek(0, 2)
-        file.seek(max(0, size - TAIL_BYTES))
-        lines = file.read().split(b"\n")[:-1]
-    if not first.endswith(b"\n"):
-        return b"", b""
-    if size > TAIL_BYTES:
-        lines = lines[1:]  # of which only the end was read
-    return first, lines[-1] if lines else b""
 
 
 # ---- one pass over their lines --------------------------------------------------------------------------------------
@@ -223,7 +176,7 @@ class _Journal:
                 for s, low, high in plain.studies():
                     self._study(s)[1].add_plain(plain, rows, low, high)
         except ValueError as error:
-            raise OptarenaError(f"{self.path}: a line has numbers that do not fit ({error})") from error
+            raise Unsound(f"a line has numbers that do not fit ({error})") from error
         self._shard.size += lines.size
 
     def _take(self, item: Record) -> None:
@@ -254,7 +207,7 @@ class _Journal:
                 start = self._starts[s]
                 self._here[s] = self._shard.begin(start, self._cards[start.problem])
             except KeyError as error:
-                raise OptarenaError(f"{self.path}: a line refers to {error} before its start record") from error
+                raise Unsound(f"a line refers to {error}, which no line begins") from error
         return self._here[s]
 
 
@@ -266,6 +219,7 @@ class _Pass:
         self._shard = _Shard()
         self._finished: list[Path] = []
         self._contradictory: set[Path] = set()
+        self._damaged: dict[Path, str] = {}
 
     @no_collection()
     def run(self, paths: Iterable[Path]) -> None:
@@ -276,17 +230,25 @@ class _Pass:
 
     def _take(self, path: Path) -> None:
         journal = _Journal(path, self._shard)
-        for lines in read_blocks(path, decode_record, points=True):
-            rest = lines
-            if self._shard.size >= SHARD_BYTES:
-                begins = next((at for at, item in lines.records if isinstance(item, Start)), None)
-                if begins is not None or self._shard.size >= 2 * SHARD_BYTES:
-                    before, rest = lines.split(begins or 0)
-                    journal.take(before)
-                    journal.leave()
-                    self._flush()
-                    journal.enter(self._shard)
-            journal.take(rest)
+        damage: list[Damage] = []
+        try:
+            for lines in read_blocks(path, decode_record, damage, points=True):
+                self._take_lines(journal, lines)
+        except Unsound as error:
+            damage.append(Damage(place_of(path), str(error)))
+        if damage:  # its good lines are in a shard now, but it stays until it is repaired
+            self._damaged[path] = damage[0].what
+
+    def _take_lines(self, journal: _Journal, lines: Lines[Record]) -> None:
+        if self._shard.size >= SHARD_BYTES:
+            begins = next((at for at, item in lines.records if isinstance(item, Start)), None)
+            if begins is not None or self._shard.size >= 2 * SHARD_BYTES:
+                before, lines = lines.split(begins or 0)
+                journal.take(before)
+                journal.leave()
+                self._flush()
+                journal.enter(self._shard)
+        journal.take(lines)
 
     def _flush(self) -> None:
         """Write the shard and remove the journals that are now in shards as a whole."""
@@ -302,6 +264,8 @@ class _Pass:
         for path in self._finished:
             if path in self._contradictory:
                 self._out.left.append((path.name, "rows contradict each other"))
+            elif path in self._damaged:
+                self._out.left.append((path.name, f"damaged: {self._damaged[path]} (optarena repair)"))
             else:
                 path.unlink(missing_ok=True)
                 self._out.journals += 1

@@ -10,6 +10,7 @@ and before a worker waits.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import re
@@ -27,6 +28,7 @@ from optarena._source import source_hash, versions_of
 from optarena._version import __version__
 from optarena.errors import OptarenaError, WorkError
 from optarena.problem import Problem, Subject
+from optarena.store.checks import Chain
 from optarena.store.records import (
     FORMAT_VERSION,
     Close,
@@ -67,13 +69,15 @@ class Journal:
             self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
         except OSError as error:
             raise OptarenaError(f"cannot write to {directory}: {error.strerror}") from error
-        self._size = 0
+        self._chain = Chain()
+        self._size = self._synced = 0
         self._dirty = False
         self._last_sync = time.monotonic()
         self._cards: set[str] = set()
         self._studies = 0
         self._broken = False
-        self.write(Header(FORMAT_VERSION, __version__, host(), pid, time.time(), environment, born(pid)))
+        locked = _lock(self._fd)
+        self.write(Header(FORMAT_VERSION, __version__, host(), pid, time.time(), environment, born(pid), locked))
 
     def write(self, record: Record | PlainRow) -> None:
         """Append one line; a full disk leaves no torn line behind and is told as such."""
@@ -81,21 +85,25 @@ class Journal:
             return
         if _forked:  # a problem forked, and its child came back: the journal is its parent's
             os._exit(70)
-        line = _encode(record) + b"\n"
+        line = self._chain.seal(_encode(record))
         try:
             written = os.write(self._fd, line)
             while written < len(line):  # a full disk may take a part; the next try then says so
                 written += os.write(self._fd, line[written:])
         except OSError as error:
-            self._broken = True
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._fd, self._size)
+            self._give_up(self._size)
             raise WorkError(
                 f"cannot write to {self.path}: {error.strerror}. What was evaluated before is safe;"
                 " make room and give the same command again"
             ) from error
         self._size += len(line)
         self._dirty = True
+
+    def _give_up(self, size: int) -> None:
+        """Write no more, and keep only what is certain: so many bytes."""
+        self._broken = True
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._fd, size)
 
     def start(self, start: Start, card: ProblemCard) -> int:
         """Write a study's card (the problem's once a journal) and return its number."""
@@ -122,8 +130,13 @@ class Journal:
             try:
                 os.fsync(self._fd)
             except OSError as error:
-                raise WorkError(f"cannot write to {self.path}: {error.strerror}") from error
+                self._give_up(self._synced)
+                raise WorkError(
+                    f"{self.path}: the disk did not take what was written ({error.strerror}). What it took before is"
+                    " safe; the rest is evaluated again by the same command"
+                ) from error
             self._dirty = False
+            self._synced = self._size
             self._last_sync = time.monotonic()
 
     @property
@@ -139,6 +152,15 @@ class Journal:
             self.sync()
             os.close(self._fd)
             self._fd = -1
+
+
+def _lock(descriptor: int) -> bool:
+    """Hold a lock until this process ends: whoever can take it knows that nobody writes any more."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # the file system has none
+        return False
+    return True
 
 
 def problem_card(problem: Subject, *, signed: bool = True) -> ProblemCard:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -20,13 +20,18 @@ import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
+from optarena.store.checks import DIFFERS, SEALED, followed, has_check, stretches
 from optarena.store.costs import NUMBERS
-from optarena.store.records import Rows, refuse_newer
+from optarena.store.damage import Damage, place_of
+from optarena.store.records import Rows, refuse_newer, version_of
 from optarena.traces import Floats, Ints
 
 BLOCK_BYTES = 4_000_000
 FEW_ROWS = 64
 """Fewer evaluations than this are read faster one line after the other."""
+FIRST_LINES = 5
+"""Of a journal, by which it is told whether its lines have checks: one that is damaged does not decide it."""
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 LONG_LINE = 300
 """Bytes, from which on the ends of lines are found faster one after the other."""
 _DIGITS = b"0123456789.+-eE"
@@ -35,10 +40,10 @@ _OTHERS = bytes(c for c in range(256) if c not in _DIGITS + b",\n")
 _TAG = "e"  # what is left of '"t":"e"' when everything but numbers is deleted
 _EXACT = 2.0**53
 _MATRIX = rb"(\[\[,*\](?:,\[,*\])*\])"
-_SHAPE = re.compile(rb'\{"t":"","s":,"k":,"y":' + _MATRIX + rb',"w":\[,{5}\](?:,"x":' + _MATRIX + rb"\})?")
+_SHAPE = re.compile(rb'\{"t":"","s":,"k":,"y":' + _MATRIX + rb',"w":\[,{5}\](?:,"x":' + _MATRIX + rb'(,"c":\[,\])?\})?')
 _POINTS = re.compile(rb',"x":\[.*')  # to the end of the line
-Shape: TypeAlias = tuple[int, int, int]
-"""Of a plain line: its evaluations, objectives, and dimension (0: its points are passed over)."""
+Shape: TypeAlias = tuple[int, int, int, int]
+"""Of a plain line: its evaluations, objectives, dimension (0: its points are passed over), and numbers of its check."""
 T = TypeVar("T")
 
 _decode_rows = msgspec.json.Decoder(Rows).decode
@@ -113,6 +118,16 @@ class Lines(Generic[T]):
             out.plain += piece.plain
         return out
 
+    def without(self, studies: Collection[int], kinds: tuple[type, ...]) -> Lines[T]:
+        """Without the plain lines of some studies, and their lines of these kinds."""
+        records = [
+            (at, line)
+            for at, line in self.records
+            if not isinstance(line, kinds) or line.s not in studies  # type: ignore[attr-defined]
+        ]
+        plain = [some.take(np.flatnonzero(~np.isin(some.s, list(studies)))) for some in self.plain]
+        return Lines(self.size, records, plain)
+
     def split(self, position: int) -> tuple[Lines[T], Lines[T]]:
         """The lines before a place, and those from there on."""
         first = next((i for i, (place, _) in enumerate(self.records) if place >= position), len(self.records))
@@ -127,31 +142,101 @@ class Lines(Generic[T]):
         )
 
 
-def read_blocks(path: Path, decode: Callable[[bytes], T], *, points: bool) -> Iterator[Lines[T]]:
-    """The complete lines of a journal, block by block.
+def read_blocks(path: Path, decode: Callable[[bytes], T], damage: list[Damage], *, points: bool) -> Iterator[Lines[T]]:
+    """The complete lines of a journal that are as they were written, block by block; the others go to `damage`.
 
-    A torn last line is dropped. A journal of a newer format is refused; a line that cannot be read is named.
+    A torn last line is dropped: its writer was killed, or is at it. A journal of a newer format is refused.
     """
+    for data, position, number in _good_blocks(path, damage):
+        yield _Block(data, position, points).lines(decode, path, number, damage)
+
+
+def verify_checks(path: Path, damage: list[Damage]) -> None:
+    """Look whether the lines of a journal are as they were written, where they have checks."""
+    for _ in _good_blocks(path, damage):
+        pass
+
+
+def _good_blocks(path: Path, damage: list[Damage]) -> Iterator[tuple[bytes, int, int]]:
+    """Blocks of lines to be used, each with its place in the file and the number of lines before it."""
     position = number = 0
+    checker: _Checker | None = None
     try:
         with path.open("rb") as file:
             while block := file.read(BLOCK_BYTES):
                 data = block if block.endswith(b"\n") else block + file.readline()
-                torn = not data.endswith(b"\n")  # its writer was killed, or is at it
-                if torn and not (data := data[: data.rfind(b"\n") + 1]):
-                    return
-                if not number:
-                    refuse_newer(path, data[: data.find(b"\n")])
-                found = _Block(data, position, points)
-                yield found.lines(decode, path, number)
+                torn = b""
+                if not data.endswith(b"\n"):
+                    end = data.rfind(b"\n") + 1
+                    data, torn = data[:end], data[end:]
+                if data:
+                    checker = checker or _checker(path, data, damage)
+                    for low, high, before in checker.good(data, number):
+                        yield (data if high - low == len(data) else data[low:high]), position + low, number + before
                 position += len(data)
-                number += found.count
+                number += data.count(b"\n")
                 if torn:
+                    if checker is not None:
+                        checker.torn(torn, number)
                     return
     except FileNotFoundError:
         raise
     except OSError as error:
         raise OptarenaError(f"{path}: {error.strerror}") from error
+
+
+class _Checker:
+    """Tells which lines of a journal of an older format can be used: as far as one can tell, all."""
+
+    def __init__(self, path: Path, damage: list[Damage]) -> None:
+        self._path, self._damage = path, damage
+
+    def good(self, data: bytes, number: int) -> Iterator[tuple[int, int, int]]:  # noqa: ARG002
+        """Stretches of lines to be used: from, to, and how many lines of the block are before them.
+
+        number: of lines before the block."""
+        yield 0, len(data), 0
+
+    def torn(self, text: bytes, number: int) -> None:
+        """Look at what follows the last whole line."""
+
+    def note(self, line: int, what: str, size: int = 0) -> None:
+        self._damage.append(Damage(place_of(self._path), what, line, size))
+
+
+class _Verifier(_Checker):
+    """Follows the chain of checks through a journal."""
+
+    _state = 0
+
+    def good(self, data: bytes, number: int) -> Iterator[tuple[int, int, int]]:
+        state = followed(data, self._state)
+        if state is not None:
+            self._state = state
+            yield 0, len(data), 0
+            return
+        before = 0
+        for stretch, state_after in stretches(data, self._state):
+            self._state = state_after
+            if stretch.what:
+                self.note(number + before + 1, stretch.what, 0 if stretch.good else stretch.high - stretch.low)
+            if stretch.good:
+                yield stretch.low, stretch.high, before
+            before += stretch.lines
+
+    def torn(self, text: bytes, number: int) -> None:
+        if followed(text[:-1] + b"\n", self._state) is not None:  # a whole line, but for its end
+            self.note(number + 1, DIFFERS, len(text))
+
+
+def _checker(path: Path, data: bytes, damage: list[Damage]) -> _Checker:
+    first, *more = data.split(b"\n", FIRST_LINES)[:FIRST_LINES]
+    if not any(map(has_check, [first, *more])):
+        refuse_newer(path, first)
+        return _Verifier(path, damage) if version_of(first) >= SEALED else _Checker(path, damage)
+    if followed(first + b"\n", 0) is not None:
+        refuse_newer(path, first)
+    return _Verifier(path, damage)
 
 
 class _Block:
@@ -172,7 +257,7 @@ class _Block:
             self._runs.append((at, at + n, _shape(text, points)))
             at += n
 
-    def lines(self, decode: Callable[[bytes], T], path: Path, number: int) -> Lines[T]:
+    def lines(self, decode: Callable[[bytes], T], path: Path, number: int, damage: list[Damage]) -> Lines[T]:
         """What stands in the lines; the first follows line `number` of the journal."""
         plain = self._plain()
         ends = self._ends.tolist()
@@ -183,8 +268,9 @@ class _Block:
             for i in range(low, high):
                 try:
                     records.append((self._position + ends[i], decode(self._data[ends[i] : ends[i + 1] - 1])))
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise OptarenaError(f"{path} line {number + i + 1}: not a line of a journal ({error})") from error
+                except UNREADABLE as error:
+                    what = f"not a line of a journal ({error})"
+                    damage.append(Damage(place_of(path), what, number + i + 1, ends[i + 1] - ends[i]))
         return Lines(len(self._data), records, plain)
 
     def _plain(self) -> list[PlainLines]:
@@ -255,23 +341,23 @@ def _shape(text: bytes, points: bool) -> Shape | None:
     found = _SHAPE.fullmatch(text)
     if found is None or (found[2] is not None) != points:
         return None
-    y, x = ([part.count(b",") + 1 for part in (matrix or b"")[1:-1].split(b"],[")] for matrix in found.groups())
+    y, x = ([part.count(b",") + 1 for part in (matrix or b"")[1:-1].split(b"],[")] for matrix in found.groups()[:2])
     if len(set(y)) > 1:
         return None
     if not points:
-        return len(y), y[0], 0
-    return (len(y), y[0], x[0]) if len(x) == len(y) and len(set(x)) == 1 else None
+        return len(y), y[0], 0, 0
+    return (len(y), y[0], x[0], 2 * (found[3] is not None)) if len(x) == len(y) and len(set(x)) == 1 else None
 
 
 def _width(shape: Shape) -> int:
     """The numbers of a line, with one for its tag."""
-    m, objectives, dimension = shape
-    return 3 + m * objectives + NUMBERS + m * dimension
+    m, objectives, dimension, check = shape
+    return 3 + m * objectives + NUMBERS + m * dimension + check
 
 
 def _lines_of(numbers: Floats, shape: Shape, position: Ints, texts: _Texts) -> PlainLines | None:
     """Lines of one shape; None unless the tag, and whole numbers that floats hold exactly, are where they belong."""
-    m, objectives, dimension = shape
+    m, objectives, dimension, _ = shape
     n = len(numbers)
     at = 3 + m * objectives
     whole = np.concatenate([numbers[:, 1:3], numbers[:, at : at + NUMBERS]], axis=1)
@@ -283,7 +369,7 @@ def _lines_of(numbers: Floats, shape: Shape, position: Ints, texts: _Texts) -> P
         k=integers[:, 1],
         y=numbers[:, 3:at].reshape(n, m, objectives),
         w=integers[:, 2:],
-        x=numbers[:, at + NUMBERS :].reshape(n, m, dimension),
+        x=numbers[:, at + NUMBERS :][:, : m * dimension].reshape(n, m, dimension),
         position=position,
         texts=texts,
     )

@@ -14,6 +14,7 @@ from optarena.errors import OptarenaError
 from optarena.problem import Known
 from optarena.store import Store
 from optarena.store.columns import Attempt, Columns
+from optarena.store.damage import sentence
 from optarena.store.records import ProblemCard
 from optarena.store.signatures import facts_of, has_changed, made_with
 from optarena.store.streaming import read_store
@@ -44,6 +45,9 @@ def merge(sources: Sequence[Store], target: Store) -> None:
             raise OptarenaError(f"{store.path} is both a source and the target")
     stores = [store for store in [*sources, target] if store.exists]
     opened = [Opened(store.path, read_store(store.journal_paths, store.shard_paths)) for store in stores]
+    for path, columns in opened:
+        if columns.damage:
+            raise OptarenaError(f"{sentence(path, columns.damage)}; nothing was merged")
     _refuse_mismatch(opened)
     _refuse_conflicts(stores, opened)
     copies = [

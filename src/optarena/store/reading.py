@@ -18,13 +18,15 @@ import numpy as np
 
 from optarena._json import Number
 from optarena._memory import no_collection
-from optarena.errors import OptarenaError
+from optarena._process import host
 from optarena.status import EVALUATION
 from optarena.store.columns import Attempt, Block, Columns, join
 from optarena.store.costs import NUMBERS, SECONDS, spread
+from optarena.store.damage import Damage, place_of
 from optarena.store.journal import mentions
 from optarena.store.lines import Lines, PlainLines, read_blocks
 from optarena.store.records import (
+    FORMAT_VERSION,
     Close,
     Count,
     End,
@@ -121,12 +123,13 @@ def as_written(points: list[list[Any]], card: ProblemCard) -> list[list[Any]]:
 
 @dataclass
 class Opened:
-    """A journal of which some lines are read."""
+    """A journal of which some lines are read. `orphans`: lines of a study that no line begins."""
 
     cards: dict[str, ProblemCard] = field(default_factory=dict)
     here: dict[int, int] = field(default_factory=dict)
     """The number of a study in the journal -> of its attempt."""
     header: Header | None = None
+    orphans: int = 0
 
 
 class Events:
@@ -153,16 +156,23 @@ class Events:
             elif isinstance(record, ProblemCard):
                 cards[record.hash] = self._known(record)
             elif isinstance(record, Start):
-                here[record.s] = self._begin(record, cards[record.problem])
-                assert header is not None
-                self._sign(cards[record.problem], header)
+                card = cards.get(record.problem)
+                if card is None or header is None:
+                    opened.orphans += 1
+                    continue
+                here[record.s] = self._begin(record, card)
+                self._sign(card, header)
                 attempt = out.attempts[here[record.s]]
+                attempt.told = max(attempt.told, record.had)
                 attempt.headers.append(header)
                 attempt.open_in.append(header)
+            elif isinstance(record, (End, Count)) and record.s not in here:
+                opened.orphans += 1
             elif isinstance(record, End):
                 attempt = out.attempts[here[record.s]]
                 if all((end.time, end.status) != (record.time, record.status) for end in attempt.ends):
                     attempt.ends.append(record)
+                    attempt.told = max(attempt.told, record.rows)
                 if header in attempt.open_in:
                     attempt.open_in.remove(header)
             elif isinstance(record, Close):
@@ -205,7 +215,7 @@ class Events:
 def counts_before(new: tuple[Start, ProblemCard], old: tuple[Start, ProblemCard]) -> bool:
     """Whether a start replaces another: the latest counts, but a run's own always before what a file says of it."""
     ran, had_run = not new[1].imported, not old[1].imported
-    return ran > had_run or (ran == had_run and new[0].time >= old[0].time)
+    return ran > had_run or (ran == had_run and (new[0].life, new[0].time) >= (old[0].life, old[0].time))
 
 
 def code_of(status: str) -> int:
@@ -213,26 +223,46 @@ def code_of(status: str) -> int:
     return EVALUATION.index(status) if status in EVALUATION else EVALUATION.index("error")
 
 
-def age(path: Path, header: Line) -> tuple[float, str]:
+def age(path: Path, header: Header) -> tuple[float, str]:
     """What journals are sorted by: the time of their header, and their name."""
-    if not isinstance(header, Header):
-        raise OptarenaError(f"{path} line 1: a journal begins with its header")
     return header.time, path.name
+
+
+def header_of(path: Path, first: Sequence[Record | Line], damage: list[Damage]) -> Header | None:
+    """The header of a journal, of which these are the first lines; None if it is no journal.
+
+    Where the header is lost, another stands for it: whoever wrote it is gone, and it tells nothing of its machine.
+    """
+    if first and isinstance(first[0], Header):
+        return first[0]
+    if not any(item.file == place_of(path) and item.line == 1 for item in damage):
+        damage.append(Damage(place_of(path), "a journal begins with its header", 1))
+        return None
+    began = min((line.time for line in first if isinstance(line, Start)), default=0.0)
+    return Header(FORMAT_VERSION, "", host(), 0, began, {})
+
+
+def with_header(path: Path, lines: Lines[Line], damage: list[Damage]) -> tuple[Header, Lines[Line]] | None:
+    """The same lines with the journal's header in front."""
+    first = [line for _, line in lines.records]
+    header = header_of(path, first, damage)
+    if header is None:
+        return None
+    if first and first[0] is header:
+        return header, lines
+    return header, Lines(lines.size, [(0, header), *lines.records], lines.plain)
 
 
 def lines_of(columns: Columns, here: dict[int, int], only: Collection[Key], lines: Lines[Line]) -> Lines[Line]:
     """The lines of some attempts."""
     others = {s for s, owner in here.items() if key_of(columns.attempts[owner]) not in only}
-    rows = (RowsWithoutPoints, Count)
-    records = [(at, line) for at, line in lines.records if not isinstance(line, rows) or line.s not in others]
-    plain = [some.take(np.flatnonzero(~np.isin(some.s, list(others)))) for some in lines.plain]
-    return Lines(lines.size, records, plain)
+    return lines.without(others, (RowsWithoutPoints, Count))
 
 
-def pieces_of(path: Path, mentioning: Sequence[str] = ()) -> Iterator[Lines[Line]]:
+def pieces_of(path: Path, damage: list[Damage], mentioning: Sequence[str] = ()) -> Iterator[Lines[Line]]:
     """The lines of a journal without points, some at a time; none where it has none of some texts."""
     if not mentioning or mentions(path, mentioning):
-        yield from read_blocks(path, decode_line, points=False)
+        yield from read_blocks(path, decode_line, damage, points=False)
 
 
 @no_collection()
@@ -243,18 +273,11 @@ def columns_of(journals: Sequence[tuple[Path, Sequence[Line | Rows]]]) -> Column
     blocks: list[Block] = []
     for path, records in journals:
         columns.sources.append(RecordSource(path, records))
-        here = begin(events, path, records)
-        blocks.append(rows_of(columns, here, path, Lines(0, list(enumerate(records)), [])))
+        opened = Opened()
+        events.journal(records, opened)
+        blocks.append(rows_of(columns, opened, path, Lines(0, list(enumerate(records)), []), columns.damage))
     join(columns, blocks)
     return columns
-
-
-def begin(events: Events, path: Path, records: Iterable[Line], opened: Opened | None = None) -> dict[int, int]:
-    """The attempts that lines begin; an OptarenaError where they contradict each other."""
-    try:
-        return events.journal(records, opened)
-    except KeyError as error:
-        raise OptarenaError(f"{path}: a line refers to {error} before its start record") from error
 
 
 class JournalBlock(Block):
@@ -266,11 +289,48 @@ class JournalBlock(Block):
         return self.costs
 
 
-def rows_of(columns: Columns, here: dict[int, int], path: Path, lines: Lines[Any]) -> Block:
+def rows_of(columns: Columns, opened: Opened, path: Path, lines: Lines[Any], damage: list[Damage]) -> Block:
+    """The rows of a journal's lines; what no study has, or what are no numbers, goes to `damage`."""
+    here = opened.here
+    lines = _begun(opened, lines)
     try:
         return _journal_block(columns, here, lines)
-    except ValueError as error:
-        raise OptarenaError(f"{path}: a line has numbers that do not fit ({error})") from error
+    except ValueError:
+        return _journal_block(columns, here, _numeric(columns, here, path, lines, damage))
+
+
+def _begun(opened: Opened, lines: Lines[Any]) -> Lines[Any]:
+    """The lines of studies that were begun."""
+    told = {s for some in lines.plain for s, _, _ in some.studies()}
+    told |= {line.s for _, line in lines.records if isinstance(line, (RowsWithoutPoints, Count))}
+    unknown = told - opened.here.keys()
+    if not unknown:
+        return lines
+    rows = (RowsWithoutPoints, Count)
+    out = lines.without(unknown, rows)
+    opened.orphans += sum(isinstance(line, RowsWithoutPoints) and line.s in unknown for _, line in lines.records)
+    opened.orphans += sum(len(some.s) for some in lines.plain) - sum(len(some.s) for some in out.plain)
+    return out
+
+
+def _numeric(columns: Columns, here: dict[int, int], path: Path, lines: Lines[Any], damage: list[Damage]) -> Lines[Any]:
+    """The lines whose numbers are numbers."""
+    records = []
+    for at, line in lines.records:
+        try:
+            _journal_block(columns, here, Lines(0, [(at, line)], []))
+            records.append((at, line))
+        except ValueError as error:
+            damage.append(Damage(place_of(path), f"the line at byte {at:,} has numbers that do not fit ({error})"))
+    return Lines(lines.size, records, lines.plain)
+
+
+def note_orphans(path: Path, opened: Opened, damage: list[Damage]) -> None:
+    """Say that lines of a journal, all of which are read, belong to nothing."""
+    if opened.orphans:
+        n = opened.orphans
+        what = f"{n:,} line{'s' * (n > 1)} of studies that no line of it begins"
+        damage.append(Damage(place_of(path), what))
 
 
 def _journal_block(columns: Columns, here: dict[int, int], lines: Lines[Line]) -> Block:
@@ -317,11 +377,7 @@ def _journal_block(columns: Columns, here: dict[int, int], lines: Lines[Line]) -
     n = np.concatenate([*(np.full(len(some.s), some.y.shape[1]) for some in plain), np.array(sizes, dtype=np.int64)])
     line = np.repeat(np.arange(len(n)), n)
     block.inner = np.arange(len(line)) - np.repeat(np.cumsum(n) - n, n)
-    try:
-        owners = _joined([_owners(here, some) for some in plain], [here[record.s] for _, record in kept])
-    except KeyError as error:
-        path = columns.sources[-1].path
-        raise OptarenaError(f"{path}: a row belongs to study number {error}, which no line began") from error
+    owners = _joined([_owners(here, some) for some in plain], [here[record.s] for _, record in kept])
     block.owner = owners[line]
     block.evaluation = _joined([some.k for some in plain], [record.k for _, record in kept])[line] + block.inner
     block.counts_only[first:] = np.repeat([isinstance(record, Count) for _, record in kept], sizes)

@@ -16,7 +16,8 @@ from optarena.experiment import Budget
 from optarena.problem import Known, Objective
 from optarena.status import ENDINGS, SYNONYMS
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2: lines of journals and run files have checks (`optarena.store.checks`)."""
 
 
 class Header(msgspec.Struct, tag_field="t", tag="journal"):
@@ -30,6 +31,8 @@ class Header(msgspec.Struct, tag_field="t", tag="journal"):
     environment: dict[str, Any]
     born: int = 0
     """When the process began, in the kernel's ticks since boot: tells it from a later one with the same pid."""
+    locked: bool = False
+    """Whether it holds a lock on the journal as long as it lives."""
 
 
 class ProblemCard(msgspec.Struct, tag_field="t", tag="problem", omit_defaults=True):
@@ -86,6 +89,10 @@ class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
     """The key of the optimizer's stream, where that does not follow from the plan."""
     attributes: dict[str, str] = {}
     """What else an imported file says of the study."""
+    life: int = 0
+    """Which process in turn works at the attempt, from 1 on: clocks may step back. 0: an older file does not say."""
+    had: int = 0
+    """How many of its rows were recorded before."""
 
 
 class RowsWithoutPoints(msgspec.Struct, tag_field="t", tag="e", omit_defaults=True):
@@ -151,6 +158,10 @@ class End(msgspec.Struct, tag_field="t", tag="end", omit_defaults=True):
     """Where its effort axes and its bound stood when it ended: of a solver, or imported as a row of its own."""
     word: str = ""
     """A word of `optarena.status.ENDINGS`, where it says more than the status; see `ending`."""
+    life: int = 0
+    """That of the start that it ends."""
+    rows: int = 0
+    """How many rows of the attempt were recorded until then, where only improvements are; 0: not told."""
 
     @property
     def ending(self) -> str:
@@ -172,12 +183,17 @@ IMPORTED = "imported"
 """The version of a problem of which a store only has what an imported file told."""
 
 
+def version_of(text: bytes) -> int:
+    """The format that a header or a run file says it has; 0 where it says none."""
+    try:
+        return int(msgspec.json.decode(text)["version"])
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, RecursionError):
+        return 0
+
+
 def refuse_newer(path: Path, text: bytes) -> None:
     """Refuse a file that says that it has a newer format; anything else is for the caller to read."""
-    try:
-        version = int(msgspec.json.decode(text)["version"])
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
-        return
+    version = version_of(text)
     if version > FORMAT_VERSION:
         raise OptarenaError(
             f"{path} has format {version}, this optarena reads up to {FORMAT_VERSION}: pip install --upgrade optarena"

@@ -8,7 +8,6 @@ instead of x, as their space is not known), `extras` (names x n numbers, with `n
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -27,8 +26,10 @@ from optarena.store.costs import NUMBERS, SECONDS
 from optarena.store.reading import Events, Key, Line, age, as_written, decode_line, key_of
 from optarena.store.records import (
     Count,
+    Header,
     ProblemCard,
 )
+from optarena.store.verifying import name_of
 from optarena.traces import Floats, Ints
 
 SCHEMA: dict[str, Any] = {
@@ -145,7 +146,8 @@ def age_of_shard(path: Path) -> tuple[float, str]:
         first = pl.read_parquet(path, columns=["event"], n_rows=1)["event"].to_list()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise OptarenaError(f"{path}: not a shard, or damaged ({str(error).splitlines()[0]})") from error
-    return age(path, decode_line(first[0].encode())) if first and first[0] else (0.0, path.name)
+    header = decode_line(first[0].encode()) if first and first[0] else None
+    return age(path, header) if isinstance(header, Header) else (0.0, path.name)
 
 
 def read_shard(path: Path, columns: Columns, events: Events, only: Collection[Key] | None = None) -> ShardBlock:
@@ -240,6 +242,6 @@ def write_shard(store: Store, events: Sequence[bytes], traces: Sequence[dict[str
     buffer = io.BytesIO()
     table.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=group)
     data = buffer.getvalue()
-    name = f"{hashlib.sha256(data).hexdigest()[:24]}.parquet"
+    name = name_of(data)
     write_whole(store.shards / name, data)
     return name

@@ -16,6 +16,7 @@ import numpy as np
 from optarena._memory import no_collection
 from optarena.store.columns import Attempt, Block, Columns, Source, Tally, cumulative, join
 from optarena.store.costs import WALL
+from optarena.store.damage import Damage
 from optarena.store.lines import Lines
 from optarena.store.reading import (
     FEW,
@@ -26,15 +27,17 @@ from optarena.store.reading import (
     Line,
     Opened,
     age,
-    begin,
     key_of,
     lines_of,
+    note_orphans,
     pieces_of,
     rows_of,
+    with_header,
 )
-from optarena.store.records import RowsWithoutPoints
+from optarena.store.records import Header, ProblemCard, RowsWithoutPoints
 from optarena.store.shards import age_of_shard, read_shard
 from optarena.store.thinning import kept, thinned
+from optarena.store.verifying import sound_shards
 from optarena.traces import Floats, Ints
 
 AT_ONCE = 2_000_000
@@ -68,6 +71,12 @@ class Part:
     attempts: list[Attempt]
     pieces: list[Piece] = field(default_factory=list)
 
+    @property
+    def age(self) -> tuple[float, str]:
+        """What parts are sorted by."""
+        first = self.lines[0] if self.lines else None
+        return age(self.source.path, first) if isinstance(first, Header) else (0.0, self.source.path.name)
+
 
 @no_collection()
 def read_store(journals: Paths, shards: Paths, mentioning: Sequence[str] = ()) -> Columns:
@@ -76,14 +85,16 @@ def read_store(journals: Paths, shards: Paths, mentioning: Sequence[str] = ()) -
     mentioning: journals that have none of these texts (ids of problems or studies) are passed over.
     """
     paths = list(journals())
-    read = [part for path in paths if (part := _journal(path, len(paths) <= MAX_OPEN, mentioning)) is not None]
     columns = Columns()
     events = Events(columns)
+    damage = columns.damage
+    read = _journals(paths, damage, mentioning)
     pieces: list[Piece] = []
     # of rows that contradict each other the first that was written counts
-    for part in sorted([*map(_shard, shards()), *read], key=lambda part: age(part.source.path, part.lines[0])):
+    whole = [_shard(path) for path in sound_shards(shards(), damage)]
+    for part in sorted([*whole, *read], key=lambda part: part.age):
         columns.sources.append(part.source)
-        begin(events, part.source.path, part.lines)
+        events.journal(part.lines)
         _place(columns, events, part.attempts, part.pieces, len(columns.sources) - 1)
         pieces += part.pieces
     disputed = _disputed(pieces)
@@ -92,7 +103,7 @@ def read_store(journals: Paths, shards: Paths, mentioning: Sequence[str] = ()) -
     for piece in pieces if len(disputed) else ():
         _leave_out(piece, disputed)
     for keys in _groups(columns, disputed):
-        again = read_columns(journals(), shards, keys)
+        again = read_columns(journals(), shards, keys)  # whose damage is known
         piece = _piece(again)
         _place(columns, events, again.attempts, [piece], len(columns.sources))
         columns.sources += again.sources
@@ -109,29 +120,32 @@ def read_columns(
 
     Journals are read first: what is compacted meanwhile is then in a shard.
     """
+    columns = Columns()
+    events = Events(columns)
     read: list[tuple[float, str, Any, Lines[Line] | None]] = []
     paths = list(journals)
     ids = [study for study, _ in only] if only is not None and len(only) <= FEW else ()
     for path in paths:
         try:
             source = JournalSource(path, keep_open=len(paths) <= MAX_OPEN)
-            found = Lines.together(pieces_of(path, ids))
+            begun = with_header(path, Lines.together(pieces_of(path, columns.damage, ids)), columns.damage)
         except FileNotFoundError:
             continue
-        if found.records:
-            read.append((*age(path, found.records[0][1]), source, found))
-    columns = Columns()
-    events = Events(columns)
+        if begun is not None:
+            read.append((*age(path, begun[0]), source, begun[1]))
     blocks: list[Block] = []
-    parts = [*read, *((*age_of_shard(path), path, None) for path in shards())]
+    sound = sound_shards(shards(), columns.damage)
+    parts = [*read, *((*age_of_shard(path), path, None) for path in sound)]
     for _, _, place, lines in sorted(parts, key=lambda item: item[:2]):
         if lines is None:
             blocks.append(read_shard(place, columns, events, only))
             continue
         columns.sources.append(place)
-        here = begin(events, place.path, (line for _, line in lines.records))
-        mine = lines if only is None else lines_of(columns, here, only, lines)
-        blocks.append(rows_of(columns, here, place.path, mine))
+        opened = Opened()
+        events.journal((line for _, line in lines.records), opened)
+        mine = lines if only is None else lines_of(columns, opened.here, only, lines)
+        blocks.append(rows_of(columns, opened, place.path, mine, columns.damage))
+        note_orphans(place.path, opened, columns.damage)
     join(columns, blocks)
     return columns
 
@@ -141,40 +155,80 @@ def read_columns(
 
 def every_row(journals: Paths, shards: Paths, only: Collection[Key]) -> Iterator[Columns]:
     """Every row of some attempts, piece by piece; an evaluation may come twice."""
+    damage: list[Damage] = []  # which was named when the store was opened
     for path in list(journals()):
-        for _, rows in _journal_rows(path, only=only):
+        for _, rows in _journal_rows(path, damage, only=only):
             yield rows
-    for path in shards():
+    for path in sound_shards(shards(), damage):
         yield _shard_rows(path, only)[0]
 
 
-def _journal(path: Path, keep_open: bool, mentioning: Sequence[str]) -> Part | None:
+def _journals(paths: Sequence[Path], damage: list[Damage], mentioning: Sequence[str]) -> list[Part]:
+    """Journals of which one that lost the card of a problem takes it from another."""
+    keep_open = len(paths) <= MAX_OPEN
+    read: list[tuple[Part, list[Damage]]] = []
+    for path in paths:
+        found: list[Damage] = []
+        part = _journal(path, found, keep_open, mentioning)
+        if part is None:
+            damage += found
+        else:
+            read.append((part, found))
+    if any(found for _, found in read):
+        cards = [line for part, _ in read for line in part.lines if isinstance(line, ProblemCard)]
+        for i, (part, found) in enumerate(read):
+            if found:
+                again: list[Damage] = []
+                read[i] = _journal(part.source.path, again, keep_open, mentioning, cards) or part, again
+    for _, found in read:
+        damage += found
+    return [part for part, _ in read]
+
+
+def _journal(
+    path: Path, damage: list[Damage], keep_open: bool, mentioning: Sequence[str], cards: Sequence[ProblemCard] = ()
+) -> Part | None:
     part: Part | None = None
-    for lines, rows in _journal_rows(path, keep_open, mentioning):
+    for lines, rows in _journal_rows(path, damage, keep_open, mentioning, cards=cards):
         part = part or Part(rows.sources[0], [], rows.attempts)
         part.lines += lines
         part.pieces.append(_piece(rows))
+    if part is not None and cards:  # behind its header
+        part.lines[1:1] = cards
     return part
 
 
 def _journal_rows(
-    path: Path, keep_open: bool = False, mentioning: Sequence[str] = (), only: Collection[Key] | None = None
+    path: Path,
+    damage: list[Damage],
+    keep_open: bool = False,
+    mentioning: Sequence[str] = (),
+    only: Collection[Key] | None = None,
+    cards: Sequence[ProblemCard] = (),
 ) -> Iterator[tuple[list[Line], Columns]]:
-    """A journal in pieces: the lines that are not evaluations, and the rows. Nothing if it was compacted meanwhile."""
+    """A journal in pieces: the lines that are not evaluations, and the rows. Nothing if it was compacted meanwhile.
+
+    cards: what is known of problems beforehand.
+    """
     local = Columns()
-    events, opened = Events(local), Opened()
+    events, opened = Events(local), Opened({card.hash: card for card in cards})
     try:
         local.sources.append(JournalSource(path, keep_open))
-        for piece in pieces_of(path, mentioning):
+        for read in pieces_of(path, damage, mentioning):
+            piece = read
             if opened.header is None:
-                age(path, piece.records[0][1])
+                begun = with_header(path, piece, damage)
+                if begun is None:
+                    return
+                piece = begun[1]
             lines: list[Line] = [line for _, line in piece.records if not isinstance(line, RowsWithoutPoints)]
-            begin(events, path, lines, opened)
+            events.journal(lines, opened)
             rows = Columns()
             rows.attempts, rows.sources, rows.headers = local.attempts, local.sources, local.headers
             mine = piece if only is None else lines_of(rows, opened.here, only, piece)
-            join(rows, [rows_of(rows, opened.here, path, mine)])
+            join(rows, [rows_of(rows, opened, path, mine, damage)])
             yield lines, rows
+        note_orphans(path, opened, damage)
     except FileNotFoundError:
         return
 

@@ -1,0 +1,29 @@
+"""`optarena repair`: move what is damaged aside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from optarena.cli._text import clean, counted
+from optarena.store import Store
+from optarena.store.repairing import ASIDE, repair
+
+
+def command(store: Annotated[Path, typer.Argument(help="The store's directory.")]) -> None:
+    """Keep what is good of damaged files, and the files themselves in damaged/; nothing is deleted."""
+    done = repair(Store(store))
+    if not done.moved and not done.left:
+        print("nothing to repair: everything is as it was written")
+        return
+    for file in done.moved:
+        kept = f"; its {counted(done.kept[file], 'good line')} stay" if file in done.kept else ""
+        print(f"{clean(file)} is now in {ASIDE}/{kept}")
+    for file, reason in done.left:
+        print(f"left as it is: {clean(file)}: {clean(reason)}")
+    if done.moved:
+        print("what is missing now is made again by the run's own command")
+    if done.left:
+        raise typer.Exit(1)

@@ -1,0 +1,43 @@
+"""What of a store is not as it was written: named, never used, and made again by the next run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """A damaged place in a store."""
+
+    file: str
+    """With its directory in the store: journal/…, shards/…, runs/…."""
+    what: str
+    """What is wrong, in words."""
+    line: int | None = None
+    """Of a journal; None: the whole file."""
+    size: int = 0
+    """The bytes that are not used."""
+
+    @property
+    def text(self) -> str:
+        where = self.file if self.line is None else f"{self.file} line {self.line}"
+        return f"{where}: {self.what}"
+
+
+def place_of(path: Path) -> str:
+    """A file of a store, with its directory there."""
+    return f"{path.parent.name}/{path.name}"
+
+
+def sentence(store: str | Path, damage: Sequence[Damage]) -> str:
+    """What every command says of a damaged store."""
+    files = len({item.file for item in damage})
+    first = damage[0].text
+    more = f", and {len(damage) - 1:,} more" if len(damage) > 1 else ""
+    return (
+        f"store {store} is damaged in {files:,} file{'s' * (files > 1)} ({first}{more}): what they held there counts as"
+        f" missing; 'optarena verify {store}' lists it, 'optarena repair {store}' moves it aside, and the run's own"
+        " command makes it again"
+    )
