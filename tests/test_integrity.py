@@ -329,3 +329,37 @@ def test_a_value_better_than_the_known_optimum_is_named(store, capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert "better than the known optimum, which cannot be" in out
     assert "-1.6e+88, optimum 0.0" in out
+
+
+# ---- stores that change while they are read --------------------------------------------------------------------------
+
+
+def test_small_shards_are_put_together_and_nothing_changes():
+    for trials in range(1, 10):
+        oa.Experiment(["RandomSearch", "SimulatedAnnealing"], "functions/ackley/d3", 40, trials=trials, seed=ROOT).run(
+            "s", workers=0
+        )
+        before = oa.open("s")
+        compact(Store("s"))
+        assert oa.open("s").studies.equals(before.studies)
+        assert told(oa.open("s")) == told(before)
+    assert len(list(Path("s/shards").glob("*.parquet"))) == 2
+    oa.Experiment(["RandomSearch", "SimulatedAnnealing"], "functions/ackley/d3", 60, trials=9, seed=ROOT).run(
+        "s", workers=0
+    )
+    compact(Store("s"))
+    assert set(oa.open("s").studies["evaluations"]) == {60}
+    assert verify(Store("s")).damage == []
+
+
+def test_points_are_found_after_more_journals_than_stay_open_were_compacted(monkeypatch):
+    monkeypatch.setattr("optarena.store.streaming.MAX_OPEN", 2)
+    for trials in range(1, 5):
+        oa.Experiment("RandomSearch", "functions/ackley/d3", 10, trials=trials, seed=ROOT).run("s", workers=0)
+    results = oa.open("s")
+    full = results.in_full()
+    compact(Store("s"))
+    now = oa.open("s")
+    assert results.best() == now.best()
+    every = np.arange(40)
+    assert full.parameters(every) == now.in_full().parameters(every)

@@ -33,7 +33,7 @@ from optarena.store.columns import Attempt, Columns
 from optarena.store.damage import Damage, sentence
 from optarena.store.reading import columns_of, key_of
 from optarena.store.records import Record
-from optarena.store.streaming import read_store
+from optarena.store.streaming import cards_of, read_store
 from optarena.store.thinning import thinned
 from optarena.traces import Ints
 
@@ -85,7 +85,7 @@ class Dataset(RowsOfStudies):
         if columns.damage:
             warnings.warn(sentence(store.path, columns.damage), DamagedStore, stacklevel=2)
         live = {run.host for run in runs if store.is_live(run)}
-        return cls(store.path, columns, runs, live, OnDisk(store))
+        return cls(store.path, columns, runs, live, OnDisk(store, cards_of(columns)))
 
     @classmethod
     def of_records(cls, name: str, records: Sequence[Record]) -> Self:

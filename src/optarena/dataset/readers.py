@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from optarena.store import Store
 from optarena.store.columns import Columns
 from optarena.store.reading import Key
+from optarena.store.records import ProblemCard
 from optarena.store.streaming import every_row, read_columns
 
 
@@ -22,15 +23,16 @@ class Reader(Protocol):
 
 
 class OnDisk(NamedTuple):
-    """A store, as it is when it is asked."""
+    """A store, as it is when it is asked. cards: of its problems, where a journal may have lost some."""
 
     store: Store
+    cards: Sequence[ProblemCard] = ()
 
     def read(self, attempts: Collection[Key]) -> Columns:
-        return read_columns(self.store.journal_paths(), self.store.shard_paths, attempts)
+        return read_columns(self.store.journal_paths(), self.store.shard_paths, attempts, self.cards)
 
     def pieces(self, attempts: Collection[Key]) -> Iterable[Columns]:
-        return every_row(self.store.journal_paths, self.store.shard_paths, attempts)
+        return every_row(self.store.journal_paths, self.store.shard_paths, attempts, self.cards)
 
 
 class InMemory(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -187,6 +188,8 @@ class Columns(Block):
         """The signatures of each problem (its id and version), one per machine and set of packages."""
         self.damage: list[Damage] = []
         """Places of files that are not as they were written, and are not used."""
+        self.again: Callable[[set[tuple[str, int]]], Columns] | None = None
+        """Reads every row of some attempts (study, number) again, where the store may have changed."""
         self.thin = False
         self._blocks: list[Block] = []
         self.origin: Ints | None = None
@@ -253,6 +256,18 @@ class Columns(Block):
 
     def points(self, rows: Ints) -> list[list[Any]]:
         """The parameters of rows that belong to one attempt."""
+        try:
+            return self._points(rows)
+        except FileNotFoundError:  # its file was compacted, or put together with others, since this was read
+            if self.again is None:
+                raise
+            start = self.attempts[int(self.owner[rows[0]])].start
+            now = self.again({(start.study, start.attempt)})
+            made = ~now.counts_only
+            at = dict(zip(now.evaluation[made].tolist(), np.flatnonzero(made).tolist(), strict=True))
+            return now._points(np.array([at[k] for k in self.evaluation[rows].tolist()], dtype=np.int64))
+
+    def _points(self, rows: Ints) -> list[list[Any]]:
         out: list[list[Any]] = [[] for _ in range(len(rows))]
         card = self.attempts[int(self.owner[rows[0]])].card if len(rows) else None
         sources = np.unique(self.source[rows]).tolist()

@@ -23,8 +23,13 @@ from optarena.store.reading import counts_before, decode_record
 from optarena.store.records import Close, End, Header, ProblemCard, Record, Rows, Start
 from optarena.store.resting import resting
 from optarena.store.rows import Collected, Part, part_of
-from optarena.store.shards import write_shard
+from optarena.store.shards import put_together, write_shard
+from optarena.store.verifying import sound_shards
 from optarena.traces import Ints
+
+SMALL_BYTES = 2_000_000
+MANY = 8
+"""Shards of less than `SMALL_BYTES` are made one when there are so many."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -56,7 +61,18 @@ def compact(store: Store, least: int = 0) -> Compaction:
         out = Compaction(left=left)
         if sum(path.stat().st_size for path in paths) >= least:
             _Pass(store, out).run(paths)
+        _put_together(store, out)
+        sound_shards(store.shard_paths(), [])  # what was just written is verified once, and that is remembered
         return out
+
+
+def _put_together(store: Store, out: Compaction) -> None:
+    """Make one shard of many small ones, when no run reads them."""
+    small = [path for path in sound_shards(store.shard_paths(), []) if path.stat().st_size < SMALL_BYTES]
+    if len(small) < MANY or any(map(store.is_live, store.runs())):
+        return
+    name = put_together(store, small)
+    out.shards = list(dict.fromkeys(name if store.shards / shard in small else shard for shard in out.shards))
 
 
 # ---- one pass over their lines --------------------------------------------------------------------------------------

@@ -24,14 +24,12 @@ from optarena.store import Store
 from optarena.store.columns import Block, Columns
 from optarena.store.costs import NUMBERS, SECONDS
 from optarena.store.reading import Events, Key, Line, age, as_written, decode_line, key_of
-from optarena.store.records import (
-    Count,
-    Header,
-    ProblemCard,
-)
+from optarena.store.records import Count, End, Header, ProblemCard, Record, Start
 from optarena.store.verifying import name_of
 from optarena.traces import Floats, Ints
 
+_decode_event = msgspec.json.Decoder(Record).decode
+_encode = msgspec.json.Encoder().encode
 SCHEMA: dict[str, Any] = {
     "event": pl.String,
     "s": pl.Int32,
@@ -237,11 +235,36 @@ def write_shard(store: Store, events: Sequence[bytes], traces: Sequence[dict[str
     Row groups hold about `GROUP_ROWS` evaluations, so that a reader can take one at a time.
     """
     table = pl.DataFrame([*({"event": line.decode()} for line in events), *traces], schema=SCHEMA)
-    rows = sum(trace["n"] for trace in traces)
+    return _write(store, table)
+
+
+def _write(store: Store, table: pl.DataFrame) -> str:
+    rows = int(table["n"].sum())
     group = max(1, table.height * GROUP_ROWS // rows) if rows > GROUP_ROWS else None
     buffer = io.BytesIO()
     table.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=group)
     data = buffer.getvalue()
     name = name_of(data)
     write_whole(store.shards / name, data)
+    return name
+
+
+def put_together(store: Store, paths: Sequence[Path]) -> str:
+    """Write one shard that has all that these have, oldest first, and remove them; its name."""
+    tables: list[pl.DataFrame] = []
+    studies = 0
+    for path in sorted(paths, key=age_of_shard):
+        table = _read(path, list(SCHEMA))
+        records = [_decode_event(line.encode()) for line in table["event"].drop_nulls()]
+        for record in records:
+            if isinstance(record, (Start, Count, End)):
+                record.s += studies
+        events = pl.DataFrame({"event": [_encode(record).decode() for record in records]}, schema={"event": pl.String})
+        traces = table.filter(pl.col("n").is_not_null()).with_columns(s=pl.col("s") + studies)
+        tables += [events.with_columns(*(pl.lit(None, SCHEMA[c]).alias(c) for c in list(SCHEMA)[1:])), traces]
+        studies += sum(isinstance(record, Start) for record in records)
+    name = _write(store, pl.concat(tables))
+    for path in paths:
+        if path.name != name:
+            path.unlink(missing_ok=True)
     return name

@@ -91,7 +91,7 @@ def read_store(journals: Paths, shards: Paths, mentioning: Sequence[str] = ()) -
     read = _journals(paths, damage, mentioning)
     pieces: list[Piece] = []
     # of rows that contradict each other the first that was written counts
-    whole = [_shard(path) for path in sound_shards(shards(), damage)]
+    whole = _shards(shards, damage)
     for part in sorted([*whole, *read], key=lambda part: part.age):
         columns.sources.append(part.source)
         events.journal(part.lines)
@@ -103,20 +103,30 @@ def read_store(journals: Paths, shards: Paths, mentioning: Sequence[str] = ()) -
     for piece in pieces if len(disputed) else ():
         _leave_out(piece, disputed)
     for keys in _groups(columns, disputed):
-        again = read_columns(journals(), shards, keys)  # whose damage is known
+        again = read_columns(journals(), shards, keys, cards_of(columns))  # whose damage is known
         piece = _piece(again)
         _place(columns, events, again.attempts, [piece], len(columns.sources))
         columns.sources += again.sources
         pieces.append(piece)
     _join(columns, pieces)
+    columns.again = lambda keys: read_columns(journals(), shards, keys, cards_of(columns))
     return columns
+
+
+def cards_of(columns: Columns) -> list[ProblemCard]:
+    """What a damaged store, in which the cards of some journals are lost, has of its problems."""
+    found = {attempt.card.hash: attempt.card for attempt in columns.attempts} if columns.damage else {}
+    return list(found.values())
 
 
 @no_collection()
 def read_columns(
-    journals: Iterable[Path], shards: Callable[[], Iterable[Path]] = tuple, only: Collection[Key] | None = None
+    journals: Iterable[Path],
+    shards: Callable[[], Iterable[Path]] = tuple,
+    only: Collection[Key] | None = None,
+    cards: Sequence[ProblemCard] = (),
 ) -> Columns:
-    """Every row of journals and shards as one; only: of some attempts.
+    """Every row of journals and shards as one; only: of some attempts. cards: what is known of problems beforehand.
 
     Journals are read first: what is compacted meanwhile is then in a shard.
     """
@@ -128,20 +138,20 @@ def read_columns(
     for path in paths:
         try:
             source = JournalSource(path, keep_open=len(paths) <= MAX_OPEN)
-            begun = with_header(path, Lines.together(pieces_of(path, columns.damage, ids)), columns.damage)
+            found = Lines.together(pieces_of(path, columns.damage, ids))
         except FileNotFoundError:
             continue
+        begun = with_header(path, found, columns.damage) if found.records or found.plain else None
         if begun is not None:
             read.append((*age(path, begun[0]), source, begun[1]))
     blocks: list[Block] = []
-    sound = sound_shards(shards(), columns.damage)
-    parts = [*read, *((*age_of_shard(path), path, None) for path in sound)]
+    parts = [*read, *((*age_of_shard(path), path, None) for path in sound_shards(shards(), columns.damage))]
     for _, _, place, lines in sorted(parts, key=lambda item: item[:2]):
         if lines is None:
             blocks.append(read_shard(place, columns, events, only))
             continue
         columns.sources.append(place)
-        opened = Opened()
+        opened = _opened(cards)
         events.journal((line for _, line in lines.records), opened)
         mine = lines if only is None else lines_of(columns, opened.here, only, lines)
         blocks.append(rows_of(columns, opened, place.path, mine, columns.damage))
@@ -153,11 +163,13 @@ def read_columns(
 # ---- one source ------------------------------------------------------------------------------------------------------
 
 
-def every_row(journals: Paths, shards: Paths, only: Collection[Key]) -> Iterator[Columns]:
+def every_row(
+    journals: Paths, shards: Paths, only: Collection[Key], cards: Sequence[ProblemCard] = ()
+) -> Iterator[Columns]:
     """Every row of some attempts, piece by piece; an evaluation may come twice."""
     damage: list[Damage] = []  # which was named when the store was opened
     for path in list(journals()):
-        for _, rows in _journal_rows(path, damage, only=only):
+        for _, rows in _journal_rows(path, damage, only=only, cards=cards):
             yield rows
     for path in sound_shards(shards(), damage):
         yield _shard_rows(path, only)[0]
@@ -211,7 +223,7 @@ def _journal_rows(
     cards: what is known of problems beforehand.
     """
     local = Columns()
-    events, opened = Events(local), Opened({card.hash: card for card in cards})
+    events, opened = Events(local), _opened(cards)
     try:
         local.sources.append(JournalSource(path, keep_open))
         for read in pieces_of(path, damage, mentioning):
@@ -233,9 +245,28 @@ def _journal_rows(
         return
 
 
+def _opened(cards: Sequence[ProblemCard]) -> Opened:
+    return Opened({card.hash: card for card in cards})
+
+
 def _shard(path: Path) -> Part:
     rows, lines = _shard_rows(path)
     return Part(rows.sources[0], lines, rows.attempts, [_piece(rows)])
+
+
+def _shards(shards: Paths, damage: list[Damage]) -> list[Part]:
+    """All shards; small ones may be put together while they are read, which are then looked up again."""
+    for last in (False, False, False, True):
+        found: list[Damage] = []
+        try:
+            parts = [_shard(path) for path in sound_shards(shards(), found)]
+        except FileNotFoundError:
+            if last:
+                raise
+            continue
+        damage += found
+        return parts
+    raise AssertionError
 
 
 def _shard_rows(path: Path, only: Collection[Key] | None = None) -> tuple[Columns, list[Line]]:
