@@ -143,5 +143,6 @@ def as_data(results: Results) -> dict[str, Any]:
         ],
         "kernels": results.kernels(),
         "notes": results.notes(),
+        "damage": [item.text for item in results.damage],
         "refused": [list(item) for run in results.runs for item in run.refused],
     }

@@ -78,7 +78,7 @@ def run(
     place = Store(store)
     if new and experiment.seed is not None:
         raise OptarenaError("new and seed both choose the root: give one of them")
-    root = experiment.seed or (None if new else place.root(experiment)) or uuid.uuid4()
+    root = experiment.seed or (None if new else _root_of(place, experiment)) or uuid.uuid4()
     plan = experiment.plan(root)
     workers = _workers(plan, workers)
     progress = progress or Silent()
@@ -89,7 +89,7 @@ def run(
     place.create()
     with place.lock("run"):
         if experiment.seed is None and not new:  # another run may have begun while this one was planned
-            root = place.root(experiment) or root
+            root = _root_of(place, experiment) or root
             plan = plan if root == plan.root else experiment.plan(root)
         before = Dataset.of_store(place.path, *(() if experiment.reads_all else plan.problems))
         experiment.settle(plan, before)
@@ -119,6 +119,15 @@ def run(
         if how != "done":
             compacting.stop()
     compacting.finish()
+
+
+def _root_of(store: Store, experiment: Experiment) -> uuid.UUID | None:
+    """The root under which this experiment goes on; where run files are lost, that of the last study."""
+    root = store.root(experiment)
+    if root is not None or not any(True for part in (store.journal_paths(), store.shard_paths()) for _ in part):
+        return root
+    ran = [attempt.start for attempt in Dataset.of_store(store.path).attempts if not attempt.card.imported]
+    return uuid.UUID(ran[-1].root) if ran else None
 
 
 def _left_failed(plan: Plan, before: Dataset, todo: list[Study]) -> list[str]:
