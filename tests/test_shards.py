@@ -218,7 +218,7 @@ def test_a_journal_that_grew_is_taken_in_its_longer_form():
     merge([Store("a"), Store("b")], Store("c"))
     assert oa.open("c").studies["status"].to_list() == ["done"]
     (other,) = Path("b/journal").iterdir()
-    other.write_bytes(other.read_bytes().replace(b"RandomSearch", b"RandomSerach"))
+    rewrite(other, other.read_text().replace("RandomSearch", "RandomSerach").splitlines())
     with pytest.raises(OptarenaError, match="was changed by hand"):
         merge([Store("b")], Store("c"))
 

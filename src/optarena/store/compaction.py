@@ -27,9 +27,10 @@ from optarena.store.shards import put_together, write_shard
 from optarena.store.verifying import sound_shards
 from optarena.traces import Ints
 
-SMALL_BYTES = 2_000_000
 MANY = 8
-"""Shards of less than `SMALL_BYTES` are made one when there are so many."""
+"""So many small shards are made one."""
+SMALL = 32
+"""A shard is small that has less than this part of the bytes of lines that go into one."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -68,11 +69,14 @@ def compact(store: Store, least: int = 0) -> Compaction:
 
 def _put_together(store: Store, out: Compaction) -> None:
     """Make one shard of many small ones, when no run reads them."""
-    small = [path for path in sound_shards(store.shard_paths(), []) if path.stat().st_size < SMALL_BYTES]
-    if len(small) < MANY or any(map(store.is_live, store.runs())):
+    if any(map(store.is_live, store.runs())):
         return
-    name = put_together(store, small)
-    out.shards = list(dict.fromkeys(name if store.shards / shard in small else shard for shard in out.shards))
+    sizes = {path: path.stat().st_size for path in sound_shards(store.shard_paths(), [])}
+    small = [path for path, size in sizes.items() if size < SHARD_BYTES // SMALL]
+    while len(small) >= MANY:
+        group, small = small[: SMALL // 2], small[SMALL // 2 :]
+        name = put_together(store, group)
+        out.shards = list(dict.fromkeys(name if store.shards / shard in group else shard for shard in out.shards))
 
 
 # ---- one pass over their lines --------------------------------------------------------------------------------------
