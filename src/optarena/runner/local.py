@@ -96,9 +96,13 @@ def run(
         _refuse_drift(plan, before, retry)
         _refuse_other_values(plan, before, functools.partial(signatures, kernels=chosen if workers else None))
         todo = list(_todo(plan, before, retry))
-        this = place.begin_run(plan, [study.id for study in todo], kernels)
         plan.notices += _left_failed(plan, before, todo)
+        if todo:
+            this = place.begin_run(plan, [study.id for study in todo], kernels)
     plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
+    if not todo:  # nothing is written, either
+        progress.begin(plan, todo, len(plan.studies), workers)
+        return
     how = "failed"
     compacting = Compacting(place, progress.notice)
     try:
