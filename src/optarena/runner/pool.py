@@ -96,6 +96,7 @@ class _Worker:
         self.tail = b""
         self._partial = b""
         self.outbox: deque[memoryview] = deque()
+        self.offered = False
         self.stdin = self.process.stdin.fileno()
         self.stdout = self.process.stdout.fileno()
         self.stderr = self.process.stderr.fileno()
@@ -242,7 +243,7 @@ class Pool:
         """End a worker's input: it closes its journal and goes; a fresh one takes its place."""
         worker.ours = worker.ours or "retired"
         worker.retired_at = time.monotonic()
-        self._deafen(worker.stdin)
+        self._offer(worker)
         worker.process.stdin.close()  # type: ignore[union-attr]
 
     def _start(self) -> _Worker:
@@ -254,7 +255,9 @@ class Pool:
         return worker
 
     def _forget(self, worker: _Worker) -> None:
-        for fd in (worker.stdin, worker.stdout, worker.stderr):
+        worker.outbox.clear()
+        self._offer(worker)
+        for fd in (worker.stdout, worker.stderr):
             self._deafen(fd)
         worker.close()
         self._workers.pop(worker.number, None)
@@ -289,10 +292,11 @@ class Pool:
     def _offer(self, worker: _Worker) -> None:
         """Wait for a worker to take more of what is to be sent to it, while there is any."""
         sending = bool(worker.outbox) and not worker.ours
-        if sending and worker.stdin not in self._selector.get_map():
+        if sending and not worker.offered:
             self._selector.register(worker.stdin, selectors.EVENT_WRITE, worker)
-        elif not sending:
-            self._deafen(worker.stdin)
+        elif worker.offered and not sending:
+            self._deafen(worker.stdin)  # only then: the number of a closed pipe may be another's by now
+        worker.offered = sending
 
     def _deafen(self, fd: int) -> None:
         """Stop listening to a pipe that its other end has closed."""
