@@ -114,19 +114,15 @@ def test_a_past_is_the_same_after_its_way_to_a_worker():
     assert (past.spent, past.observed, past.last) == (again.spent, again.observed, again.last)
 
 
-DRIFT = {"by": 0.0}
+def test_other_points_than_those_recorded_begin_a_new_attempt():
+    drift = [0.0]
 
+    class Drifting(RandomSearch):
+        def suggest(self, n):
+            return np.clip(super().suggest(n) + drift[0], self.space.low, self.space.high)
 
-class Drifting(RandomSearch):
-    """Random search that can be made to draw other points than it did."""
-
-    def suggest(self, n):
-        return np.clip(super().suggest(n) + DRIFT["by"], self.space.low, self.space.high)
-
-
-def test_other_points_than_those_recorded_begin_a_new_attempt(monkeypatch):
     oa.Experiment(Drifting, "functions/sphere/d3", 300, seed=ROOT, record="all").run("s", workers=0)
-    monkeypatch.setitem(DRIFT, "by", 1e-9)
+    drift[0] = 1e-9
     oa.Experiment(Drifting, "functions/sphere/d3", 310, seed=ROOT, record="all").run("s", workers=0)
     (row,) = oa.open("s").studies.to_dicts()
     assert (row["attempt"], row["status"], row["evaluations"]) == (1, "done", 310)
