@@ -203,7 +203,8 @@ def compare_scores(
     if not pairs.all_are_here:
         notes.append(
             f"{k:,} optimizers are {tests:,} pairs: only those of the leader with each other one are compared, "
-            f"corrected for all, and what would settle them is told of the best {MANY}; the groups tell of the rest"
+            f"corrected for all, and what would settle them is told of the best {MANY}; the groups tell of the rest, "
+            "and strengths have no intervals"
         )
     ratios = None if runtimes is None else runtime_ratios(*runtimes, pairs.first, pairs.second, resamples, seed)
     return Comparison(

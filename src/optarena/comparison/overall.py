@@ -102,8 +102,9 @@ def rate(
         alpha=alpha,
         seed=rng,
     )
-    strength = bradley_terry_interval(_wins(means), counts if over == "problems" else counts[:2])
-    strength = strength if over == "problems" else _alone(strength[0])
+    drawn_too = over == "problems" and k <= MANY  # each resampling is a system of k equations
+    strength = bradley_terry_interval(_wins(means), counts if drawn_too else counts[:2])
+    strength = strength if drawn_too else _alone(strength[0])
     return Overall(
         score=ends,
         rank=rank,
