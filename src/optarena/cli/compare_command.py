@@ -110,7 +110,8 @@ def text(made: Comparison) -> str:
     """The verdict, the tables, and what they are made of."""
     parts = [*(clean(sentence) for sentence in made.sentences), "", clean(made.scores.what), _board(made), ""]
     found = made.table("pairs")
-    parts += [f"every two of them ({made.pairs.test}, Holm over {counted(found.height, 'test')})", _pairs(found)]
+    which = "every two of them" if made.pairs.all_are_here else "the leader against each other one"
+    parts += [f"{which} ({made.pairs.test}, Holm over {counted(made.pairs.tests, 'test')})", _pairs(found)]
     if found.height > SHOWN:
         parts.append(f"  … and {found.height - SHOWN} more pairs (--format csv has all)")
     parts += ["", "places by other ways of scoring (tau: agreement with this one)", _rankings(made), ""]

@@ -11,7 +11,7 @@ import polars as pl
 
 from optarena._services import service
 from optarena.comparison.overall import Overall, rate
-from optarena.comparison.pairs import Pairs, all_pairs, compare_pairs
+from optarena.comparison.pairs import MANY, Pairs, compare_pairs
 from optarena.comparison.power import Power, power
 from optarena.comparison.ratios import Ratios, expected, runtime_ratios
 from optarena.comparison.stability import Change, stability
@@ -200,8 +200,13 @@ def compare_scores(
     counts = draws(n, resamples, rng)
     pairs = compare_pairs(whole, counts, over=over, rope=rope, alpha=alpha, rng=rng)
     overall = rate(whole, pairs, counts, over=over, alpha=alpha, resamples=resamples, rng=rng)
-    first, second = all_pairs(k)
-    ratios = None if runtimes is None else runtime_ratios(*runtimes, first, second, resamples, seed)
+    if not pairs.all_are_here:
+        notes.append(
+            f"{k:,} optimizers are {tests:,} pairs: only those of the leader with each other one are compared, "
+            f"corrected for all, and what would settle them is told of the best {MANY}; the groups tell of the rest, "
+            "and strengths have no intervals"
+        )
+    ratios = None if runtimes is None else runtime_ratios(*runtimes, pairs.first, pairs.second, resamples, seed)
     return Comparison(
         whole, over, rope, alpha, resamples, seed, overall, pairs, ratios,
         power(whole, pairs, over=over, rng=rng),

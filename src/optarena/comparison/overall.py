@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from optarena.comparison.pairs import EQUAL, Pairs
+from optarena.comparison.pairs import EQUAL, MANY, Pairs, by_mean, settled
 from optarena.stats._result import Interval
 from optarena.stats.aggregates import (
     iqm,
@@ -29,6 +29,8 @@ from optarena.views.fixed_cost.order_statistics import quantile_interval
 Ends = tuple[Floats, Floats, Floats]
 """Values (optimizers,) and the ends of their intervals."""
 
+FEWER = 1000
+"""Resamplings of each optimizer where there are very many of them."""
 TAU = np.linspace(0.0, 1.0, 51)
 
 
@@ -57,7 +59,7 @@ class Overall:
     nemenyi: Nemenyi | None
     nemenyi_groups: list[list[int]]
     test_groups: list[list[int]]
-    """Runs, by average rank, in which no pairwise test tells two apart."""
+    """Runs, by average rank, in which no pairwise test tells two apart; none where only some pairs were tested."""
     scott_knott: ScottKnott
     profile: Floats
     """(optimizers, tau): the part of the trials with 1 - score above tau, each problem counting the same."""
@@ -68,9 +70,11 @@ def rate(
     scores: Scores, pairs: Pairs, counts: Floats, *, over: str, alpha: float, resamples: int, rng: np.random.Generator
 ) -> Overall:
     """Rate the optimizers of a complete cube."""
-    means = _settled(scores.means)
+    means = settled(scores.means)
     k = len(scores.optimizers)
     ranks = ranks_of(means, axis=1)
+    if k > MANY:
+        resamples, counts = min(resamples, FEWER), counts[:FEWER]
     good = 1.0 - scores.values  # problems, optimizers, trials
     if over == "problems":
         score = mean_intervals(means, counts)
@@ -89,7 +93,6 @@ def rate(
         iqms, medians, gap = (_ends([one[f] for one in drawn]) for f in (iqm, median, optimality_gap))
         value, lower, upper = _ends([one[mean] for one in drawn])
         ends, how = (1 - value, 1 - upper, 1 - lower), f"percentiles, {resamples:,} resamplings of trials"
-    order = np.lexsort((ranks.mean(axis=0), means.mean(axis=0)))
     rank = mean_intervals(ranks, counts)[:3] if over == "problems" else _alone(ranks.mean(axis=0))
     test = friedman(means) if len(means) > 1 and k > 1 else None
     post = nemenyi(means, alpha) if test is not None else None
@@ -99,8 +102,9 @@ def rate(
         alpha=alpha,
         seed=rng,
     )
-    strength = bradley_terry_interval(_wins(means), counts if over == "problems" else counts[:2])
-    strength = strength if over == "problems" else _alone(strength[0])
+    drawn_too = over == "problems" and k <= MANY  # each resampling is a system of k equations
+    strength = bradley_terry_interval(_wins(means), counts if drawn_too else counts[:2])
+    strength = strength if drawn_too else _alone(strength[0])
     return Overall(
         score=ends,
         rank=rank,
@@ -110,11 +114,11 @@ def rate(
         strength=strength,
         best_on=np.sum(means <= means.min(axis=1, keepdims=True) + EQUAL, axis=0),
         group=np.array([knots.ranks[name] for name in scores.optimizers], dtype=np.int64),
-        order=order,
+        order=by_mean(means),
         friedman=test,
         nemenyi=post,
         nemenyi_groups=[] if post is None else groups(post.ranks, post.p < alpha),
-        test_groups=groups(rank[0], apart),
+        test_groups=groups(rank[0], apart) if pairs.all_are_here else [],
         scott_knott=knots,
         profile=np.array([score_distribution(good[:, o].T, TAU) for o in range(k)]),
         intervals=how,
@@ -125,11 +129,6 @@ def _alone(values: Floats) -> Ends:
     """Figures of problems, which have no interval over trials."""
     nothing = np.full(len(values), np.nan)
     return values, nothing, nothing
-
-
-def _settled(means: Floats) -> Floats:
-    """Means that are equal but for rounding made equal, so that they tie."""
-    return np.round(means, 12)
 
 
 def _gaps(good: Floats) -> Floats:

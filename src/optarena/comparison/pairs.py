@@ -14,6 +14,7 @@ from optarena.stats.bayes import signed_rank_votes
 from optarena.stats.bootstrap import mean_intervals
 from optarena.stats.corrections import holm
 from optarena.stats.effects import score_interval
+from optarena.stats.ranks import ranks_of
 from optarena.stats.signed_rank import signed_rank_p
 from optarena.stats.stratified import stratified_differences, stratified_mann_whitney
 from optarena.traces import Bools, Floats, Ints
@@ -21,6 +22,9 @@ from optarena.views._scores import Scores
 
 EQUAL = 1e-12
 """Scores nearer to each other than this are equal: sums in another order differ by as much."""
+MANY = 60
+"""Beyond so many optimizers only the pairs with the leader are compared: the work grows with their number, not with
+its square."""
 BAYES = 4000
 """Samples of the Bayesian test of a pair."""
 
@@ -53,6 +57,13 @@ class Pairs:
     test: str
     intervals: str
     alpha: float
+    tests: int
+    """Pairs that p-values are corrected for: all that there are, also where only those with the leader are here."""
+
+    @property
+    def all_are_here(self) -> bool:
+        """Whether every two optimizers are a pair here."""
+        return len(self.first) == self.tests
 
     @property
     def decided(self) -> Bools:
@@ -68,6 +79,27 @@ class Pairs:
         return out
 
 
+def settled(means: Floats) -> Floats:
+    """Means that are equal but for rounding made equal, so that they tie."""
+    return np.round(means, 12)
+
+
+def by_mean(means: Floats) -> Ints:
+    """Numbers of optimizers by their mean over problems (problems, optimizers), the best first; ties by rank."""
+    order: Ints = np.lexsort((ranks_of(means, axis=1).mean(axis=0), means.mean(axis=0)))
+    return order
+
+
+def chosen_pairs(scores: Scores) -> tuple[Ints, Ints, int]:
+    """First and second of every pair, and how many pairs there are; of very many, those with the leader."""
+    k = len(scores.optimizers)
+    if k <= MANY:
+        return *all_pairs(k), k * (k - 1) // 2
+    leader = by_mean(settled(scores.means))[0]
+    others = np.delete(np.arange(k), leader)
+    return np.minimum(leader, others), np.maximum(leader, others), k * (k - 1) // 2
+
+
 def all_pairs(k: int) -> tuple[Ints, Ints]:
     first, second = np.triu_indices(k, 1)
     return first.astype(np.int64), second.astype(np.int64)
@@ -76,9 +108,12 @@ def all_pairs(k: int) -> tuple[Ints, Ints]:
 def compare_pairs(
     scores: Scores, counts: Floats, *, over: str, rope: float, alpha: float, rng: np.random.Generator
 ) -> Pairs:
-    """Every pair of a complete cube. over: `problems` or `trials`; counts: how often resamplings draw each problem."""
+    """The pairs of a complete cube (see `chosen_pairs`).
+
+    over: `problems` or `trials`; counts: how often resamplings draw each problem.
+    """
     values, means = scores.values, scores.means
-    first, second = all_pairs(len(scores.optimizers))
+    first, second, tests = chosen_pairs(scores)
     apart = differences(means, first, second)
     each = improvements(values, first, second)
     if over == "problems":
@@ -97,17 +132,13 @@ def compare_pairs(
         d, dl, du = stratified_differences(means, spread, trials)
         difference, lower, upper = d[first, second], dl[first, second], du[first, second]
         improvement = each.mean(axis=1)
-        ends = [
-            score_interval(np.array(improvement[i]), trials[:, first[i]], trials[:, second[i]])
-            for i in range(len(first))
-        ]
-        i_lower, i_upper = np.array(ends).reshape(-1, 2).T
+        i_lower, i_upper = score_interval(improvement, trials[:, first].T, trials[:, second].T)
         intervals = "t (Welch) and score intervals over trials within these problems"
         bayes = np.full((len(first), 3), np.nan)
     return Pairs(
         first, second, improvement, i_lower, i_upper, difference, lower, upper,
         np.sum(apart < -rope, axis=0), np.sum(np.abs(apart) <= rope, axis=0), np.sum(apart > rope, axis=0),
-        p, holm(p), sign, bayes, each, test, intervals, alpha,
+        p, holm(p, tests), sign, bayes, each, test, intervals, alpha, tests,
     )  # fmt: skip
 
 

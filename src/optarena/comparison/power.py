@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from optarena.comparison.pairs import Pairs, differences
+from optarena.comparison.pairs import MANY, Pairs, differences
 from optarena.stats.signed_rank import least_p, signed_rank_p, signed_rank_p_of_counts
 from optarena.stats.stratified import stratified_mann_whitney
 from optarena.traces import Floats, Ints
@@ -39,10 +39,10 @@ class Power:
 
 
 def power(scores: Scores, pairs: Pairs, *, over: str, rng: np.random.Generator) -> Power:
-    """For every pair that is not decided."""
+    """For every pair that is not decided; of very many optimizers, for the pairs of the leader with the next best."""
     n = len(scores.problems)
     open_pairs = np.flatnonzero(~pairs.decided)
-    level = pairs.alpha / max(1, len(open_pairs))
+    level = pairs.alpha / max(1, pairs.tests - int(pairs.decided.sum()))
     trials, problems = np.zeros(len(pairs.first), dtype=np.int64), np.zeros(len(pairs.first), dtype=np.int64)
     if not len(open_pairs):
         return Power(trials, problems, level)
@@ -52,6 +52,11 @@ def power(scores: Scores, pairs: Pairs, *, over: str, rng: np.random.Generator) 
     counts = [rng.multinomial(size, np.full(n, 1 / n), size=SIMULATIONS).astype(float) for size in more_problems]
     more_trials = _sizes(per_cell)
     noise = rng.standard_normal((SIMULATIONS, n))
+    if not pairs.all_are_here:
+        trials[open_pairs] = problems[open_pairs] = UNKNOWN
+        totals = scores.means.sum(axis=0)
+        other = np.maximum(totals[pairs.first], totals[pairs.second])[open_pairs]  # the leader has the lesser
+        open_pairs = np.sort(open_pairs[np.argsort(other, kind="stable")[:MANY]])
     for i in open_pairs.tolist():
         d = apart[:, i]
         lean = float(np.sign(np.sum(d))) or 1.0

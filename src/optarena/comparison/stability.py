@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optarena.comparison.pairs import Pairs, all_pairs, differences, improvements, trials_test
+from optarena.comparison.pairs import Pairs, differences, improvements, trials_test
 from optarena.stats.corrections import holm
 from optarena.stats.ranks import ranks_of
 from optarena.stats.signed_rank import signed_rank_p
@@ -55,17 +55,20 @@ def stability(scores: Scores, pairs: Pairs, others: Sequence[tuple[str, Scores]]
     ]
 
 
-def decisions(p: Floats, sign: Floats, alpha: float) -> Floats:
-    """(…, pairs): 1 where the first is decidedly better, -1 where the second is, 0 where it is open."""
+def decisions(p: Floats, sign: Floats, alpha: float, tests: int | None = None) -> Floats:
+    """(…, pairs): 1 where the first is decidedly better, -1 where the second is, 0 where it is open.
+
+    tests: how many to correct for, where these are some of them.
+    """
     flat = p.reshape(-1, p.shape[-1])
-    corrected = np.array([holm(row) for row in flat]).reshape(p.shape)
+    corrected = np.array([holm(row, tests) for row in flat]).reshape(p.shape)
     return np.where(corrected < alpha, sign, 0.0)
 
 
 def _without_optimizers(scores: Scores, pairs: Pairs) -> list[Change]:
     """The ranks of the others move, and there are fewer tests to correct for. The frame of the scores stays."""
     k = len(scores.optimizers)
-    if k < 3:
+    if k < 3 or not pairs.all_are_here:
         return []
     means = np.round(scores.means, 12)
     before = np.where(pairs.decided, pairs.sign, 0.0)
@@ -96,7 +99,7 @@ def _without_problems(scores: Scores, pairs: Pairs, over: str) -> list[Change]:
         keep = np.arange(n - 1)[None, :] + (np.arange(n - 1)[None, :] >= np.arange(n)[:, None])
         rows = np.swapaxes(apart[keep], 1, 2).reshape(-1, n - 1)  # (left out, pairs), problems
         p, sign = signed_rank_p(rows)
-        now = decisions(p.reshape(n, -1), -sign.reshape(n, -1), pairs.alpha)
+        now = decisions(p.reshape(n, -1), -sign.reshape(n, -1), pairs.alpha, pairs.tests)
     else:
         now = _again(scores, pairs, [(np.arange(n) != i, slice(None)) for i in range(n)])
     whole = means.mean(axis=0)
@@ -125,7 +128,7 @@ def _without_trials(scores: Scores, pairs: Pairs, over: str) -> list[Change]:
     means = [replace(scores, values=scores.values[:, :, keep]).means for keep in kept]
     if over == "problems":
         tests = [signed_rank_p(differences(m, pairs.first, pairs.second).T) for m in means]
-        now = decisions(np.array([p for p, _ in tests]), -np.array([s for _, s in tests]), pairs.alpha)
+        now = decisions(np.array([p for p, _ in tests]), -np.array([s for _, s in tests]), pairs.alpha, pairs.tests)
     else:
         now = _again(scores, pairs, [(np.ones(len(scores.problems), dtype=bool), keep) for keep in kept])
     whole = scores.means.mean(axis=0)
@@ -145,16 +148,15 @@ def _again(scores: Scores, pairs: Pairs, parts: list[tuple[Bools, Bools | slice]
         values = scores.values[which][:, :, keep]
         each = improvements(values, pairs.first, pairs.second)
         p, sign, _ = trials_test(values, each, pairs.first, pairs.second)
-        out.append(decisions(p, sign, pairs.alpha))
+        out.append(decisions(p, sign, pairs.alpha, pairs.tests))
     return np.array(out)
 
 
 def _another(scores: Scores, pairs: Pairs, label: str, other: Scores) -> Change:
     """Another way of scoring the same optimizers: its order by mean score, and its own tests over problems."""
     means = other.means
-    first, second = all_pairs(len(other.optimizers))
-    p, sign = signed_rank_p(differences(means, first, second).T)
-    now = decisions(p, -sign, pairs.alpha)
+    p, sign = signed_rank_p(differences(means, pairs.first, pairs.second).T)
+    now = decisions(p, -sign, pairs.alpha, pairs.tests)
     before = np.where(pairs.decided, pairs.sign, 0.0)
     return _moved(scores, pairs, "ranking", label, scores.means.mean(axis=0), means.mean(axis=0), before, now)
 

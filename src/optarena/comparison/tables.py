@@ -213,7 +213,7 @@ def to_data(made: Comparison) -> dict[str, Any]:
         "resamples": made.resamples,
         "seed": made.seed,
         "test": made.pairs.test,
-        "tests": len(made.pairs.first),
+        "tests": made.pairs.tests,
         "intervals": {"pairs": made.pairs.intervals, "optimizers": made.overall.intervals},
         "verdict": made.sentences,
         "notes": made.notes,

@@ -138,7 +138,7 @@ def test(made: Comparison, a: int, b: int) -> str:
 
 
 def correction(made: Comparison) -> str:
-    n = len(made.pairs.first)
+    n = made.pairs.tests
     return f"Holm, {counted(n, 'test')}"
 
 

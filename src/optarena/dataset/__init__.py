@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
+from optarena._memory import no_collection
 from optarena.dataset.doubts import beyond_optimum
 from optarena.dataset.matching import matcher
 from optarena.dataset.pools import Pool, pool_of
@@ -213,7 +214,8 @@ class Dataset(RowsOfStudies):
             return Pool(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int32))
         attempts = self.attempts
         place = {key_of(attempts[i]): i for i in studies.tolist()}
-        return pool_of(self._reader.pieces(place.keys()), place, self.columns.tally.last[self.chosen], metric)
+        with no_collection():
+            return pool_of(self._reader.pieces(place.keys()), place, self.columns.tally.last[self.chosen], metric)
 
     def _points(self, rows: Ints) -> list[list[Any]]:
         try:

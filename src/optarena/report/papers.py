@@ -156,7 +156,7 @@ def latex_comparison(made: Comparison) -> str:
     """A comparison for a paper: optimizers, then pairs, each a `tabular`."""
     comment = [
         f"{made.scores.what}; {made.scores.view}, {len(made.scores.problems)} problems",
-        f"intervals 95%: {made.overall.intervals}; {made.pairs.test}, Holm over {len(made.pairs.first)} tests",
+        f"intervals 95%: {made.overall.intervals}; {made.pairs.test}, Holm over {made.pairs.tests} tests",
         *([f"frame {made.frame['hash']}"] if "hash" in made.frame else []),
     ]
     rows = optimizers(made).rows(named=True)

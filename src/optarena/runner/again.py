@@ -19,9 +19,10 @@ from optarena.runner.environment import environment
 from optarena.runner.kernels import NATIVE, PINNED, can_pin
 from optarena.runner.local import Silent
 from optarena.runner.past import Past, from_columns
+from optarena.runner.recorded import Recorded
 from optarena.runner.supervisor import Supervisor
 from optarena.solver import Solver
-from optarena.status import KILLED
+from optarena.space import Space
 from optarena.store import Store
 from optarena.store.columns import Attempt
 from optarena.store.journal import problem_card
@@ -64,8 +65,9 @@ def replay(store: str | Path, study: str) -> Verdict:
     recorded = from_columns(columns, attempt.start.study)
     assert recorded is not None
     # what had to be killed is not tried again, but answered as it was; its point is left out, to be written anew
-    killed = [row for row in recorded.rows if any(status in KILLED for status, _ in row.f.values())]
-    answered = Past(rows=[msgspec.structs.replace(row, x=[]) for row in killed], answers_only=True)
+    killed = recorded.rows.take(recorded.rows.killed)
+    killed.points = np.full(killed.points.shape, np.nan)
+    answered = Past(rows=killed, answers_only=True)
     with tempfile.TemporaryDirectory(prefix="optarena-replay-") as directory:
         place = Store(Path(directory) / "store")
         place.create()
@@ -77,20 +79,21 @@ def replay(store: str | Path, study: str) -> Verdict:
             facts += _ends(attempt, again.attempts[0])
         if again.attempts and gap(attempt.card, again.attempts[0].card) > EQUAL:
             facts.append("the problem's values at fixed points (its signature)")
-    known, now = recorded.by_evaluation(), made.by_evaluation() if made is not None else {}
-    names = list(attempt.card.space)
-    compared = 0
-    for k, old in sorted(known.items()):
-        new = now.get(k)
-        if new is None:
-            if attempt.start.budget.seconds is not None:
-                break
-            return Verdict(attempt.start.study, compared, False, f"evaluation {k} was not made", facts)
-        text = _difference(names, old, new)
+    compared, difference = _compared(attempt, recorded.rows, made.rows if made is not None else Recorded())
+    return Verdict(attempt.start.study, compared, not difference, difference, facts)
+
+
+def _compared(attempt: Attempt, known: Recorded, now: Recorded) -> tuple[int, str]:
+    """How many evaluations are the same as they were, and the first difference in words."""
+    space = Space(attempt.card.space) if attempt.card.space else None
+    for i, k in enumerate(known.evaluation.tolist()):
+        at = now.find(k)
+        if at is None:
+            return i, "" if attempt.start.budget.seconds is not None else f"evaluation {k} was not made"
+        text = _difference(list(attempt.card.space), known.row(i, space), now.row(at, space))
         if text:
-            return Verdict(attempt.start.study, compared, False, f"evaluation {k}: {text}", facts)
-        compared += 1
-    return Verdict(attempt.start.study, compared, True, "", facts)
+            return i, f"evaluation {k}: {text}"
+    return len(known), ""
 
 
 def _ends(was: Attempt, now: Attempt) -> list[str]:

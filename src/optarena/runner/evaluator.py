@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from optarena.experiment import noise_key, noise_rng
 from optarena.problem import Evaluation, Problem, as_evaluation
 from optarena.runner.attempt import Attempt
 from optarena.runner.interrupts import is_interrupt
-from optarena.runner.past import Diverged, Row
+from optarena.runner.past import Diverged, check_point, check_values
+from optarena.runner.recorded import Row
 from optarena.runner.recorder import RETURNED_NAN, Recorder
 from optarena.space import Array
 from optarena.status import KILLED
@@ -27,6 +29,8 @@ _wall = time.perf_counter_ns
 _FLOAT = np.dtype(np.float64)
 _NO_VIOLATIONS = np.empty((1, 0))
 TICK_NS = 100_000_000
+SKIP = 65_536
+"""Points that an optimizer that does not learn draws at once where all of them are recorded."""
 
 
 class Evaluator:
@@ -44,8 +48,9 @@ class Evaluator:
         self._next_tick = 0
         self._as_matrix = problem.takes_matrix and not attempt.singly
         self._noise = noise_key(study) if problem.noisy else 0
-        self._known = past.by_evaluation()
+        self._known = past.rows
         self._last = past.last
+        self._plain = past.rows.located & (past.rows.status == 0)
         # where nothing can depend on what was evaluated before, recorded values are as good as evaluating again
         self._trusted = past.answers_only or (problem.stateless and study.record == "all")
         self._free = self._last > 0 and not past.answers_only
@@ -146,9 +151,12 @@ class Evaluator:
 
     def _again(self, X: Array, rows: list[list[Any]]) -> tuple[Array, Array]:
         """A batch of which at least the first rows may be recorded: those are not evaluated, or must agree."""
+        if self._trusted and (answer := self._all_recorded(X)) is not None:
+            return answer
         values, violations = self._blank(len(rows))
         for i, row in enumerate(rows):
-            known = self._known.get(self.done + 1)
+            at = self._known.find(self.done + 1)
+            known = None if at is None else self._known.row(at, self.problem.space)
             if self.done >= self._last or (known is None and (self._trusted or self.recorder.everything)):
                 self.meter.free = False  # this one is new, or was lost
                 values[i : i + 1], violations[i : i + 1] = self._afresh(X[i : i + 1], [row])
@@ -160,11 +168,54 @@ class Evaluator:
             self.done += 1
         return values, violations
 
+    def _all_recorded(self, X: Array) -> tuple[Array, Array] | None:
+        """The answers to a batch that is recorded as a whole, without failures and with these very points."""
+        known, n = self._known, len(X)
+        at = known.find(self.done + 1)
+        if n == 1 or at is None or len(known) < at + n or known.evaluation[at + n - 1] != self.done + n:
+            return None
+        part = slice(at, at + n)
+        if not self._plain[part].all() or not np.array_equal(X, known.points[part]):
+            return None
+        values, violations = known.values[part].copy(), known.violations[part].copy()
+        self.recorder.note_all(values, violations)
+        self.done += n
+        return values, violations
+
+    def skip(self, suggest: Callable[[int], Any], checked: Callable[[Any, int], tuple[Array, Any]], limit: int) -> None:
+        """Go past what is recorded, for an optimizer that does not learn: its points are drawn, and none is evaluated.
+
+        Those of which the past knows more must be the same points.
+        """
+        known, last = self._known, min(self._last, limit)
+        for status, message in known.take(known.evaluation <= last).failures():
+            self.recorder.failed(status, message)
+        while self.done < last:
+            n = min(SKIP, last - self.done)
+            low, high = np.searchsorted(known.evaluation, [self.done + 1, self.done + n + 1])
+            drawn = suggest(n)
+            if high > low:
+                X, _ = checked(drawn, n)
+                self._compare(X, int(low), int(high))
+            self.done += n
+            self.beat()
+
+    def _compare(self, X: Array, low: int, high: int) -> None:
+        """Rows of the past with the points drawn now, the first of which is the next evaluation's."""
+        known, space = self._known, self.problem.space
+        for i in range(low, high):
+            k = int(known.evaluation[i])
+            (point,) = space.to_rows(X[k - self.done - 1 : k - self.done])
+            row = known.row(i, space)
+            check_point(k, row, point)
+            if not row.x and row.status in KILLED:  # written for us when we were killed: now the point is known too
+                self.recorder.write_row(k, point, None, row.status, row.message)
+
     def _recorded(self, known: Row | None, x: Array, row: list[Any]) -> tuple[list[float] | None, list[float]]:
         """The values that the optimizer is told again; None where the evaluation failed."""
         k, recorder = self.done + 1, self.recorder
         if known is not None:
-            known.check_point(k, row)
+            check_point(k, known, row)
         if known is not None and (self._trusted or known.status in KILLED):
             evaluation = None if known.status != "ok" else Evaluation(known.y, known.violations)
             recorder.note(evaluation)
@@ -185,7 +236,7 @@ class Evaluator:
                 raise Diverged(k, f"ended as {status}, recorded was {known.status}")
             if evaluation is not None:
                 metrics = [evaluation.metrics[name] for name in self.problem.metrics]
-                known.check_values(k, list(evaluation.values), list(evaluation.violations), metrics)
+                check_values(k, known, list(evaluation.values), list(evaluation.violations), metrics)
         return (
             (None, [])
             if evaluation is None or status != "ok"

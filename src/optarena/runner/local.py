@@ -22,7 +22,7 @@ from optarena.runner import kernels as kernels_
 from optarena.runner.attempt import Outcome
 from optarena.runner.compacting import Compacting
 from optarena.runner.environment import environment
-from optarena.runner.past import continued
+from optarena.runner.past import continued, needs_no_rows
 from optarena.runner.signing import Sign, signatures
 from optarena.runner.study import run_study
 from optarena.runner.supervisor import Supervisor
@@ -96,9 +96,13 @@ def run(
         _refuse_drift(plan, before, retry)
         _refuse_other_values(plan, before, functools.partial(signatures, kernels=chosen if workers else None))
         todo = list(_todo(plan, before, retry))
-        this = place.begin_run(plan, [study.id for study in todo], kernels)
         plan.notices += _left_failed(plan, before, todo)
+        if todo:
+            this = place.begin_run(plan, [study.id for study in todo], kernels)
     plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
+    if not todo:  # nothing is written, either
+        progress.begin(plan, todo, len(plan.studies), workers)
+        return
     how = "failed"
     compacting = Compacting(place, progress.notice)
     try:
@@ -106,7 +110,7 @@ def run(
         heart = _Heart(place, this, compacting)
         if workers:
             Supervisor(place, plan, experiment, progress, heart, chosen, retry).run(
-                todo, _recorded(before, todo), workers
+                todo, _recorded(plan, before, todo), workers, counted=before.columns
             )
         else:
             _here(place, plan, todo, before, progress, heart, retry)
@@ -217,7 +221,7 @@ def _here(
         return
     if kernels_.in_use() == kernels_.PINNED:
         pin_torch()
-    recorded = _recorded(before, todo)
+    recorded = _recorded(plan, before, todo)
     with contextlib.ExitStack() as stack:
         journal: Journal | None = None
         for study in todo:
@@ -235,17 +239,21 @@ def _here(
                 plan.classes[study.optimizer.label],
                 journal,
                 source=plan.sources.get(study.optimizer.label),
-                past=continued(recorded, study, retry),
+                past=continued(recorded if study.id in recorded.newest else before.columns, study, retry),
                 tick=tick,
             )
             progress.ended(study, outcome)
 
 
-def _recorded(before: Dataset, todo: list[Study]) -> Columns:
-    """Every row of the studies that go on."""
-    ids = {study.id for study in todo}
+def _recorded(plan: Plan, before: Dataset, todo: list[Study]) -> Columns:
+    """Every row of the studies that go on and need them."""
+    ids = {
+        study.id
+        for study in todo
+        if not needs_no_rows(before.columns, study, plan.classes[study.optimizer.label], plan.problems[study.problem])
+    }
     begun = [i for i, attempt in enumerate(before.attempts) if attempt.start.study in ids]
-    return before.select(np.array(begun)).in_full().columns if begun else before.columns
+    return before.select(np.array(begun)).in_full().columns if begun else Columns()
 
 
 def _todo(plan: Plan, results: Dataset, retry: bool) -> Iterator[Study]:

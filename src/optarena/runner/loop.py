@@ -36,7 +36,7 @@ class OptimizerLoop:
     """The state of one attempt."""
 
     def __init__(self, attempt: Attempt, problem: Problem, optimizer_class: type[Optimizer]) -> None:
-        self.study, self.cell = attempt.study, attempt.cell
+        self.study, self.cell, self.past = attempt.study, attempt.cell, attempt.past
         self.problem = problem
         self.optimizer_class = optimizer_class
         self.meter = Meter(attempt.past.spent)
@@ -132,6 +132,9 @@ class OptimizerLoop:
         seconds = self.study.budget.seconds
         spent_limit = math.inf if seconds is None else seconds * 1e9
         constrained = self.can.constraints
+        if self.past.in_store:
+            cell.enter(SUGGEST)
+            evaluate.skip(functools.partial(_call, "suggest", optimizer.suggest), self._checked, limit)
         while evaluate.done < limit:
             if meter.spent >= spent_limit and not evaluate.replaying:
                 return Outcome("done", evaluate.done, f"{seconds:g} s are spent")

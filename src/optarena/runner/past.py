@@ -6,17 +6,19 @@ recorded one, the past cannot be continued: `Diverged`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from optarena._json import Number, numbers
 from optarena.experiment import Study
-from optarena.status import EVALUATION, NOT_REPEATABLE
+from optarena.optimizer import Optimizer
+from optarena.problem import Problem, Subject
+from optarena.runner.recorded import Recorded, Row, gathered
+from optarena.status import NOT_REPEATABLE
 from optarena.store.columns import Columns
 from optarena.store.costs import NANOSECONDS, WALL
-from optarena.store.records import Rows
 
 
 class Diverged(Exception):
@@ -28,13 +30,13 @@ class Diverged(Exception):
 
 
 class Past(msgspec.Struct):
-    """The recorded rows of a study's newest attempt, as plain data that goes to a worker."""
+    """What is recorded of a study's newest attempt, as plain data that goes to a worker."""
 
     attempt: int = 0
     cause: str = ""
-    rows: list[Rows] = []
+    rows: Recorded = msgspec.field(default_factory=Recorded)
     counted: int = 0
-    """How many evaluations were made, where only improvements are kept."""
+    """How many evaluations were made, where only some of them are here."""
     spent: int = 0
     """Nanoseconds that the recorded part was charged."""
     observed: bool = False
@@ -45,16 +47,22 @@ class Past(msgspec.Struct):
     """Which process in turn was the last to work at it."""
     answers_only: bool = False
     """The rows are failures to be answered as they were; all others are evaluated as if nothing were recorded."""
+    in_store: bool = False
+    """All evaluations so far are recorded, of which only some are here; for an optimizer that does not learn."""
 
     @property
     def recorded(self) -> int:
         """How many rows are recorded."""
-        return sum(len(line.y) for line in self.rows)
+        return len(self.rows)
 
     @property
     def last(self) -> int:
         """The number of the last evaluation that is known to have been made."""
-        return max([self.counted, *(line.k + len(line.y) - 1 for line in self.rows)])
+        return max(self.counted, self.rows.last)
+
+    def has(self, k: int) -> bool:
+        """Whether an evaluation is recorded."""
+        return self.rows.find(k) is not None or (self.in_store and k <= self.counted)
 
     def extended(self, more: Past | None) -> Past:
         """With what another process added: more rows of the same attempt, or a later attempt."""
@@ -62,57 +70,30 @@ class Past(msgspec.Struct):
             return self
         if more.attempt > self.attempt:
             return more
-        known = self.by_evaluation()
         return Past(
             attempt=self.attempt,
             cause=self.cause or more.cause,
-            rows=[*self.rows, *(line for line in more.rows if line.k not in known)],
+            rows=self.rows.joined(more.rows),
             counted=max(self.counted, more.counted),
             spent=self.spent + more.spent,
-            observed=more.observed if more.rows else self.observed,
+            observed=more.observed if len(more.rows) else self.observed,
             life=max(self.life, more.life),
             remainder=self.remainder,
+            in_store=self.in_store,
         )
 
-    def by_evaluation(self) -> dict[int, Row]:
-        out = {}
-        for line in self.rows:
-            for i, y in enumerate(line.y):
-                status, message = line.f.get(i, ("ok", ""))
-                out[line.k + i] = Row(
-                    line.x[i] if i < len(line.x) else [],
-                    [np.nan if v is None else float(v) for v in y],
-                    status,
-                    message,
-                    _floats(line.v[i]) if line.v else [],
-                    _floats(line.m[i]) if line.m else [],
-                )
-        return out
+
+def check_point(k: int, known: Row, x: list[Any]) -> None:
+    """The recorded point must be the one suggested now (a killed worker's row has none)."""
+    if known.x and known.x != x:
+        raise Diverged(k, f"suggested {_short(x)}, recorded was {_short(known.x)}")
 
 
-def _floats(row: list[Number]) -> list[float]:
-    return [np.nan if value is None else float(value) for value in row]
-
-
-class Row(msgspec.Struct):
-    """One recorded evaluation."""
-
-    x: list[Any]
-    y: list[float]
-    status: str
-    message: str
-    violations: list[float]
-    metrics: list[float]
-
-    def check_point(self, k: int, x: list[Any]) -> None:
-        """The recorded point must be the one suggested now (a killed worker's row has none)."""
-        if self.x and self.x != x:
-            raise Diverged(k, f"suggested {_short(x)}, recorded was {_short(self.x)}")
-
-    def check_values(self, k: int, y: list[float], violations: list[float], metrics: list[float]) -> None:
-        for now, was in ((y, self.y), (violations, self.violations), (metrics, self.metrics)):
-            if not np.array_equal(was, now, equal_nan=True):
-                raise Diverged(k, f"gave {_short(now)}, recorded was {_short(was)}")
+def check_values(k: int, known: Row, y: list[float], violations: list[float], metrics: list[float]) -> None:
+    """What is evaluated again must give what is recorded."""
+    for now, was in ((y, known.y), (violations, known.violations), (metrics, known.metrics)):
+        if not np.array_equal(was, now, equal_nan=True):
+            raise Diverged(k, f"gave {_short(now)}, recorded was {_short(was)}")
 
 
 def _short(value: Any) -> str:
@@ -122,63 +103,96 @@ def _short(value: Any) -> str:
 
 def from_columns(columns: Columns, study: str) -> Past | None:
     """What a store has of a study: its newest attempt."""
+    return _whole(read_past(columns, study))
+
+
+def _whole(steps: Iterator[Past | None]) -> Past | None:
+    past = None
+    for past in steps:  # noqa: B007
+        pass
+    return past
+
+
+def read_past(columns: Columns, study: str) -> Iterator[Past | None]:
+    """What a store has of a study: its newest attempt. None while that is being read, then the past (or None).
+
+    Of columns that only have the rows that scores depend on: those rows, `in_store`.
+    """
     owner = columns.newest.get(study)
     if owner is None:
-        return None
+        return
     attempt = columns.attempts[owner]
-    card, start = attempt.card, attempt.start
+    start = attempt.start
     low, high = np.searchsorted(columns.owner, [owner, owner + 1])
     rows = np.arange(low, high)[~columns.counts_only[low:high]]
-    lines = []
-    for row, point in zip(rows.tolist(), columns.points(rows), strict=True):
-        status = EVALUATION[columns.status[row]]
-        line = Rows(
-            s=0,
-            k=int(columns.evaluation[row]),
-            x=[point] if point else [],
-            y=[numbers(columns.values[row, : len(card.objectives)].tolist())],
-            w=[],
-        )
-        if status != "ok":
-            line.f = {0: (status, columns.messages.get(row, ""))}
-        if card.constraints:
-            line.v = [numbers(columns.violations[row, : card.constraints].tolist())]
-        if card.metrics:
-            line.m = [numbers(columns.metrics[row, : len(card.metrics)].tolist())]
-        lines.append(line)
-    made = int(columns.evaluation[high - 1]) if high > low else 0
+    found: Recorded | None = None
+    for found in gathered(columns, rows):
+        if found is None:
+            yield None
+    assert found is not None
+    if columns.thin:
+        made = counted = int(columns.tally.last[owner])
+        spent = round(columns.tally.spent[owner, WALL].sum())
+    else:
+        made = int(columns.evaluation[high - 1]) if high > low else 0
+        counted = attempt.counted if start.record != "all" else 0
+        spent = round(columns.costs[low:high, WALL].sum() * NANOSECONDS)
     ended = [end.evaluations for end in attempt.ends if end.status == "done"]
     within = [n for n in ended if n % start.batch]
-    return Past(
+    yield Past(
         attempt=start.attempt,
         cause=start.cause,
-        rows=lines,
-        counted=attempt.counted if start.record != "all" else 0,
-        spent=round(columns.costs[low:high, WALL].sum() * NANOSECONDS)
-        + sum(end.w[phase] for end in attempt.ends for phase in WALL),
+        rows=found,
+        counted=counted,
+        spent=spent + sum(end.w[phase] for end in attempt.ends for phase in WALL),
         observed=any(end.evaluations == made for end in attempt.ends),
         remainder=max(within, default=None),
         life=start.life,
+        in_store=columns.thin,
     )
 
 
-def continued(columns: Columns, study: Study, retry: bool = False) -> Past | None:
-    """What a study goes on from: its newest attempt, or a new one where that cannot go on.
+def needs_no_rows(columns: Columns, study: Study, cls: type, subject: Subject) -> bool:
+    """Whether a study goes on without its recorded rows: nothing that follows depends on them, and none is missing.
 
-    A study that does not repeat cannot. Nor can the retry of one that failed because all its evaluations did: they
-    would be answered by the same failures again. A solver always begins anew: what it found before stays, unscored.
+    columns: those of a whole store, with what all rows said counted.
+    """
+    owner = columns.newest.get(study.id)
+    if owner is None or not (issubclass(cls, Optimizer) and isinstance(subject, Problem)):
+        return False
+    attempt, tally = columns.attempts[owner], columns.tally
+    asks_ahead = cls.capabilities.ahead and study.budget.target is None and subject.stateless
+    kept = study.record == attempt.start.record == "all" and tally.rows[owner] == tally.last[owner]
+    return bool(asks_ahead and kept and not attempt.conflicts)
+
+
+def continued(columns: Columns, study: Study, retry: bool = False) -> Past | None:
+    """What a study goes on from: its newest attempt, or a new one where that cannot go on."""
+    return _whole(read_continued(columns, study, retry))
+
+
+def read_continued(columns: Columns, study: Study, retry: bool = False) -> Iterator[Past | None]:
+    """What a study goes on from; None while that is being read, then the past (or None).
+
+    A study that does not repeat cannot go on. Nor can the retry of one that failed because all its evaluations did:
+    they would be answered by the same failures again. A solver always begins anew: what it found stays, unscored.
     """
     owner = columns.newest.get(study.id)
     if owner is None:
-        return None
+        return
     last = columns.attempts[owner]
     ends = last.ends
     if study.solver:
         done = any(end.status == "done" for end in ends)
-        return Past(attempt=last.start.attempt + 1, cause="extended" if done else "retried")
-    past = from_columns(columns, study.id)
+        yield Past(attempt=last.start.attempt + 1, cause="extended" if done else "retried")
+        return
+    past: Past | None = None
+    for past in read_past(columns, study.id):
+        if past is None:
+            yield None
     assert past is not None
-    in_full = bool(past.rows) and all(line.f for line in past.rows) and any(end.status == "failed" for end in ends)
+    made = past.counted if past.in_store else len(past.rows)
+    in_full = np.count_nonzero(past.rows.status) == made > 0 and any(end.status == "failed" for end in ends)
     if (retry and in_full) or any(end.ending == NOT_REPEATABLE for end in ends):
-        return Past(attempt=past.attempt + 1, cause="retried")
-    return past
+        past = Past(attempt=past.attempt + 1, cause="retried")
+    yield past

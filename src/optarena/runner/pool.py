@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from optarena.experiment import Limits
 from optarena.runner import cell as cells
 from optarena.runner.cell import Cell
 from optarena.runner.environment import for_workers
+from optarena.runner.recorded import plain
 from optarena.runner.worker import Answer, Task
 
 POLL_SECONDS = 0.05
@@ -44,7 +44,7 @@ ERROR_TAIL = 4_000
 
 FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGSYS, signal.SIGTRAP}
 
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(enc_hook=plain).encode
 _decode = msgspec.json.Decoder(Answer).decode
 
 
@@ -95,7 +95,8 @@ class _Worker:
         self.decided: tuple[int, int] | None = None
         self.tail = b""
         self._partial = b""
-        self.outbox = b""
+        self.outbox: deque[memoryview] = deque()
+        self.offered = False
         self.stdin = self.process.stdin.fileno()
         self.stdout = self.process.stdout.fileno()
         self.stderr = self.process.stderr.fileno()
@@ -104,18 +105,22 @@ class _Worker:
 
     def give(self, task: Task) -> None:
         self.tasks.append(task)
-        self.outbox += _encode(task) + b"\n"
+        self.outbox.append(memoryview(_encode(task) + b"\n"))
         self.send()
 
     def send(self) -> None:
         """As much of the outbox as the pipe takes; a worker that reads nothing never holds us up."""
         try:
             while self.outbox:
-                self.outbox = self.outbox[os.write(self.stdin, self.outbox[: 1 << 16]) :]
+                rest = self.outbox[0][os.write(self.stdin, self.outbox[0][: 1 << 16]) :]
+                if rest:
+                    self.outbox[0] = rest
+                else:
+                    self.outbox.popleft()
         except BlockingIOError:
             pass
         except OSError:  # its death will be noticed
-            self.outbox = b""
+            self.outbox.clear()
 
     def answers(self) -> list[Answer]:
         data = _read(self.stdout)
@@ -176,17 +181,20 @@ class Pool:
         self._environment = for_workers(kernels)
         self.alone: Callable[[Task], bool] = lambda task: False  # noqa: ARG005
 
-    def run(self, tasks: Iterator[Task], beat: Callable[[], None]) -> None:
-        """Run all tasks; `beat` is called between polls. An exception (an interrupt, say) ends every worker first."""
+    def run(self, tasks: Iterator[Task | None], beat: Callable[[], None]) -> None:
+        """Run all tasks; `beat` is called between polls. An exception (an interrupt, say) ends every worker first.
+
+        None instead of a task: the next one takes a while to make, and this is the time to look after workers.
+        """
         todo: deque[Task] = deque()
         try:
             while True:
                 # a task is made when it is about to be given: its past may be large
-                todo.extend(islice(tasks, max(0, self.wanted * AHEAD - len(todo))))
-                if not todo and not any(worker.tasks for worker in self._workers.values()):
+                making = self._more(tasks, todo)
+                if not todo and not making and not any(worker.tasks for worker in self._workers.values()):
                     break
                 self._fill(todo)
-                self._listen(todo)
+                self._listen(todo, 0.0 if making else POLL_SECONDS)
                 beat()
             self._dismiss()
         except BaseException:
@@ -198,6 +206,18 @@ class Pool:
                 worker.process.wait()
                 self._forget(worker)
             self._selector.close()
+
+    def _more(self, tasks: Iterator[Task | None], todo: deque[Task]) -> bool:
+        """Take the next tasks, as many as are wanted; whether one is still being made."""
+        while len(todo) < self.wanted * AHEAD:
+            try:
+                task = next(tasks)
+            except StopIteration:
+                return False
+            if task is None:
+                return True
+            todo.append(task)
+        return False
 
     # ---- giving work -----------------------------------------------------------------------------------------------
 
@@ -223,6 +243,7 @@ class Pool:
         """End a worker's input: it closes its journal and goes; a fresh one takes its place."""
         worker.ours = worker.ours or "retired"
         worker.retired_at = time.monotonic()
+        self._offer(worker)
         worker.process.stdin.close()  # type: ignore[union-attr]
 
     def _start(self) -> _Worker:
@@ -234,25 +255,28 @@ class Pool:
         return worker
 
     def _forget(self, worker: _Worker) -> None:
+        worker.outbox.clear()
+        self._offer(worker)
         for fd in (worker.stdout, worker.stderr):
-            with contextlib.suppress(KeyError, ValueError):
-                self._selector.unregister(fd)
+            self._deafen(fd)
         worker.close()
         self._workers.pop(worker.number, None)
 
     # ---- listening -------------------------------------------------------------------------------------------------
 
-    def _listen(self, todo: deque[Task]) -> None:
-        for key, _ in self._selector.select(POLL_SECONDS):
-            worker: _Worker = key.data
-            if key.fd == worker.stderr:
+    def _listen(self, todo: deque[Task], seconds: float) -> None:
+        for worker in self._workers.values():
+            self._offer(worker)
+        for key, _ in self._selector.select(seconds):
+            worker = key.data
+            if key.fd == worker.stdin:
+                worker.send()
+            elif key.fd == worker.stderr:
                 if not worker.read_errors():
                     self._deafen(key.fd)
             else:
                 self._take(worker)
         for worker in list(self._workers.values()):
-            if worker.outbox and not worker.ours:
-                worker.send()
             if worker.process.poll() is not None:
                 worker.kill(worker.ours)  # its children, if it left any
                 for _ in range(64):
@@ -264,6 +288,15 @@ class Pool:
             self._next_watch = time.monotonic() + WATCH_SECONDS
             for worker in self._workers.values():
                 self._watch(worker)
+
+    def _offer(self, worker: _Worker) -> None:
+        """Wait for a worker to take more of what is to be sent to it, while there is any."""
+        sending = bool(worker.outbox) and not worker.ours
+        if sending and not worker.offered:
+            self._selector.register(worker.stdin, selectors.EVENT_WRITE, worker)
+        elif worker.offered and not sending:
+            self._deafen(worker.stdin)  # only then: the number of a closed pipe may be another's by now
+        worker.offered = sending
 
     def _deafen(self, fd: int) -> None:
         """Stop listening to a pipe that its other end has closed."""

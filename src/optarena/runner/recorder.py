@@ -113,6 +113,13 @@ class Recorder:
         feasible = all(v <= 0 for v in evaluation.violations)
         return self._improves(list(evaluation.values), feasible, bool(self.problem.metrics))
 
+    def note_all(self, values: Array, violations: Array) -> None:
+        """Remember what was found by evaluations that did not fail, of a study that records everything."""
+        if values.shape[1] == 1:
+            found = values[:, 0] * self.sign
+            counts = (found > -np.inf) & np.all(violations <= 0, axis=1)
+            self.best = min(self.best, float(found[counts].min(initial=np.inf)))
+
     def write_row(self, k: int, row: list[Any], evaluation: Evaluation | None, status: str, message: str) -> None:
         problem = self.problem
         values: list[Number] = [None] * len(problem.objectives) if evaluation is None else numbers(evaluation.values)

@@ -18,9 +18,10 @@ from optarena.problem import Problem
 from optarena.runner.attempt import Outcome, begin
 from optarena.runner.cell import EVALUATE, PHASES
 from optarena.runner.environment import environment
-from optarena.runner.past import Past, continued, from_columns
+from optarena.runner.past import Past, from_columns, read_continued
 from optarena.runner.pool import PREPARE_SECONDS, Death, Pool
 from optarena.runner.reasons import Reasons, reason_of
+from optarena.runner.recorded import failed
 from optarena.runner.solve import grace
 from optarena.runner.worker import Answer, Task
 from optarena.status import CRASHED, OUT_OF_MEMORY
@@ -55,12 +56,22 @@ class Supervisor:
         self._journal: Journal | None = None
         self._deaths: dict[str, tuple[tuple[int, int, bool], int]] = {}
         self._starts: dict[tuple[str, int], Start] = {}
-        self._columns = Columns()
+        self._columns = self._counted = Columns()
         self._pasts: Mapping[str, Past] | None = None
 
-    def run(self, todo: list[Study], columns: Columns, workers: int, pasts: Mapping[str, Past] | None = None) -> None:
-        """Run studies from what the columns have of them, or from the pasts that are given instead."""
-        self._columns, self._pasts = columns, pasts
+    def run(
+        self,
+        todo: list[Study],
+        columns: Columns,
+        workers: int,
+        pasts: Mapping[str, Past] | None = None,
+        counted: Columns | None = None,
+    ) -> None:
+        """Run studies from what the columns have of them, or from the pasts that are given instead.
+
+        counted: columns without most of their rows, for studies of which the others have nothing.
+        """
+        self._columns, self._counted, self._pasts = columns, counted or Columns(), pasts
         pool = Pool(self.store.path, workers, self.limits, self, self.kernels)
         pool.alone = self._alone
         try:
@@ -69,15 +80,20 @@ class Supervisor:
             if self._journal is not None:
                 self._journal.close()
 
-    def _tasks(self, todo: list[Study]) -> Iterator[Task]:
+    def _tasks(self, todo: list[Study]) -> Iterator[Task | None]:
+        """The tasks; None, now and then, while a large past is being read: the pool has deadlines to keep."""
         for serial, study in enumerate(todo, start=1):
+            past: Past | None = None
+            for past in self._past(study):
+                if past is None:
+                    yield None
             task = Task(
                 serial=serial,
                 study=study,
                 problem=self.plan.references[study.problem],
                 base=self.base,
                 source=self.plan.sources.get(study.optimizer.label),
-                past=self._past(study),
+                past=past or Past(),
             )
             if study.solver:
                 assert study.budget.seconds is not None
@@ -88,10 +104,11 @@ class Supervisor:
                 task.memory = int(self.limits.memory * 1e6) if self.limits.memory else None
             yield task
 
-    def _past(self, study: Study) -> Past:
+    def _past(self, study: Study) -> Iterator[Past | None]:
         if self._pasts is not None:
-            return self._pasts.get(study.id, Past())
-        return continued(self._columns, study, self.retry) or Past()
+            return iter([self._pasts.get(study.id)])
+        columns = self._columns if study.id in self._columns.newest else self._counted
+        return read_continued(columns, study, self.retry)
 
     def _alone(self, task: Task) -> bool:
         if task.study.solver:  # two libraries of solvers may not share a process, and each run is measured by itself
@@ -225,18 +242,21 @@ class Supervisor:
     def _failed_row(self, task: Task, death: Death, status: str, message: str) -> Task:
         """Record that an evaluation gave nothing; the study goes on after it."""
         assert task.past is not None
-        if death.evaluation in task.past.by_evaluation():
+        if task.past.has(death.evaluation):
             # it was evaluated before and is late, or deadly, only now: it does not repeat
             self._deaths.pop(task.study.id, None)
-            task.past = Past(attempt=task.past.attempt + 1, cause="diverged", rows=[], spent=0)
+            task.past = Past(attempt=task.past.attempt + 1, cause="diverged")
             return task
         start = self._start(task)
         assert self._journal is not None
-        nothing: list[Any] = [None] * len(self.plan.problems[task.study.problem].objectives)
+        problem = self.plan.problems[task.study.problem]
+        assert isinstance(problem, Problem)
+        nothing: list[Any] = [None] * len(problem.objectives)
         row = Rows(start.s, death.evaluation, [nothing], no_costs(), {0: (status, message)}, x=[])
         self._journal.write(row)
         self._journal.sync()
-        task.past.rows = [*task.past.rows, row]
+        like = (problem.space.dimension, len(nothing), problem.constraints, len(problem.metrics))
+        task.past.rows = task.past.rows.joined(failed(death.evaluation, status, message, like))
         self._deaths.pop(task.study.id, None)
         return task
 
@@ -249,11 +269,11 @@ class Supervisor:
             End(start.s, status, evaluations, time.time(), no_costs(), reason, word=ending, life=task.past.life + 1)
         )
         why = Reasons()
-        failed = [failure for line in (task.past.rows if task.past is not None else ()) for failure in line.f.values()]
-        for kind, message in failed:
+        failures = list(task.past.rows.failures()) if task.past is not None else []
+        for kind, message in failures:
             why.add(reason_of(kind, message))
         self.progress.ended(
-            task.study, Outcome(status, evaluations, reason, failures=len(failed), reasons=why.counts())
+            task.study, Outcome(status, evaluations, reason, failures=len(failures), reasons=why.counts())
         )
         return None
 

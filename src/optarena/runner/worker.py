@@ -23,6 +23,7 @@ import msgspec
 from optarena.experiment import Study
 from optarena.runner.interrupts import watch
 from optarena.runner.past import Past
+from optarena.runner.recorded import array
 
 
 class Task(msgspec.Struct, omit_defaults=True):
@@ -155,17 +156,20 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
 
 def _tasks(fd: int, before_waiting: Callable[[], None]) -> Iterator[Task]:
     """The tasks as they come."""
-    decode = msgspec.json.Decoder(Task).decode
-    pending = b""
+    decode = msgspec.json.Decoder(Task, dec_hook=array).decode
+    pending: list[bytes] = []  # of a line that may be long and comes in small pieces
     while True:
-        *lines, pending = pending.split(b"\n")
-        yield from map(decode, lines)
         if not select.select([fd], [], [], 0)[0]:
             before_waiting()
         block = os.read(fd, 1 << 20)
         if not block:
             return
-        pending += block
+        *lines, rest = block.split(b"\n")
+        for line in lines:
+            whole = b"".join([*pending, line])
+            pending.clear()
+            yield decode(whole)
+        pending.append(rest)
 
 
 def _limit_memory(limit: int | None) -> None:

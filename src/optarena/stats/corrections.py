@@ -18,9 +18,17 @@ from optarena.errors import OptarenaError
 from optarena.traces import Floats
 
 
-def holm(p: npt.ArrayLike) -> Floats:
-    """Step-down; valid whatever the tests have to do with each other."""
-    return _adjusted(p, lambda s: np.maximum.accumulate(s * np.arange(len(s), 0, -1)))
+def holm(p: npt.ArrayLike, tests: int | None = None) -> Floats:
+    """Step-down; valid whatever the tests have to do with each other.
+
+    tests: how many there are in all, where these are some of them; the others count as if they came last.
+    """
+
+    def step(s: Floats) -> Floats:
+        n = tests or len(s)
+        return np.maximum.accumulate(s * np.arange(n, n - len(s), -1))
+
+    return _adjusted(p, step)
 
 
 def hochberg(p: npt.ArrayLike) -> Floats:

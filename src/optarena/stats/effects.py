@@ -85,6 +85,7 @@ def score_interval(
 ) -> tuple[Floats, Floats]:
     """The interval of a mean of A12s over strata of m and n trials: all theta whose standard error reaches the value.
 
+    m, n: (strata,), or (values, strata) for several values at once.
     Its standard error is Newcombe's for exponential distributions, taken at theta, so that the interval stays within
     [0, 1] and is never empty.
     """
@@ -95,7 +96,7 @@ def score_interval(
     def error(t: Floats) -> Floats:
         t = t[..., None]
         more = ((m + n) / 2 - 1) * ((1 - t) / (2 - t) + t / (1 + t))
-        return np.sqrt(np.sum(t * (1 - t) * (1 + more) / (m * n), axis=-1)) / len(m)
+        return np.sqrt(np.sum(t * (1 - t) * (1 + more) / (m * n), axis=-1)) / m.shape[-1]
 
     out = []
     for end in (0.0, 1.0):

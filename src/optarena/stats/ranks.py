@@ -119,8 +119,13 @@ def range_tail(q: npt.ArrayLike, k: int) -> Floats:
     """
     at = np.asarray(q, dtype=float)
     z, density = _normal_grid()
-    within = special.ndtr(z + at[..., None]) - special.ndtr(z)
-    return np.clip(1.0 - k * np.sum(density * within ** (k - 1), axis=-1), 0.0, 1.0)
+    points, place = np.unique(at, return_inverse=True)  # ranks are few: so are their differences
+    tails = np.empty(len(points))
+    for low in range(0, len(points), 4096):
+        part = slice(low, low + 4096)
+        within = special.ndtr(z + points[part, None]) - special.ndtr(z)
+        tails[part] = 1.0 - k * np.sum(density * within ** (k - 1), axis=-1)
+    return np.clip(tails, 0.0, 1.0)[place].reshape(at.shape)
 
 
 @lru_cache(maxsize=1)
@@ -170,11 +175,12 @@ def groups(ranks: npt.ArrayLike, different: npt.ArrayLike) -> list[list[int]]:
     order = np.argsort(np.asarray(ranks, dtype=float), kind="stable")
     if apart.shape != (len(order), len(order)):
         raise OptarenaError(f"{len(order)} ranks need a matrix of as many rows and columns; got {apart.shape}")
+    apart = (apart | apart.T)[np.ix_(order, order)]
     out: list[list[int]] = []
-    reached = 0
+    reached = end = 0
     for start in range(len(order)):
-        end = start + 1
-        while end < len(order) and not apart[np.ix_(order[start : end + 1], order[start : end + 1])].any():
+        end = max(end, start + 1)  # what was no two apart is so without its first
+        while end < len(order) and not apart[end, start:end].any():
             end += 1
         if end - start > 1 and end > reached:
             out.append(order[start:end].tolist())

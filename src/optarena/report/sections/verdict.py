@@ -41,7 +41,7 @@ def _figures(material: Material, made: Comparison, out: Content) -> None:
     from optarena.report.figures.verdict import critical_difference, effects, groups, pairwise
 
     look = look_of(material)
-    how = f"{made.pairs.test}, Holm over {counted(len(made.pairs.first), 'test')}"
+    how = f"{made.pairs.test}, Holm over {counted(made.pairs.tests, 'test')}"
     out.datasets["verdict ranks"] = differences.critical_difference(made)
     bars = len(made.overall.test_groups) + len(made.overall.nemenyi_groups)
     grey = "" if made.overall.nemenyi is None else ", a grey one those within Nemenyi's critical difference, CD"
@@ -167,7 +167,7 @@ def _pairs(made: Comparison) -> Table:
         Column("more trials", "number", 0, settle),
         Column("more problems", "number", 0, settle),
     ]
-    note = f"{made.pairs.test}; p-values corrected by Holm for {counted(len(made.pairs.first), 'test')}."
+    note = f"{made.pairs.test}; p-values corrected by Holm for {counted(made.pairs.tests, 'test')}."
     return Table("verdict-pairs", "Every two optimizers", columns, rows, note=note, comment=[note])
 
 

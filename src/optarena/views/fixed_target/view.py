@@ -67,7 +67,8 @@ class FixedTarget(View):
             raise OptarenaError("this view was not made from a store: it has no runs")
         runs = self.scored.runs
         problem, names, dimensions = problems_of(runs)
-        optimizer = np.array([self.optimizers.index(name) for name in runs.table["optimizer"]], dtype=np.int64)
+        place = {name: i for i, name in enumerate(self.optimizers)}
+        optimizer = np.array([place[name] for name in runs.table["optimizer"]], dtype=np.int64)
         values = scores_of_runs(self.scored, problem, metric, targets)
         kind = "" if targets == "all" else f", the {targets} half of the targets"
         return TrialScores(
