@@ -183,7 +183,7 @@ def _by_name(name: str) -> tuple[str, str, int]:
     if len(parts) > 1:
         return "/".join([*parts[1:-1], stem]), parts[0], 0
     words = stem.split("__")
-    if len(words) == 3 and words[2].isdecimal():
+    if len(words) == 3 and words[2].isdecimal() and len(words[2]) < 16:
         return words[0], words[1], int(words[2])
     return (words[0], words[1], 0) if len(words) == 2 else ("", "", 0)
 

@@ -6,7 +6,6 @@ What a line of text must be is checked here; what its cells must be, in `tidy`.
 from __future__ import annotations
 
 import gzip
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import polars as pl
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, WorkError
 from optarena.formats.from_store import tidy_frame
+from optarena.formats.limits import unpacked
 from optarena.formats.tidy import SHOWN, Table, more_mistakes
 from optarena.traces import Bools, Ints
 
@@ -29,16 +29,12 @@ WRONG = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 def read(path: Path) -> Table:
     """The table in a file; every ragged line is named."""
+    if path.suffix == ".gz":
+        return parse(unpacked(path), str(path))
     try:
-        data = path.read_bytes()
+        return parse(path.read_bytes(), str(path))
     except OSError as error:
         raise OptarenaError(f"{path}: {error.strerror}") from error
-    if path.suffix == ".gz":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise OptarenaError(f"{path}: cannot be unpacked ({error})") from error
-    return parse(data, str(path))
 
 
 def parse(data: bytes, name: str) -> Table:
