@@ -14,7 +14,6 @@ from collections.abc import Iterator
 
 from optarena.errors import OptarenaError, WorkError, describe
 
-LONGEST_LINE = 1000  # of a sentence: what is quoted in it may be a name of ten megabytes
 _BUGS = (NameError, ImportError, NotImplementedError)
 """Exceptions that no input causes: they are never hidden behind a sentence about a file."""
 
@@ -54,25 +53,12 @@ def damage_named(place: object, what: str) -> Iterator[None]:
     try:
         with quiet_panics():
             yield
-    except OptarenaError as error:
-        if shortened(str(error)) == str(error):
-            raise
-        short = OptarenaError(shortened(str(error)))
-        short.field = error.field
-        raise short from error
     except BaseException as error:
         if not is_damage(error):
             raise
         if isinstance(error, (MemoryError, RecursionError, OSError)):
             raise OptarenaError(f"{place}: {damage_in_words(error)}") from error
         raise OptarenaError(f"{place}: not {what}, or damaged ({damage_in_words(error)})") from error
-
-
-def shortened(text: str, most: int = LONGEST_LINE) -> str:
-    """A text none of whose lines is longer than this."""
-    if len(text) <= most:
-        return text
-    return "\n".join(line if len(line) <= most else line[: most - 1] + "…" for line in text.split("\n"))
 
 
 @contextlib.contextmanager

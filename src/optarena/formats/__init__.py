@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from optarena._damage import damage_named, shortened
+from optarena._damage import damage_named
 from optarena._files import locked
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, shortened
 from optarena.registry import Entry, Registry
 
 if TYPE_CHECKING:

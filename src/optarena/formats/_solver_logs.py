@@ -127,6 +127,8 @@ class Files:
                     told[key] = _number(told[key], f"{where} line {number}, column {key!r}")
             if not float(told.get("trial", 0)).is_integer():
                 raise OptarenaError(f"{where} line {number}: trial {told['trial']} is no whole number")
+            if told.get("sense", "min").lower() not in ("min", "max"):
+                raise OptarenaError(f"{where} line {number}: {told['sense']!r} is no sense: it is min or max")
             if "configuration" in told:
                 told["optimizer"] = told.pop("configuration")
             told["where"] = f"{where} line {number}"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from optarena._damage import shortened
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, shortened
 from optarena.formats.limits import MAX_BYTES, MAX_NAME, MAX_TEXT
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from optarena._damage import shortened
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, shortened
 from optarena.store.records import End, ProblemCard, Record, Start
 
 MAX_BYTES = 2 << 30
