@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from optarena._json import printable
 
 LONGEST_LINE = 2000
+LONGEST_FIELD = 200
 
 
 def shortened(text: str, most: int = LONGEST_LINE) -> str:
@@ -28,7 +29,7 @@ class OptarenaError(Exception):
     """
 
     def __init__(self, text: str, *, field: str = "") -> None:
-        super().__init__(shortened(f"{field}: {text}" if field else text))
+        super().__init__(shortened(f"{shortened(field, LONGEST_FIELD)}: {text}" if field else text))
         self.field = field
 
     @property

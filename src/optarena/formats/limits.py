@@ -18,8 +18,9 @@ MAX_BYTES = 2 << 30
 """Of what a `.gz` file or an archive unpacks to, and of all texts in the columns of a table."""
 MAX_FILES = 500_000
 """In an archive."""
-MAX_CELLS = 1_000_000_000
-"""Rows times columns of a Parquet file, which may have a million rows in a few bytes."""
+MAX_CELLS = 300_000_000
+"""Rows times columns of a table: a packed one may have a million rows in a few bytes."""
+MAX_COLUMNS = 20_000
 MAX_NAME = 1_000
 """Characters of a name: of a problem, an optimizer, a parameter, a column."""
 MAX_TEXT = 1_000_000
@@ -67,6 +68,14 @@ def shown(value: object) -> str:
     if isinstance(value, int) and abs(value) > 10**30:
         return "a huge number"
     return shortened(repr(value), 60)
+
+
+def refuse_large(name: object, cells: int, columns: int = 0) -> None:
+    """Refuse a table with too many columns or cells."""
+    if columns > MAX_COLUMNS:
+        raise OptarenaError(f"{name}: {columns:,} columns, at most {MAX_COLUMNS:,} are allowed")
+    if cells > MAX_CELLS:
+        raise OptarenaError(f"{name}: more than {MAX_CELLS:,} cells; import it in parts")
 
 
 def is_dimension(number: float) -> bool:

@@ -13,7 +13,7 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats.csv import write_file
 from optarena.formats.from_store import tidy_frame
-from optarena.formats.limits import MAX_CELLS
+from optarena.formats.limits import MAX_CELLS, refuse_large
 from optarena.formats.tidy import Table
 
 REGISTERED = {
@@ -57,10 +57,7 @@ def _rehearse(path: Path) -> None:
         return
     if done.returncode in (0, 1):  # 1: an error that this process will meet, and name
         rows, columns = map(int, done.stdout.split() or (0, 0))
-        if rows * columns > MAX_CELLS:
-            raise OptarenaError(
-                f"{path}: {rows:,} rows of {columns:,} columns are more than {MAX_CELLS:,} cells; import it in parts"
-            )
+        refuse_large(path, rows * columns, columns)
         return
     said = done.stderr.decode(errors="replace").strip().partition("\n")[0][:200]
     raise OptarenaError(f"{path}: not a Parquet file, or damaged ({said or 'its reader was killed'})")
