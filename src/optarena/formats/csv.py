@@ -135,8 +135,8 @@ def _records(data: bytes, name: str) -> tuple[Ints, Ints, Bools]:
     ends = np.concatenate(ends_)
     starts = np.concatenate(([0], ends[:-1] + 1))
     first_lines = np.concatenate(([1], np.concatenate(lines_)[:-1] + 2))
-    fields: Ints = np.diff(np.concatenate(commas_), prepend=0) + 1
-    return first_lines, fields, ends == starts
+    before = np.concatenate([np.zeros(1, dtype=np.int64), *commas_])
+    return first_lines, before[1:] - before[:-1] + 1, ends == starts
 
 
 def _not_utf8(data: bytes) -> int | None:
