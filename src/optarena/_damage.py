@@ -36,6 +36,8 @@ def damage_in_words(error: BaseException) -> str:
         return "it needs more memory than there is"
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
+    if isinstance(error, ValueError) and "set_int_max_str_digits" in str(error):
+        return "a whole number has too many digits"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return describe(error, length=200).replace("\n", " ")

@@ -106,6 +106,9 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     import tomllib
 
     with damage_named(path, "valid TOML"):
+        # what stands before a "=" may be a dotted key; the parser's time grows with the square of its length
+        if any(part.rpartition("\n")[2].count(".") > 10 * MAX_NESTING for part in text.split("=")[:-1]):
+            raise OptarenaError(f"{path}: nested more than {MAX_NESTING} levels deep")
         try:
             found = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
