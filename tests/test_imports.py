@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 FLOW = [
     ["_version", "_json", "_memory", "_process", "sense", "status", "traces"],
     ["errors"],
+    ["_damage"],
     ["_files", "_global_state", "_patterns", "_services", "_source", "settings", "space", "staircase"],
     ["registry", "_bayesmark_names"],
     ["problem"],

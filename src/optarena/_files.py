@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
@@ -10,7 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from optarena._damage import damage_named
 from optarena.errors import OptarenaError, WorkError
+
+MAX_NESTING = 100
+"""Levels of tables and lists in a TOML file."""
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -42,8 +47,17 @@ def write_together(files: Mapping[Path, bytes]) -> None:
             with contextlib.suppress(OSError):
                 left.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise WorkError(f"cannot write to {path}: {error.strerror}") from error
+            raise cannot_write(path, error) from error
         raise
+
+
+def cannot_write(path: Path, error: OSError, safe: str = "") -> WorkError:
+    """The error of a failed write; `safe` says what it does not touch, such as "What was evaluated before"."""
+    text = f"cannot write to {path}: {error.strerror}"
+    if safe:
+        does = "make room" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
+        text += f". {safe} is safe; {does} and give the same command again"
+    return WorkError(text)
 
 
 def _write_synced(path: Path, data: bytes) -> None:
@@ -91,10 +105,27 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     """What the text of a TOML file says."""
     import tomllib
 
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+    with damage_named(path, "valid TOML"):
+        # what stands before a "=" may be a dotted key; the parser's time grows with the square of its length
+        if any(part.rpartition("\n")[2].count(".") > 10 * MAX_NESTING for part in text.split("=")[:-1]):
+            raise OptarenaError(f"{path}: nested more than {MAX_NESTING} levels deep")
+        try:
+            found = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise OptarenaError(f"{path}: not valid TOML: {error}") from error
+        _refuse_odd(found, path, "", MAX_NESTING)
+    return found
+
+
+def _refuse_odd(value: Any, path: Path, field: str, levels: int) -> None:
+    """Refuse tables within tables without end, and whole numbers that JSON readers cannot hold."""
+    if not levels:
+        raise OptarenaError(f"{path}: nested more than {MAX_NESTING} levels deep")
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise OptarenaError(f"{path}: {field}: a whole number beyond 64 bits")
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        _refuse_odd(item, path, f"{field}.{key}" if field else str(key), levels - 1)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

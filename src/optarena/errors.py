@@ -7,6 +7,16 @@ from collections.abc import Iterable
 
 from optarena._json import printable
 
+LONGEST_LINE = 2000
+LONGEST_FIELD = 200
+
+
+def shortened(text: str, most: int = LONGEST_LINE) -> str:
+    """A text none of whose lines is longer than this: what it quotes may be a name of ten megabytes."""
+    if len(text) <= most:
+        return text
+    return "\n".join(line if len(line) <= most else line[: most - 1] + "…" for line in text.split("\n"))
+
 
 class OptarenaError(Exception):
     """Bad input or a bad call. The command line prints the sentence and exits with 2.
@@ -19,7 +29,7 @@ class OptarenaError(Exception):
     """
 
     def __init__(self, text: str, *, field: str = "") -> None:
-        super().__init__(f"{field}: {text}" if field else text)
+        super().__init__(shortened(f"{shortened(field, LONGEST_FIELD)}: {text}" if field else text))
         self.field = field
 
     @property

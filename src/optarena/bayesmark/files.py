@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from optarena._bayesmark_names import VISIBLE
+from optarena._damage import damage_in_words, is_damage
 from optarena._files import write_whole
 from optarena.errors import OptarenaError
 from optarena.traces import Floats
@@ -25,6 +26,7 @@ FOLDERS = ("eval", "time", "suggest_log", "derived", "log")
 CUBE = ("iter", "suggestion", "function", "optimizer", "study_id")
 RESERVED = ("eval", "time", "baseline", "perf", "summary")
 """What Bayesmark calls files of its own beside those of problems."""
+MAX_SECONDS = 1e9
 _HEX = re.compile(r"[0-9a-f]{32}")
 
 
@@ -93,13 +95,15 @@ def read_study(path: Path, uuid: str) -> FileStudy:
     try:
         points_of, numbers_of = signature
         study.signature = (list(points_of), [float(value) for value in numbers_of])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptarenaError(f"{file}: its signature is not a list of points and a list of numbers") from None
     times, points = path / "time" / file.name, path / "suggest_log" / file.name
     if times.is_file():
         study.times = {name: _floats(value, times) for name, value in _load(times)[1].items()}
         if study.times.get("eval", np.zeros(0)).shape != study.shape:
             raise OptarenaError(f"{times}: its evaluations are not those of {file}")
+        if not all((np.isfinite(value) & (value >= 0) & (value < MAX_SECONDS)).all() for value in study.times.values()):
+            raise OptarenaError(f"{times}: a time is not finite, below 0 or beyond {MAX_SECONDS:g} seconds")
         for name in ("suggest", "observe"):
             if study.times.get(name, np.zeros(0)).shape != study.shape[:1]:
                 raise OptarenaError(f"{times}: expected {name} by iter, as many as in {file}")
@@ -107,6 +111,8 @@ def read_study(path: Path, uuid: str) -> FileStudy:
         study.points = {name: value.tolist() for name, value in _load(points)[1].items()}
         if any(not _is_grid(value, study.shape) for value in study.points.values()):
             raise OptarenaError(f"{points}: its points are not those of {file}")
+        if any(_is_huge(cell) for rows in study.points.values() for row in rows for cell in row):
+            raise OptarenaError(f"{points}: a whole number beyond 64 bits")
     return study
 
 
@@ -116,6 +122,10 @@ def _is_grid(values: Any, shape: tuple[int, int]) -> bool:
     if len(rows) != shape[0] or not all(isinstance(row, list) and len(row) == shape[1] for row in rows):
         return False
     return not any(isinstance(cell, (list, dict)) for row in rows for cell in row)
+
+
+def _is_huge(cell: Any) -> bool:
+    return isinstance(cell, int) and abs(cell) >= 2**63
 
 
 def write_study(path: Path, study: FileStudy) -> None:
@@ -269,8 +279,10 @@ def _load_whole(file: Path) -> tuple[dict[str, Any], Any, dict[str, list[Any]], 
         return dict(whole["meta"]), data, coords, variables
     except OSError as error:
         raise OptarenaError(f"{file}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        what = f"{type(error).__name__}: {error}"
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        what = damage_in_words(error)
         raise OptarenaError(f"{file} is not a file of Bayesmark's, meta and data ({what})") from None
 
 
@@ -294,5 +306,5 @@ def _load(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def _floats(data: Any, file: Path) -> Floats:
     try:
         return np.asarray(data).astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptarenaError(f"{file}: holds something that is not a number") from None

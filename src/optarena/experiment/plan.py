@@ -12,6 +12,7 @@ import msgspec
 from optarena import optimizer as optimizers_
 from optarena import problem as problems_
 from optarena import solver as solvers_
+from optarena._damage import damage_named
 from optarena._files import parse_toml, read_text
 from optarena._json import printable
 from optarena._services import service
@@ -143,7 +144,8 @@ class Experiment:
         if "optimizers" in replaced:  # the flags -o and -s name all that take part
             data.pop("solvers", None)
         try:
-            return cls.from_data({**data, **replaced}, base=path.resolve().parent)
+            with damage_named("its fields", "those of an experiment"):
+                return cls.from_data({**data, **replaced}, base=path.resolve().parent)
         except OptarenaError as error:
             if error.top_field in replaced:
                 raise

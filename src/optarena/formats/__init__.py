@@ -11,8 +11,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from optarena._damage import damage_named
 from optarena._files import locked
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, shortened
 from optarena.registry import Entry, Registry
 
 if TYPE_CHECKING:
@@ -51,16 +52,12 @@ def get_format(name: str, does: str) -> Any:
 
 def read_files(name: str, *paths: str | Path) -> Dataset:
     """Files of other tools as a dataset; nothing is written. All are checked first, as by an import."""
-    from optarena.formats.admission import admit
-
-    return _in_memory(admit(_incoming(name, paths, None), None), name)
+    return _in_memory(_admitted(_incoming(name, paths, None), None), name)
 
 
 def read_frame(frame: Any) -> Dataset:
     """A pandas or Polars frame with the columns of the tidy CSV as a dataset; nothing is written."""
-    from optarena.formats.admission import admit
-
-    return _in_memory(admit(_of_frame(frame, None), None), "frame")
+    return _in_memory(_admitted(_of_frame(frame, None), None), "frame")
 
 
 def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> list[Imported]:
@@ -99,6 +96,8 @@ def _stored(store: Store) -> Dataset | None:
 
 def _incoming(name: str, paths: Sequence[str | Path], stored: Dataset | None) -> list[Incoming]:
     """What files have, compared with what a store says of its problems."""
+    from optarena.formats.limits import refuse_beyond
+
     module = get_format(name, "reads")
     if not paths:
         raise OptarenaError("nothing to import: name a file")
@@ -110,12 +109,38 @@ def _incoming(name: str, paths: Sequence[str | Path], stored: Dataset | None) ->
             continue  # named by who reads it
         except (OSError, ValueError) as error:  # too long, or with a NUL
             raise OptarenaError(f"{str(path)[:100]!r}: {getattr(error, 'strerror', None) or error}") from None
+    found = _read(module, name, named, stored)
+    for one in found:
+        one.notices[:] = map(shortened, one.notices)
+        refuse_beyond(one.name, one.records)
+    return found
+
+
+def _read(module: Any, name: str, paths: Sequence[Path], stored: Dataset | None) -> list[Incoming]:
+    """What a format's module reads of the paths; damage is told as such."""
+    what = f"{name} data"
+    together = ", ".join(map(str, paths[:3])) + (", …" if len(paths) > 3 else "")
     if hasattr(module, "incoming"):
-        found: list[Incoming] = module.incoming(named, stored)
-        return found
+        with damage_named(together, what):
+            found: list[Incoming] = module.incoming(paths, stored)
+            return found
     if hasattr(module, "read_together"):
-        return _agreed(module.read_together(named, stored), stored)
-    return _agreed([module.read(path) for path in named], stored)
+        with damage_named(together, what):
+            return _agreed(module.read_together(paths, stored), stored)
+    read: list[Table | Runs] = []
+    for path in paths:
+        with damage_named(path, what):
+            read.append(module.read(path))
+    with damage_named(together, what):
+        return _agreed(read, stored)
+
+
+def _admitted(read: Sequence[Incoming], stored: Dataset | None) -> Admission:
+    """What of it the store lacks."""
+    from optarena.formats.admission import admit
+
+    with damage_named(", ".join(incoming.name for incoming in read[:3]), "data of studies"):
+        return admit(read, stored)
 
 
 def _of_frame(frame: Any, stored: Dataset | None) -> list[Incoming]:
@@ -175,10 +200,9 @@ def _agreed(read: Sequence[Table | Runs], stored: Dataset | None) -> list[Incomi
 
 def _bring(read: Sequence[Incoming], stored: Dataset | None, store: Store) -> list[Imported]:
     """Write what the store lacks, after all of it was compared."""
-    from optarena.formats.admission import admit
     from optarena.formats.writing import write_journal
 
-    admission = admit(read, stored)
+    admission = _admitted(read, stored)
     if admission.records:
         names = [imported.name for imported in admission.imported if imported.new]
         write_journal(names, admission.records, store)

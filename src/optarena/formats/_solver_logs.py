@@ -21,6 +21,7 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.formats._senses import MANIFEST, family_of, find_senses, stored_senses
 from optarena.formats.folders import Folder
+from optarena.formats.limits import is_whole
 from optarena.formats.tidy import Table
 
 TOLD = ("file", "problem", "optimizer", "configuration", "trial", "sense", "budget_seconds", "best_known", "f_opt")
@@ -125,8 +126,11 @@ class Files:
             for key in NUMBERS:
                 if key in told:
                     told[key] = _number(told[key], f"{where} line {number}, column {key!r}")
-            if not float(told.get("trial", 0)).is_integer():
+            trial = float(told.get("trial", 0))
+            if not (trial.is_integer() and is_whole(trial)):
                 raise OptarenaError(f"{where} line {number}: trial {told['trial']} is no whole number")
+            if told.get("sense", "min").lower() not in ("min", "max"):
+                raise OptarenaError(f"{where} line {number}: {told['sense']!r} is no sense: it is min or max")
             if "configuration" in told:
                 told["optimizer"] = told.pop("configuration")
             told["where"] = f"{where} line {number}"
@@ -183,7 +187,7 @@ def _by_name(name: str) -> tuple[str, str, int]:
     if len(parts) > 1:
         return "/".join([*parts[1:-1], stem]), parts[0], 0
     words = stem.split("__")
-    if len(words) == 3 and words[2].isdecimal():
+    if len(words) == 3 and words[2].isdecimal() and len(words[2]) < 16:
         return words[0], words[1], int(words[2])
     return (words[0], words[1], 0) if len(words) == 2 else ("", "", 0)
 

@@ -19,6 +19,7 @@ from optarena.formats._coco_write import write
 from optarena.formats._number_blocks import Say
 from optarena.formats.folders import Folder
 from optarena.formats.from_results import CONSTRAINT_EVALUATIONS
+from optarena.formats.limits import is_dimension
 from optarena.formats.runs import Run, Runs, improvements
 from optarena.problem import Known, Objective, get_suite
 from optarena.store.merging import Optimum, told_optimum
@@ -88,8 +89,11 @@ def _identity(file: DataFile, say: Say) -> tuple[str, int, int] | None:
     """Suite, function and dimension; data from before suites had names is of bbob, or of bbob-noisy."""
     facts = file.facts
     function, dimension = facts.get("funcId", facts.get("function", "")), facts.get("DIM", facts.get("dim", ""))
-    if not (function.isdecimal() and dimension.isdecimal() and 0 < int(dimension) < 10**6 and len(function) < 7):
+    if not (function.isdecimal() and dimension.isdecimal() and len(function) < 7 and len(dimension) < 8):
         say(f"{file.name}: function {function!r} in dimension {dimension!r}? its {len(file.entries)} runs are left out")
+        return None
+    if not is_dimension(int(dimension)):
+        say(f"{file.name}: dimension {dimension}? its {len(file.entries)} runs are left out")
         return None
     suite = facts.get("suite", "")
     if not suite:

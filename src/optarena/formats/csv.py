@@ -5,8 +5,8 @@ What a line of text must be is checked here; what its cells must be, in `tidy`.
 
 from __future__ import annotations
 
+import codecs
 import gzip
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import polars as pl
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, WorkError
 from optarena.formats.from_store import tidy_frame
+from optarena.formats.limits import refuse_large, unpacked
 from optarena.formats.tidy import SHOWN, Table, more_mistakes
 from optarena.traces import Bools, Ints
 
@@ -24,21 +25,18 @@ REGISTERED = {
 }
 
 SUFFIXES = (".csv", ".csv.gz")
+PIECE = 1 << 24  # bytes that are looked at together
 WRONG = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def read(path: Path) -> Table:
     """The table in a file; every ragged line is named."""
+    if path.suffix == ".gz":
+        return parse(unpacked(path), str(path))
     try:
-        data = path.read_bytes()
+        return parse(path.read_bytes(), str(path))
     except OSError as error:
         raise OptarenaError(f"{path}: {error.strerror}") from error
-    if path.suffix == ".gz":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise OptarenaError(f"{path}: cannot be unpacked ({error})") from error
-    return parse(data, str(path))
 
 
 def parse(data: bytes, name: str) -> Table:
@@ -46,11 +44,10 @@ def parse(data: bytes, name: str) -> Table:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise OptarenaError(f"{name} is UTF-16; save it as UTF-8 ('CSV UTF-8' in a spreadsheet)")
     data = data.removeprefix(b"\xef\xbb\xbf")
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise OptarenaError(f"{name} line {line}: not UTF-8; save it as 'CSV UTF-8'") from None
+    bad = _not_utf8(data)
+    if bad is not None:
+        line = data.count(b"\n", 0, bad) + 1
+        raise OptarenaError(f"{name} line {line}: not UTF-8; save it as 'CSV UTF-8'")
     if not data.strip():
         raise OptarenaError(f"{name} is empty: a header line with problem, optimizer, value, … comes first")
     if b"\0" in data:
@@ -64,6 +61,7 @@ def parse(data: bytes, name: str) -> Table:
         data += b"\n"
     lines, fields, blank = _records(data, name)
     _refuse_ragged(name, lines, fields, blank)
+    refuse_large(name, 0, int(fields[0]))
     try:
         frame = pl.read_csv(data, has_header=False, infer_schema=False, raise_if_empty=False)
     except pl.exceptions.PolarsError as error:
@@ -103,21 +101,54 @@ def _required(header: str, sign: str) -> set[str]:
 
 
 def _records(data: bytes, name: str) -> tuple[Ints, Ints, Bools]:
-    """Of each record: its line, its number of fields, whether it is blank. A quoted text may hold commas and lines."""
+    """Of each record: its line, its number of fields, whether it is blank. A quoted text may hold commas and lines.
+
+    The text is looked at piece by piece: its marks alone may need eight times its memory.
+    """
     text = np.frombuffer(data, dtype=np.uint8)
-    newline, comma = text == 10, text == 44
-    lines = np.flatnonzero(newline)
-    if b'"' in data:
-        inside = np.logical_xor.accumulate(text == 34)
-        if inside[-1]:
-            opened = int(np.flatnonzero(text == 34)[-1])
-            line = int(np.searchsorted(lines, opened)) + 1
-            raise OptarenaError(f"{name} line {line}: a quote is opened and never closed")
-        newline, comma = newline & ~inside, comma & ~inside
-    ends = np.flatnonzero(newline)
+    quoted = b'"' in data
+    open_ = False
+    commas = newlines = cells = 0
+    # of the records that end in a piece: where, and how many commas and lines come before that
+    ends_: list[Ints] = []
+    commas_: list[Ints] = []
+    lines_: list[Ints] = []
+    for low in range(0, len(text), PIECE):
+        piece = text[low : low + PIECE]
+        newline, comma = piece == 10, piece == 44
+        lines = np.flatnonzero(newline)
+        if quoted:
+            inside = np.logical_xor.accumulate(piece == 34) ^ open_
+            open_ = bool(inside[-1])
+            newline, comma = newline & ~inside, comma & ~inside
+        ends = np.flatnonzero(newline)
+        ends_.append(ends + low)
+        commas_.append(np.searchsorted(np.flatnonzero(comma), ends) + commas)
+        lines_.append(np.searchsorted(lines, ends) + newlines)
+        commas += int(np.count_nonzero(comma))
+        newlines += len(lines)
+        cells += int(np.count_nonzero(comma)) + len(ends)
+        refuse_large(name, cells)
+    if open_:
+        line = data.count(b"\n", 0, data.rindex(b'"')) + 1
+        raise OptarenaError(f"{name} line {line}: a quote is opened and never closed")
+    ends = np.concatenate(ends_)
     starts = np.concatenate(([0], ends[:-1] + 1))
-    fields = np.diff(np.searchsorted(np.flatnonzero(comma), ends), prepend=0) + 1
-    return np.searchsorted(lines, starts) + 1, fields, ends == starts
+    first_lines = np.concatenate(([1], np.concatenate(lines_)[:-1] + 2))
+    before = np.concatenate([np.zeros(1, dtype=np.int64), *commas_])
+    return first_lines, before[1:] - before[:-1] + 1, ends == starts
+
+
+def _not_utf8(data: bytes) -> int | None:
+    """Where a text is not UTF-8; nothing of it is kept."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for low in range(0, max(len(data), 1), PIECE):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(data[low : low + PIECE], final=low + PIECE >= len(data))
+        except UnicodeDecodeError as error:
+            return low - pending + error.start
+    return None
 
 
 def _refuse_ragged(name: str, lines: Ints, fields: Ints, blank: Bools) -> None:
@@ -138,14 +169,16 @@ def _refuse_ragged(name: str, lines: Ints, fields: Ints, blank: Bools) -> None:
 
 def _without_empty(frame: pl.DataFrame, head: list[str], name: str) -> tuple[pl.DataFrame, list[str]]:
     """Columns that have neither a name nor a cell, as spreadsheets leave them, are no columns."""
+    seen: set[str] = set()
     empty = [i for i, title in enumerate(head) if not title and frame[:, i].null_count() == frame.height]
     frame = frame.select([frame.columns[i] for i in range(len(head)) if i not in empty])
     head = [title for i, title in enumerate(head) if i not in empty]
     for i, title in enumerate(head):
         if not title:
             raise OptarenaError(f"{name} line 1: column {i + 1} has no name")
-        if title in head[:i]:
+        if title in seen:
             raise OptarenaError(f"{name} line 1: column {title!r} is there twice")
+        seen.add(title)
     return frame, head
 
 

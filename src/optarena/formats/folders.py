@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from optarena.errors import OptarenaError
+from optarena.formats.limits import MAX_BYTES, MAX_FILES, read_at_most
 
 ZIPS = (".zip",)
 TARS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
-MAX_FILES = 500_000
-MAX_BYTES = 2 << 30
 _DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, NotImplementedError)
 
 
@@ -110,10 +109,8 @@ class Folder:
     def _bounded(self, file: IO[bytes]) -> bytes:
         """All of it, unless the archive as a whole unpacks to too much."""
         with file:
-            data = file.read(self._left + 1)
+            data = read_at_most(file, self._left, self.path)
         self._left -= len(data)
-        if self._left < 0:
-            raise OptarenaError(f"{self.path}: unpacks to more than {MAX_BYTES / 2**30:.3g} GB")
         return data
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, shortened
+from optarena.formats.limits import MAX_BYTES, MAX_NAME, MAX_TEXT
 
 if TYPE_CHECKING:
     from optarena.formats.tidy import Table
@@ -64,7 +65,27 @@ def _series(name: str, cells: list[Any]) -> pl.Series:
 
 def plain_frame(table: Table) -> pl.DataFrame:
     """The table's frame with every column a text, a bool, a float or a whole number of at most 64 bits."""
+    _refuse_long(table)
     return table.frame.with_columns([_plain(table, table.frame[name]) for name in table.frame.columns])
+
+
+def _refuse_long(table: Table) -> None:
+    """Refuse names of columns and texts that are too long, before anything is made of them."""
+    for name in table.frame.columns:
+        if len(name) > MAX_NAME:
+            raise OptarenaError(
+                f"{table.name}: column {shortened(name, 40)!r} has a name of {len(name):,} characters, at most"
+                f" {MAX_NAME:,} are allowed"
+            )
+    texts = {name: table.frame[name].str.len_bytes() for name, kind in table.frame.schema.items() if kind == pl.String}
+    for name, lengths in texts.items():
+        at = lengths.arg_max()
+        if at is not None and lengths[at] > MAX_TEXT:
+            raise OptarenaError(
+                f"{table.where(at)}, column {name!r}: a text of {lengths[at]:,} bytes, at most {MAX_TEXT:,} are allowed"
+            )
+    if sum(int(lengths.sum()) for lengths in texts.values()) > MAX_BYTES:
+        raise OptarenaError(f"{table.name}: its texts are more than {MAX_BYTES / 2**30:.3g} GB; import it in parts")
 
 
 def _plain(table: Table, column: pl.Series) -> pl.Series:

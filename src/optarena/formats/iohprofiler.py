@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from optarena._damage import damage_in_words, is_damage
 from optarena._version import __version__
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
-from optarena.formats._number_blocks import Say, blocks_of_numbers, without_cut_line
+from optarena.formats._number_blocks import MOST, Say, blocks_of_numbers, without_cut_line
 from optarena.formats.csv import write_file
 from optarena.formats.folders import Folder
 from optarena.formats.from_results import Log, by_folder, logs
+from optarena.formats.limits import is_dimension, is_whole, shown
 from optarena.formats.runs import Run, Runs, improvements
 from optarena.formats.same_run import IOH_VERSION
 from optarena.problem import Known, Objective
@@ -51,10 +53,12 @@ def read(path: Path) -> Runs:
         try:
             data = json.loads(folder.read(name))
             _read_function(folder, name, data, out)
-        except (ValueError, RecursionError) as error:
-            out.notices.append(f"{name}: not valid JSON ({error}); left out")
-        except (KeyError, TypeError, AttributeError, OverflowError) as error:
-            out.notices.append(f"{name}: not as IOHprofiler writes it ({type(error).__name__} {error}); left out")
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            out.notices.append(f"{name}: not valid JSON ({damage_in_words(error)}); left out")
+        except Exception as error:
+            if not is_damage(error):
+                raise
+            out.notices.append(f"{name}: not as IOHprofiler writes it ({damage_in_words(error)}); left out")
     if not out.runs:
         reasons = "; ".join(out.notices[:3])
         raise OptarenaError(f"{path}: no run can be read ({reasons or 'its .json files name none'})")
@@ -66,6 +70,8 @@ def _read_function(folder: Folder, name: str, data: dict[str, Any], out: Runs) -
         out.notices.append(f"{name}: {text}")
 
     number, called = int(data["function_id"]), str(data["function_name"])
+    if not is_whole(number):
+        raise ValueError(f"function_id {shown(number)}")
     suite = str(data["suite"]).lower()
     bbob = suite == "bbob" or (1 <= number <= 24 and called.lower() == BBOB[number - 1].lower())
     if bbob and suite != "bbob":
@@ -92,8 +98,10 @@ def _read_function(folder: Folder, name: str, data: dict[str, Any], out: Runs) -
             say(f"{scenario['path']!r} leads out of the folder; its {len(runs)} runs are left out")
         elif file not in folder:
             say(f"{scenario['path']} is missing; its {len(runs)} runs are left out")
+        elif not is_dimension(dimension := int(scenario["dimension"])):
+            say(f"{scenario['path']}: dimension {shown(dimension)}? its {len(runs)} runs are left out")
         else:
-            _read_scenario(folder, file, int(scenario["dimension"]), runs, facts, attributes, out)
+            _read_scenario(folder, file, dimension, runs, facts, attributes, out)
 
 
 def _read_scenario(
@@ -127,6 +135,9 @@ def _read_scenario(
         if rows.shape[1] != len(columns):
             where(f"has {rows.shape[1]} columns, the first line names {len(columns)}; left out")
             continue
+        if not (is_whole(int(told["instance"])) and 0 <= int(told["evals"]) <= MOST):
+            where(f"instance {shown(told['instance'])}, {shown(told['evals'])} evaluations? left out")
+            continue
         own = {f"ioh_{k}": str(v) for k, v in told.items() if k not in ("instance", "evals", "best")}
         run = _run(dict(zip(columns, rows.T, strict=True)), dimension, told, facts, where)
         run.attributes, run.source = attributes | own, file
@@ -142,7 +153,7 @@ def _run(columns: dict[str, Any], dimension: int, told: dict[str, Any], facts: d
     at = np.flatnonzero((evaluation == best.get("evals")) & (np.abs(values - float(best.get("y", "nan"))) < 1e-9))
     values = values.copy()
     values[at] = float(best.get("y", 0.0))
-    whole = made > 0 and np.array_equal(evaluation, np.arange(1, made + 1))
+    whole = 0 < made == len(evaluation) and np.array_equal(evaluation, np.arange(1, made + 1))
     compared = np.where(np.isnan(values), np.inf, values * sign)
     kept = np.arange(made) if whole else improvements(evaluation, compared)
     if not len(evaluation):

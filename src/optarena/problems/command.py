@@ -25,6 +25,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from optarena._damage import damage_named
 from optarena._files import read_toml
 from optarena._json import printable
 from optarena._programs import as_environment, find_program
@@ -110,7 +111,8 @@ class CommandProblem(FunctionProblem):
             directory = table.pop("directory", ".")
             if not isinstance(directory, str):
                 raise OptarenaError(f"expected a text, got {directory!r}", field="problem.directory")
-            found = cls(**table, directory=path.resolve().parent / directory, id=path.name)
+            with damage_named("its fields", "those of a problem"):
+                found = cls(**table, directory=path.resolve().parent / directory, id=path.name)
         except OptarenaError as error:
             raise error.within(str(path)) from error
         found.function, found.source = path.stem, path.resolve()

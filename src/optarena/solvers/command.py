@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from optarena._damage import damage_named
 from optarena._files import read_toml
 from optarena._programs import as_environment, find_program
 from optarena.errors import OptarenaError, nearest
@@ -155,7 +156,8 @@ def open_reference(reference: Reference) -> type[CommandSolver]:
                 str(path)
             )
     try:
-        return _make(table, path)
+        with damage_named("its fields", "those of a solver"):
+            return _make(table, path)
     except OptarenaError as error:
         raise error.within(str(path)) from error
 

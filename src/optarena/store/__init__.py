@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from optarena._files import write_whole
+from optarena._files import cannot_write, write_whole
 from optarena._json import strict
 from optarena._process import alive, born, host
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, WorkError
 from optarena.store.checks import DIFFERS, followed, has_check, sealed
 from optarena.store.damage import Damage, place_of
 from optarena.store.records import FORMAT_VERSION, refuse_newer
@@ -30,6 +30,10 @@ PARTS = ("journal", "shards", "runs")
 MADE = ("journal", "runs")
 STALE_SECONDS = 60.0  # a heartbeat comes every two seconds
 ABANDONED_SECONDS = 3600.0  # nobody takes so long to write a temporary file
+
+
+_ended: set[str] = set()
+"""The runs that ended in this process, whether or not that could be written."""
 
 
 class PlannedStudy(msgspec.Struct, array_like=True):
@@ -152,7 +156,9 @@ class Store:
                 if has_check(data) and followed(data, 0) is None:
                     raise ValueError(DIFFERS)
                 refuse_newer(path, data)
-                out.append(msgspec.json.decode(data, type=RunFile))
+                run = msgspec.json.decode(data, type=RunFile)
+                uuid.UUID(run.root)
+                out.append(run)
             except (msgspec.MsgspecError, ValueError, RecursionError) as error:
                 what = DIFFERS if str(error) == DIFFERS else f"not a run file ({error})"
                 if damage is not None:
@@ -189,7 +195,7 @@ class Store:
         run.number = max((other.number for other in others), default=0) + 1
         for other in others:
             shared = mine.intersection(other.todo)
-            if shared and self.is_live(other):
+            if shared and other.id not in _ended and self.is_live(other):
                 raise OptarenaError(
                     f"store {self.path} is being run by process {other.pid} on {other.host}, with {len(shared)} of"
                     " these studies; wait for it, or end it"
@@ -198,8 +204,15 @@ class Store:
         return run
 
     def end_run(self, run: RunFile, how: str) -> None:
+        """Say how a run ended. Where that cannot be written, this process still knows that it did."""
+        _ended.add(run.id)
         run.ended, run.how = time.time(), how
-        self._write_run(run)
+        try:
+            self._write_run(run)
+        except WorkError:
+            if how == "done":
+                raise
+            # the error that ended it says more than this one
 
     def heartbeat(self, run: RunFile) -> None:
         """Show that a run is alive: its file's time of change."""
@@ -221,5 +234,10 @@ class Store:
         return self.path / "runs" / f"{run.id}.json"
 
     def _write_run(self, run: RunFile) -> None:
-        """Written beside and renamed, so never half there."""
-        write_whole(self._run_path(run), sealed([msgspec.json.encode(run)]))
+        """An atomic write; an error names the directory, since nobody knows the ids of runs."""
+        try:
+            write_whole(self._run_path(run), sealed([msgspec.json.encode(run)]))
+        except WorkError as error:
+            if isinstance(error.__cause__, OSError):
+                raise cannot_write(self.path / "runs", error.__cause__, "What was evaluated before") from error
+            raise

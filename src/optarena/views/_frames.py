@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from optarena._damage import is_damage
 from optarena._json import strict
 from optarena.errors import OptarenaError
 
@@ -29,7 +30,9 @@ def saved(path: str | Path, view: str, read: Callable[[dict[str, Any]], T]) -> T
         return read(data)
     except OSError as error:
         raise OptarenaError(f"cannot read the frame {path}: {error.strerror or error}") from None
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError, AttributeError):
+    except Exception as error:
+        if not is_damage(error):
+            raise
         raise OptarenaError(
             f"{path} is not a frame of the {view} view (score --view {view} --save-frame writes one)"
         ) from None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from optarena._damage import damage_in_words, is_damage
 from optarena._json import numbers
 from optarena.dataset import Pool
 from optarena.errors import OptarenaError
@@ -216,16 +217,18 @@ def read_frame(path: str | Path) -> Frame:
         data = json.loads(Path(path).read_bytes())  # takes the Infinity and NaN that Bayesmark writes
     except OSError as error:
         raise OptarenaError(f"cannot read the frame {path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise OptarenaError(f"{path} is not JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise OptarenaError(f"{path} is not JSON: {damage_in_words(error)}") from None
     try:
         if isinstance(data, dict) and data.get("view") == "fixed-cost":
             return _own(data)
         return _bayesmark(data)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except Exception as error:
+        if not is_damage(error):
+            raise
         raise OptarenaError(
             f"{path} is not a frame of the fixed-cost view (optarena score --save-frame writes one) "
-            f"nor a baseline of Bayesmark: {error}"
+            f"nor a baseline of Bayesmark: {damage_in_words(error)}"
         ) from None
 
 
