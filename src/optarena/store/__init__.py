@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import sys
 import tempfile
 import time
 import uuid
@@ -164,7 +163,7 @@ class Store:
             id=uuid.uuid4().hex[:12],
             root=str(plan.root),
             time=time.time(),
-            argv=strict(["optarena", *sys.argv[1:]]) if Path(sys.argv[0]).name == "optarena" else [],
+            argv=[],  # what was asked for is the experiment; the command line has names of directories and users
             experiment=strict(plan.experiment.to_data()),
             studies=[PlannedStudy(s.id, s.optimizer.label, s.problem, s.trial) for s in plan.studies],
             refused=[(r.optimizer, r.problem, r.reason) for r in plan.refused],
