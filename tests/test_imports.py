@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 FLOW = [
     ["_version", "_json", "_memory", "_process", "_text", "sense", "status", "traces"],
     ["errors"],
-    ["_files", "_global_state", "_patterns", "_services", "_source", "settings", "space", "staircase"],
+    ["_files", "_global_state", "_scratch", "_patterns", "_services", "_source", "settings", "space", "staircase"],
     ["registry", "_bayesmark_names"],
     ["problem"],
     ["instance", "optimizer"],

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from optarena._files import locked
+from optarena._files import locked, remove_abandoned_beside
 from optarena.errors import OptarenaError
 from optarena.registry import Entry, Registry
 
@@ -212,7 +213,7 @@ def export_counted(name: str, results: Dataset, output: str | Path) -> Exported:
     path = Path(output)
     if not module.SUFFIXES:
         path = path / results.path.resolve().name if getattr(module, "ROOTED", False) else path
-        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
             raise OptarenaError(f"{path} already exists: name a new directory for a {name} folder")
     elif not path.name.endswith(module.SUFFIXES):
         if path.suffix and not path.is_dir():
@@ -220,6 +221,7 @@ def export_counted(name: str, results: Dataset, output: str | Path) -> Exported:
         path = path / f"{results.path.resolve().name}{module.SUFFIXES[0]}"
     if not results.chosen:
         raise OptarenaError(f"store {results.path} has no studies to export (or none that match)")
+    remove_abandoned_beside(path)
     written = module.write(results, path)
     rows, left_out = (written, []) if isinstance(written, int) else (None, list(written or ()))
     return Exported(path, rows, left_out)

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from optarena._files import write_whole
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, WorkError
+from optarena.errors import OptarenaError
 from optarena.formats.from_store import tidy_frame
 from optarena.formats.tidy import SHOWN, Table, more_mistakes
 from optarena.traces import Bools, Ints
@@ -155,16 +156,5 @@ def write(results: Dataset, path: Path) -> int:
     odd = [name for name in frame.columns if frame.schema[name] == pl.Float64 and frame[name].is_nan().any()]
     frame = frame.with_columns(pl.col(odd).cast(pl.String).replace("NaN", "nan"))
     data = frame.write_csv().encode()
-    write_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data, synced=False)
     return frame.height
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Beside and renamed: a file is there whole or not at all."""
-    beside = path.with_name(path.name + ".tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(data)
-        beside.rename(path)
-    except OSError as error:
-        raise WorkError(f"cannot write to {path}: {error.strerror}") from error

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from optarena._files import write_whole
+from optarena._files import remove_abandoned_beside, write_whole
 from optarena._memory import no_collection
 from optarena._text import mailable, visible
 from optarena._version import __version__
@@ -35,6 +35,7 @@ def write_report(results: Dataset, path: str | Path) -> Path:
     path = Path(path)
     if path.is_dir():
         raise OptarenaError(f"{path} is a directory: name a file, as {path / 'report.html'}")
+    remove_abandoned_beside(path)
     write_whole(path, page(results).encode())
     return path
 

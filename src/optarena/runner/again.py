@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from optarena._scratch import Scratch
 from optarena._source import versions_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
@@ -66,7 +66,7 @@ def replay(store: str | Path, study: str) -> Verdict:
     # what had to be killed is not tried again, but answered as it was; its point is left out, to be written anew
     killed = [row for row in recorded.rows if any(status in KILLED for status, _ in row.f.values())]
     answered = Past(rows=[msgspec.structs.replace(row, x=[]) for row in killed], answers_only=True)
-    with tempfile.TemporaryDirectory(prefix="optarena-replay-") as directory:
+    with Scratch("replay") as directory:
         place = Store(Path(directory) / "store")
         place.create()
         supervisor = Supervisor(place, plan, plan.experiment, Silent(), lambda: None, kernels)
