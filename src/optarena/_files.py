@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from optarena.errors import OptarenaError, WorkError
 
@@ -39,7 +39,7 @@ def write_together(files: Mapping[Path, bytes], *, synced: bool = True) -> None:
         for path, data in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             written[path] = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
-            _write_new(written[path], data, synced)
+            (_write_synced if synced else _write_new)(written[path], data)
         for path, beside in written.items():
             existed = os.path.lexists(path)
             beside.rename(path)
@@ -55,13 +55,22 @@ def write_together(files: Mapping[Path, bytes], *, synced: bool = True) -> None:
         raise
 
 
-def _write_new(path: Path, data: bytes, synced: bool) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-    with os.fdopen(descriptor, "wb") as file:
+def _write_synced(path: Path, data: bytes) -> None:
+    with _new(path) as file:
         file.write(data)
         file.flush()
-        if synced:
-            os.fsync(file.fileno())
+        os.fsync(file.fileno())
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with _new(path) as file:
+        file.write(data)
+
+
+def _new(path: Path) -> IO[bytes]:
+    """A file that was not there before."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    return os.fdopen(descriptor, "wb")
 
 
 def remove_abandoned_beside(path: Path) -> None:
