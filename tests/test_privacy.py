@@ -7,12 +7,14 @@ import gzip
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import optarena as oa
+from optarena._process import host
 from optarena._text import mailable, without_places
 from optarena.formats import export
 from optarena.runner.environment import environment
@@ -50,7 +52,7 @@ class Broken(oa.Optimizer):
 
 
 @pytest.fixture
-def at_home(tmp_path, monkeypatch) -> Path:
+def at_home(tmp_path, monkeypatch) -> Iterator[Path]:
     """A home, a current and a temporary directory, a user and a machine with names that nothing else has."""
     home = tmp_path / "home" / USER
     work, temporary = home / "my project", tmp_path / "quietscratch"
@@ -61,7 +63,9 @@ def at_home(tmp_path, monkeypatch) -> Path:
     monkeypatch.setattr("socket.gethostname", lambda: HOST)
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     monkeypatch.chdir(work)
-    return work
+    host.cache_clear()
+    yield work
+    host.cache_clear()
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from typing import Any
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control characters, characters that only direct or join others, lone surrogates, separators of lines."""
 SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-LONGEST = 1_000
-"""Characters of one text in a terminal."""
+LONGEST = 20_000
+"""Characters of one line of a terminal: names in it may have any length."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a cell begins that a spreadsheet would compute."""
 

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from optarena._json import printable
+from optarena._text import lines
 
 
 class OptarenaError(Exception):
@@ -19,7 +20,7 @@ class OptarenaError(Exception):
     """
 
     def __init__(self, text: str, *, field: str = "") -> None:
-        super().__init__(f"{field}: {text}" if field else text)
+        super().__init__(lines(f"{field}: {text}" if field else text))
         self.field = field
 
     @property
@@ -36,6 +37,9 @@ class OptarenaError(Exception):
 
 class WorkError(Exception):
     """Work that was rightly asked for and failed (a full disk, say). The command line exits with 1."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(lines(text))
 
 
 class SuggestionError(Exception):

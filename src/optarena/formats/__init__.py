@@ -196,20 +196,25 @@ class Exported(NamedTuple):
     """What the format cannot hold, in words."""
 
 
-def export(name: str, results: Dataset, output: str | Path, notices: list[str] | None = None) -> Path:
+def export(
+    name: str, results: Dataset, output: str | Path, notices: list[str] | None = None, *, spreadsheet: bool = False
+) -> Path:
     """Write studies to a file, or into a directory under the name of their store; the path that was written.
 
-    What the format cannot hold goes to `notices`, in words.
+    What the format cannot hold goes to `notices`, in words. spreadsheet: of csv, texts that a spreadsheet would take
+    for formulas are marked as texts; such a file is not for `import`.
     """
-    exported = export_counted(name, results, output)
+    exported = export_counted(name, results, output, spreadsheet=spreadsheet)
     if notices is not None:
         notices.extend(exported.left_out)
     return exported.path
 
 
-def export_counted(name: str, results: Dataset, output: str | Path) -> Exported:
+def export_counted(name: str, results: Dataset, output: str | Path, *, spreadsheet: bool = False) -> Exported:
     """The same, with what was written."""
     module = get_format(name, "writes")
+    if spreadsheet and name != "csv":
+        raise OptarenaError(f"spreadsheet: only csv is made for spreadsheets, not {name}")
     path = Path(output)
     if not module.SUFFIXES:
         path = path / results.path.resolve().name if getattr(module, "ROOTED", False) else path
@@ -222,6 +227,6 @@ def export_counted(name: str, results: Dataset, output: str | Path) -> Exported:
     if not results.chosen:
         raise OptarenaError(f"store {results.path} has no studies to export (or none that match)")
     remove_abandoned_beside(path)
-    written = module.write(results, path)
+    written = module.write(results, path, **({"spreadsheet": True} if spreadsheet else {}))
     rows, left_out = (written, []) if isinstance(written, int) else (None, list(written or ()))
     return Exported(path, rows, left_out)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from optarena._text import mailable, visible
+from optarena._text import mailable
 from optarena.dataset import Dataset
 from optarena.formats.from_results import differences, function_number
 from optarena.staircase import entering
@@ -194,7 +194,7 @@ def contradiction(known: Study, new: Study, *, trial_stated: bool) -> str | None
 
 def exported(value: Any, hosts: Sequence[str]) -> Any:
     """A text as an export has it, which is as good as the text itself."""
-    return visible(mailable(value, hosts)) if isinstance(value, str) else value
+    return mailable(value, hosts) if isinstance(value, str) else value
 
 
 def adds(known: Study, new: Study) -> bool:
