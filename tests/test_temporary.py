@@ -133,3 +133,26 @@ def test_a_run_with_workers_leaves_nothing_even_of_those_that_were_killed(tempor
     oa.Experiment(["RandomSearch"], [str(tmp_path / "mine.py:mine")], 2).run(tmp_path / "store", workers=1)
     assert oa.open(tmp_path / "store").failures()["status"].unique().to_list() == ["crashed"]
     assert list(temporary.iterdir()) == []
+
+
+# ---- stores --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", ["journal", "runs"])
+def test_a_run_does_not_write_through_a_linked_part_of_a_store(tmp_path, part):
+    experiment = oa.Experiment(["RandomSearch"], "functions/sphere/d2", 5)
+    experiment.run(tmp_path / "store", workers=0)
+    (tmp_path / "store" / part).rename(tmp_path / "elsewhere")
+    (tmp_path / "store" / part).symlink_to(tmp_path / "elsewhere")
+    before = sorted((tmp_path / "elsewhere").iterdir())
+    with pytest.raises(OptarenaError, match="is a link"):
+        oa.Experiment(["RandomSearch"], "functions/ackley/d2", 5).run(tmp_path / "store", workers=0)
+    assert sorted((tmp_path / "elsewhere").iterdir()) == before
+    assert oa.open(tmp_path / "store").studies.height == 1  # it can be read
+
+
+def test_the_directory_of_a_store_may_be_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "store").symlink_to(tmp_path / "real")
+    oa.Experiment(["RandomSearch"], "functions/sphere/d2", 5).run(tmp_path / "store", workers=0)
+    assert oa.open(tmp_path / "real").studies.height == 1

@@ -173,6 +173,11 @@ class Store:
             pid=os.getpid(),
             born=born(os.getpid()),
         )
+        for part in MADE:
+            if (self.path / part).is_symlink():
+                raise OptarenaError(
+                    f"{self.path / part} is a link: a run would write elsewhere; link the directory of the store instead"
+                )
         mine = set(run.todo)
         for other in self.runs():
             shared = mine.intersection(other.todo)
