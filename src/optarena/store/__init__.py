@@ -176,7 +176,7 @@ class Store:
         for part in MADE:
             if (self.path / part).is_symlink():
                 raise OptarenaError(
-                    f"{self.path / part} is a link: a run would write elsewhere; link the directory of the store instead"
+                    f"{self.path / part} is a link: a run would write elsewhere; link the whole store instead"
                 )
         mine = set(run.todo)
         for other in self.runs():
