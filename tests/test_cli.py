@@ -145,7 +145,7 @@ def test_failures_are_told_and_the_rest_completes(capsys, tmp_path):
         capsys, "run", "-o", "bad.py:Bad", "-o", "RandomSearch", "-p", "functions/failing/d2", "-n", "50"
     )
     assert code == 1
-    assert "1 done · 1 failed\n1 of 2 studies failed:\n  1 × Bad: suggest: RuntimeError: no?[31m idea\n" in out
+    assert "1 done · 1 failed\n1 of 2 studies failed:\n  1 × Bad: suggest: RuntimeError: no\\u001b[31m idea\n" in out
     failed = oa.open("results").studies["failures"].sum()
     assert f"{failed} of 50 evaluations failed, in 1 study:\n  {failed} × ValueError: outside the domain\n" in out
     assert "see all: optarena status results --failed" in out

@@ -383,7 +383,8 @@ def test_a_store_of_our_own_comes_back(format, name, compacted):
 
 
 numbers = st.floats(allow_nan=False)
-texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6)
+# no slashes: paths in messages are cut when they are exported
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0/"), min_size=1, max_size=6)
 
 
 @st.composite

@@ -1,4 +1,8 @@
-"""Atomic writes, and texts and TOML files whose mistakes are named."""
+"""Atomic writes, and texts and TOML files whose mistakes are named.
+
+Temporary files have names that cannot be guessed, are made anew and follow no link. The rename replaces a link by the
+file: what the link pointed to is not touched.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,28 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import secrets
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from optarena._damage import damage_named
 from optarena.errors import OptarenaError, WorkError
 
+ABANDONED_SECONDS = 3600.0  # nobody takes so long to write a temporary file
 MAX_NESTING = 100
 """Levels of tables and lists in a TOML file."""
+_TEMPORARY = re.compile(r"\.[0-9a-f]{8}\.tmp")
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """An atomic write: readers see all of the file or none of it."""
-    write_together({path: data})
+def write_whole(path: Path, data: bytes, *, synced: bool = True) -> None:
+    """An atomic write: readers see all of the file or none of it. `synced`: it survives a power failure, too."""
+    write_together({path: data}, synced=synced)
 
 
-def write_together(files: Mapping[Path, bytes]) -> None:
+def write_together(files: Mapping[Path, bytes], *, synced: bool = True) -> None:
     """Write files under temporary names, sync them, and rename them when all are written.
 
     What fails before the first rename, or in one, leaves none of the new files behind.
@@ -35,12 +43,12 @@ def write_together(files: Mapping[Path, bytes]) -> None:
         for path, data in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             written[path] = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
-            _write_synced(written[path], data)
+            (_write_synced if synced else _write_new)(written[path], data)
         for path, beside in written.items():
-            existed = path.exists()
+            existed = os.path.lexists(path)
             beside.rename(path)
             new += [] if existed else [path]
-        for directory in {path.parent for path in written}:
+        for directory in {path.parent for path in written} if synced else ():
             _sync_directory(directory)
     except BaseException as error:
         for left in [*written.values(), *new]:
@@ -61,10 +69,31 @@ def cannot_write(path: Path, error: OSError, safe: str = "") -> WorkError:
 
 
 def _write_synced(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
+    with _new(path) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with _new(path) as file:
+        file.write(data)
+
+
+def _new(path: Path) -> IO[bytes]:
+    """A file that was not there before."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    return os.fdopen(descriptor, "wb")
+
+
+def remove_abandoned_beside(path: Path) -> None:
+    """Remove what processes that were killed while they wrote this very file left beside it, an hour ago or earlier."""
+    with contextlib.suppress(OSError):
+        for left in path.parent.iterdir():
+            if left.name.startswith(path.name) and _TEMPORARY.fullmatch(left.name[len(path.name) :]):
+                with contextlib.suppress(OSError):
+                    if time.time() - left.lstat().st_mtime > ABANDONED_SECONDS:
+                        left.unlink()
 
 
 def _sync_directory(path: Path) -> None:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from optarena._json import printable
+from optarena._text import lines
 
 LONGEST_LINE = 2000
 LONGEST_FIELD = 200
@@ -29,7 +30,7 @@ class OptarenaError(Exception):
     """
 
     def __init__(self, text: str, *, field: str = "") -> None:
-        super().__init__(shortened(f"{shortened(field, LONGEST_FIELD)}: {text}" if field else text))
+        super().__init__(lines(shortened(f"{shortened(field, LONGEST_FIELD)}: {text}" if field else text)))
         self.field = field
 
     @property
@@ -50,6 +51,9 @@ class DamagedStore(UserWarning):
 
 class WorkError(Exception):
     """Work that was rightly asked for and failed (a full disk, say). The command line exits with 1."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(lines(text))
 
 
 class SuggestionError(Exception):

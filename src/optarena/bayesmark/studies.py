@@ -118,7 +118,7 @@ def _args(attempt: Attempt, path: Path, shape: tuple[int, int]) -> dict[str, Any
     }
     return {
         "--uuid": uuid.UUID(start.study).hex,
-        "-db-root": str(path.parent.resolve()),
+        "-db-root": ".",  # wherever the database is; the directory would tell whose it is
         "--opt-root": None,
         "--data-root": None,
         "--db": path.name,

@@ -17,6 +17,7 @@ from typing import Any
 
 import typer
 
+from optarena._text import lines
 from optarena._version import __version__
 from optarena.errors import DamagedStore, OptarenaError, WorkError, nearest
 
@@ -118,10 +119,7 @@ def _write_nowhere() -> None:
 
 
 def _complain(sentence: str, code: int) -> int:
-    from optarena.cli._text import clean
-
-    text = "\n".join(map(clean, sentence.split("\n")))  # it may have names of files
-    print(f"optarena: {text}", file=sys.stderr)
+    print(f"optarena: {lines(sentence)}", file=sys.stderr)  # it may have names of files
     return code
 
 

@@ -8,7 +8,8 @@ import time
 from collections import Counter
 from typing import Any, TextIO
 
-from optarena.cli._text import clean, counted, duration, shorten
+from optarena._text import shortened
+from optarena.cli._text import clean, counted, duration
 from optarena.experiment import Plan, Study
 from optarena.runner.attempt import Outcome
 from optarena.runner.reasons import Reasons
@@ -66,7 +67,9 @@ class RunProgress:
             f" {counted(trials, 'trial')}: {counted(len(plan.studies), 'study')}"
             + (f", {finished:,} of them finished before" if finished else "")
         )
-        self._say(f"root {plan.root}  store {self.store}  (same root, same result; Ctrl-C is safe, run again to go on)")
+        self._say(
+            f"root {plan.root}  store {clean(self.store)}  (same root, same result; Ctrl-C is safe, run again to go on)"
+        )
         for notice in plan.notices:
             self._say(clean(notice))
         for refusal in plan.refused:
@@ -175,4 +178,4 @@ def _most_frequent(reasons: Reasons, total: int) -> list[str]:
 def _like(example: str, count: int) -> str:
     """A reason; one that has numbers stands for others that may have other numbers."""
     several = count > 1 and any(sign.isdigit() for sign in example)
-    return f"{'such as ' if several else ''}{shorten(clean(example))}"
+    return f"{'such as ' if several else ''}{shortened(clean(example), 100)}"

@@ -8,15 +8,25 @@ from typing import Any
 
 import msgspec
 
-from optarena._json import printable, strict
+from optarena._json import strict
+from optarena._text import LONGEST, one_line, shortened, visible_json
+
+WIDEST = 1_000
+"""Characters of a cell: all rows of a table are as wide as its widest."""
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[str] = ()) -> str:
-    """Aligned columns, never cut; the columns named in `right` are set flush right."""
-    cells = [[clean(cell) for cell in row] for row in rows]
-    widths = [max([len(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(headers)]
+def table(
+    headers: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[str] = (), whole: Sequence[str] = ()
+) -> str:
+    """Aligned columns; those in `right` are set flush right. A long cell is cut, but not in a column of `whole`."""
+    cells = [
+        [clean(cell, LONGEST if head in whole else WIDEST) for head, cell in zip(headers, row, strict=True)]
+        for row in rows
+    ]
+    heads = [clean(head, WIDEST) for head in headers]
+    widths = [max([len(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(heads)]
     lines = []
-    for row in [list(headers), *cells]:
+    for row in [heads, *cells]:
         parts = [
             cell.rjust(width) if head in right else cell.ljust(width)
             for head, cell, width in zip(headers, row, widths, strict=True)
@@ -25,16 +35,10 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Seque
     return "\n".join(lines)
 
 
-def clean(value: Any) -> str:
-    """A value as one line of printable text, whatever a name or an error message contains."""
+def clean(value: Any, longest: int = LONGEST) -> str:
+    """A value as one line of text that a terminal only shows, whatever a name or an error message contains."""
     text = "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-    text = printable(text)
-    return "".join(sign if sign.isprintable() else " " if sign in "\n\t\r" else "?" for sign in text)
-
-
-def shorten(text: str, width: int = 100) -> str:
-    """A text of at most so many signs, with an ellipsis where it was cut."""
-    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+    return shortened(one_line(text), longest)
 
 
 def duration(seconds: float) -> str:
@@ -53,4 +57,5 @@ def counted(n: int, noun: str) -> str:
 
 def print_json(value: Any) -> None:
     """Strict JSON: an infinite number is the text "inf" or "-inf", an absent one is null."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(strict(value)), indent=2).decode() + "\n")
+    text = msgspec.json.format(msgspec.json.encode(strict(value)), indent=2).decode()
+    sys.stdout.write(visible_json(text) + "\n")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from optarena.cli._text import counted, print_json, table
+from optarena.cli._text import WIDEST, clean, counted, print_json, table
 from optarena.facade import open_store
 from optarena.views.pareto.best import best_points
 
@@ -33,7 +33,7 @@ def command(
         print_json([*rows, *points])
         return
     if not rows and not points:
-        print(f"store {store} has no value yet")
+        print(f"store {clean(store)} has no value yet")
         return
     texts = [_bests(rows)] if rows else []
     for problem in dict.fromkeys(point["problem"] for point in points):
@@ -67,7 +67,7 @@ def _bests(rows: list[dict[str, Any]]) -> str:
         "evaluation",
         "parameters",
     ]
-    return table(headers, cells, right=("instance", "best", "optimum", "trial", "evaluation"))
+    return table(headers, cells, right=("instance", "best", "optimum", "trial", "evaluation"), whole=("parameters",))
 
 
 def _front(problem: str, points: list[dict[str, Any]]) -> str:
@@ -78,15 +78,12 @@ def _front(problem: str, points: list[dict[str, Any]]) -> str:
         [*point["values"].values(), point["optimizer"], point["trial"], point["evaluation"], _parameters(point)]
         for point in (points[i] for i in places)
     ]
-    said = f"{problem}: {counted(len(points), 'point')} that nothing dominates"
+    said = f"{clean(problem)}: {counted(len(points), 'point')} that nothing dominates"
     if len(places) < len(points):
         said += f", {len(places)} of them shown (--format json shows all)"
     headers = [*names, "optimizer", "trial", "evaluation", "parameters"]
-    return f"{said}\n{table(headers, cells, right=(*names, 'trial', 'evaluation'))}"
+    return f"{said}\n{table(headers, cells, right=(*names, 'trial', 'evaluation'), whole=('parameters',))}"
 
 
 def _parameters(row: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in row["parameters"].items()
-    )
+    return ", ".join(f"{clean(name, WIDEST)}={clean(value, WIDEST)}" for name, value in row["parameters"].items())

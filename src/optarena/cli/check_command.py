@@ -56,7 +56,7 @@ def _report(name: str, kind: str, findings: list[Finding]) -> int:
         print(f"{clean(name)}: {counted(len(findings), 'thing')} to mend")
     for finding in findings:
         print(f"  {finding.check} ({clean(finding.where)}): {clean(finding.problem)}")
-        print(f"    {finding.mend}")
+        print(f"    {clean(finding.mend)}")
     return len(findings)
 
 

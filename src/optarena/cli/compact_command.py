@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from optarena.cli._text import counted
+from optarena.cli._text import clean, counted
 from optarena.store import Store
 from optarena.store.compaction import compact
 
@@ -21,4 +21,4 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
         where = f"shards/{done.shards[0]}" if len(done.shards) == 1 else counted(len(done.shards), "shard")
         print(f"{counted(done.journals, 'journal')} with {counted(done.rows, 'row')} are now {where}")
     for name, reason in done.left:
-        print(f"left as it is: journal/{name}: {reason}")
+        print(f"left as it is: journal/{clean(name)}: {clean(reason)}")

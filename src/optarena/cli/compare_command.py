@@ -16,6 +16,7 @@ from optarena.comparison import Comparison
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
 from optarena.comparison.words import counted, interval, number, p_said, p_value
 from optarena.errors import OptarenaError
+from optarena.formats.csv import for_people
 
 
 class Format(StrEnum):
@@ -99,7 +100,7 @@ def command(
     if format is Format.json:
         print_json(made.to_data())
     elif format is Format.csv:
-        print(made.table(which or "pairs").write_csv(), end="")
+        print(for_people(made.table(which or "pairs")), end="")
     elif format is Format.latex:
         print(made.to_latex(), end="")
     else:
@@ -222,7 +223,7 @@ def _numbers(store: Path | None, stdin: bool, maximise: bool, alpha: float, seed
         ]
         print_json({"test": "Scott-Knott, bootstrap p and A12 >= 0.6", "alpha": alpha, "ranks": rows, "splits": splits})
     elif format is Format.csv:
-        print(pl.DataFrame(rows).write_csv(), end="")
+        print(for_people(pl.DataFrame(rows)), end="")
     elif format is Format.latex:
         from optarena.report.latex import latex_table
 

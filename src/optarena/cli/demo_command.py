@@ -10,6 +10,7 @@ import typer
 from optarena import optimizer
 from optarena.cli._boards import board, footnotes
 from optarena.cli._progress import RunProgress
+from optarena.cli._text import clean
 from optarena.experiment import Experiment
 from optarena.facade import open_store
 from optarena.report.papers import title
@@ -43,4 +44,6 @@ def command(
     print(board(scored, "value"))
     print(footnotes(scored))
     path = results.report(store / "report.html")
-    print(f"\nreport: {path}   ·   look further: optarena status {store}   ·   optarena best {store}")
+    print(
+        f"\nreport: {clean(path)}   ·   look further: optarena status {clean(store)}   ·   optarena best {clean(store)}"
+    )

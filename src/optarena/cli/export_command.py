@@ -19,10 +19,14 @@ def command(
     optimizer: OptimizersLong = None,
     problem: Problems = None,
     dimension: Dimensions = None,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option("--spreadsheet", help="csv: mark texts that a spreadsheet would take for formulas (= + - @)."),
+    ] = False,
 ) -> None:
     """Every evaluation that was kept, with parameters, metrics and statuses."""
     results = chosen(store, optimizer, problem, dimension)
-    exported = export_counted(format, results, output)
+    exported = export_counted(format, results, output, spreadsheet=spreadsheet)
     begun = results.studies.head(len(results.chosen))
     size = f"{counted(begun.height, 'study')}, {counted(int(begun['evaluations'].sum()), 'evaluation')}"
     if exported.rows is not None:

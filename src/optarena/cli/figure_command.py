@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from optarena.cli._choose import Dimensions, OptimizersLong, Problems, chosen
-from optarena.cli._text import table
+from optarena.cli._text import clean, table
 from optarena.errors import OptarenaError
 from optarena.report.figures import FIGURES, figure
 from optarena.report.output import save
@@ -55,4 +55,4 @@ def command(
         raise OptarenaError(f"give a file to write: optarena figure {name} {store} -o {name}.pdf")
     results = chosen(store, optimizer, problem, dimension)
     chart = figure(name, results, axis=axis, statistic=statistic.value, metric=metric, width=width, height=height)
-    print(save(chart, output))
+    print(clean(save(chart, output)))

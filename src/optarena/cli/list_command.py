@@ -44,7 +44,7 @@ def command(
     elif pattern is not None:
         notices: list[str] = []
         for id in select(pattern, notices=notices):
-            print(id)
+            print(clean(id))
         for notice in notices:
             print(clean(notice), file=sys.stderr)
     else:

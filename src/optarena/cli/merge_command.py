@@ -21,6 +21,6 @@ def command(
     merge([Store(path) for path in stores], Store(output))
     results = open_store(output)
     frame = results.studies
-    print(f"{output} has {counted(frame.height, 'study')}, {frame['evaluations'].sum():,} evaluations")
+    print(f"{clean(output)} has {counted(frame.height, 'study')}, {frame['evaluations'].sum():,} evaluations")
     for note in results.notes():
         print(f"note: {clean(note)}")

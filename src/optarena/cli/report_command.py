@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from optarena.cli._choose import Dimensions, OptimizersLong, Problems, chosen
+from optarena.cli._text import clean
 from optarena.report.page import write_report
 
 
@@ -20,4 +21,4 @@ def command(
 ) -> None:
     """Write it and say where it is."""
     path = write_report(chosen(store, optimizer, problem, dimension), output)
-    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB; opens offline in any browser)")
+    print(f"{clean(path)} ({path.stat().st_size / 1e6:.1f} MB; opens offline in any browser)")

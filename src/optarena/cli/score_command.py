@@ -16,6 +16,7 @@ from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._text import print_json
 from optarena.errors import OptarenaError
 from optarena.facade import Results
+from optarena.formats.csv import for_people
 from optarena.views._view import View
 
 
@@ -142,7 +143,7 @@ def command(
     if format is Format.json:
         print_json(scored.to_data())
     elif format is Format.csv:
-        print(scored.table(which or _boards.FIRST[view.value]).write_csv(), end="")
+        print(for_people(scored.table(which or _boards.FIRST[view.value])), end="")
     elif format is Format.latex:
         print(scored.to_latex(), end="")
     else:

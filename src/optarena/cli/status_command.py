@@ -45,7 +45,7 @@ def command(
         print_json(as_data(results))
         return
     frame = results.studies
-    print(f"store {store} · {counted(frame.height, 'study')} · {frame['evaluations'].sum():,} evaluations")
+    print(f"store {clean(store)} · {counted(frame.height, 'study')} · {frame['evaluations'].sum():,} evaluations")
     if not frame.height:
         print("nothing has been run here yet")
         return
@@ -97,7 +97,7 @@ def command(
         print(f"\nnote: {clean(note)}")
     for run in results.runs:
         if text := RUNS.get(state(Store(results.path), run)):
-            print(f"\nrun {run.id} on {run.host} {text.format(pid=run.pid)}")
+            print(f"\nrun {clean(run.id)} on {clean(run.host)} {text.format(pid=run.pid)}")
     for text in _refused(results):
         print(text)
 

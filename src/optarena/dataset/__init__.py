@@ -179,11 +179,18 @@ class Dataset(RowsOfStudies):
         """How many studies ran with which numeric kernels: `x86-64-v3`, or `native`."""
         return dict(signatures.kernels_of(self.columns, self.chosen))
 
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The names of the machines that ran these studies: what is mailed does not have them."""
+        headers = {header.host for attempt in self.attempts for header in attempt.headers}
+        return tuple(sorted({*headers, *(run.host for run in self.all_runs)}))
+
     def environments(self) -> list[dict[str, Any]]:
         """The different machines and processes that ran these studies, as their journals describe them."""
         out: list[dict[str, Any]] = []
         for attempt in self.attempts:
             for header in attempt.headers:
+                # older journals have the command line
                 facts = {key: value for key, value in header.environment.items() if key != "argv"}
                 if "imported" not in facts and facts not in out:
                     out.append(facts)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from optarena._source import class_hash
+from optarena._text import all_without_places
 from optarena.errors import OptarenaError, nearest
 from optarena.optimizer import OPTIMIZERS, Optimizer, get_optimizer
 from optarena.registry import Reference
@@ -42,7 +43,9 @@ class Use(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
 def _label(base: str, settings: Mapping[str, Any]) -> str:
     if not settings:
         return base
-    return f"{base}({', '.join(f'{key}={value}' for key, value in sorted(settings.items()))})"
+    # a name is shown and mailed: files are named without their directories
+    told = {key: all_without_places(value) for key, value in sorted(settings.items())}
+    return f"{base}({', '.join(f'{key}={value}' for key, value in told.items())})"
 
 
 def use(optimizer: str | type[Optimizer] | type[Solver], *, name: str = "", **settings: Any) -> Use:

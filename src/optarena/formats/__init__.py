@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optarena._damage import damage_named
-from optarena._files import locked
+from optarena._files import locked, remove_abandoned_beside
 from optarena.errors import OptarenaError, shortened
 from optarena.registry import Entry, Registry
 
@@ -219,24 +220,29 @@ class Exported(NamedTuple):
     """What the format cannot hold, in words."""
 
 
-def export(name: str, results: Dataset, output: str | Path, notices: list[str] | None = None) -> Path:
+def export(
+    name: str, results: Dataset, output: str | Path, notices: list[str] | None = None, *, spreadsheet: bool = False
+) -> Path:
     """Write studies to a file, or into a directory under the name of their store; the path that was written.
 
-    What the format cannot hold goes to `notices`, in words.
+    What the format cannot hold goes to `notices`, in words. spreadsheet: of csv, texts that a spreadsheet would take
+    for formulas are marked as texts; such a file is not for `import`.
     """
-    exported = export_counted(name, results, output)
+    exported = export_counted(name, results, output, spreadsheet=spreadsheet)
     if notices is not None:
         notices.extend(exported.left_out)
     return exported.path
 
 
-def export_counted(name: str, results: Dataset, output: str | Path) -> Exported:
+def export_counted(name: str, results: Dataset, output: str | Path, *, spreadsheet: bool = False) -> Exported:
     """The same, with what was written."""
     module = get_format(name, "writes")
+    if spreadsheet and name != "csv":
+        raise OptarenaError(f"spreadsheet: only csv is made for spreadsheets, not {name}")
     path = Path(output)
     if not module.SUFFIXES:
         path = path / results.path.resolve().name if getattr(module, "ROOTED", False) else path
-        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
             raise OptarenaError(f"{path} already exists: name a new directory for a {name} folder")
     elif not path.name.endswith(module.SUFFIXES):
         if path.suffix and not path.is_dir():
@@ -244,6 +250,7 @@ def export_counted(name: str, results: Dataset, output: str | Path) -> Exported:
         path = path / f"{results.path.resolve().name}{module.SUFFIXES[0]}"
     if not results.chosen:
         raise OptarenaError(f"store {results.path} has no studies to export (or none that match)")
-    written = module.write(results, path)
+    remove_abandoned_beside(path)
+    written = module.write(results, path, **({"spreadsheet": True} if spreadsheet else {}))
     rows, left_out = (written, []) if isinstance(written, int) else (None, list(written or ()))
     return Exported(path, rows, left_out)

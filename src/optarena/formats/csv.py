@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from optarena._files import write_whole
+from optarena._text import not_a_formula, visible
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, WorkError
+from optarena.errors import OptarenaError
 from optarena.formats.from_store import tidy_frame
 from optarena.formats.limits import refuse_large, unpacked
 from optarena.formats.tidy import SHOWN, Table, more_mistakes
@@ -182,22 +184,28 @@ def _without_empty(frame: pl.DataFrame, head: list[str], name: str) -> tuple[pl.
     return frame, head
 
 
-def write(results: Dataset, path: Path) -> int:
+def for_people(frame: pl.DataFrame, *, formulas: bool = True) -> str:
+    """A table as CSV for a terminal or a spreadsheet: what is hidden in names and texts is written out.
+
+    formulas: may stay as they are; else an apostrophe marks them as texts.
+    """
+
+    def shown(text: str) -> str:
+        return visible(text) if formulas else not_a_formula(visible(text))
+
+    for name, kind in frame.schema.items():
+        if kind == pl.String:
+            changed = {text: cell for text in frame[name].drop_nulls().unique() if (cell := shown(text)) != text}
+            frame = frame.with_columns(pl.col(name).replace(changed)) if changed else frame
+    head = pl.DataFrame([[shown(name) for name in frame.columns]], orient="row")  # apart: two titles may look the same
+    return head.write_csv(include_header=False) + frame.write_csv(include_header=False)
+
+
+def write(results: Dataset, path: Path, *, spreadsheet: bool = False) -> int:
     """Every row of some studies; numbers in the shortest form that reads back as the same number."""
     frame = tidy_frame(results, typed=False)
     odd = [name for name in frame.columns if frame.schema[name] == pl.Float64 and frame[name].is_nan().any()]
     frame = frame.with_columns(pl.col(odd).cast(pl.String).replace("NaN", "nan"))
-    data = frame.write_csv().encode()
-    write_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    data = (for_people(frame, formulas=False) if spreadsheet else frame.write_csv()).encode()
+    write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data, synced=False)
     return frame.height
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Beside and renamed: a file is there whole or not at all."""
-    beside = path.with_name(path.name + ".tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(data)
-        beside.rename(path)
-    except OSError as error:
-        raise WorkError(f"cannot write to {path}: {error.strerror}") from error

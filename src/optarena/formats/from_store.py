@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena._text import mailable
 from optarena.dataset import Dataset
 from optarena.formats.parameters import KINDS, TYPES
 from optarena.formats.statuses import OF_RUNS
@@ -42,13 +43,24 @@ def tidy_frame(results: Dataset, *, typed: bool) -> pl.DataFrame:
         frame = frame.with_columns([pl.coalesce(name, f"_study {name}") for name in twice])
         frame = frame.drop([f"_study {name}" for name in twice])
     frame = frame.join(table.parameters(typed), on="_at", how="left", maintain_order="left").drop("_study", "_at")
-    frame = frame.rename(as_named)
+    frame = _mailable(frame, results.hosts).rename(as_named)
     kept = [
         name for name in frame.columns if frame[name].null_count() < frame.height or name in ("problem", "optimizer")
     ]
     if not any(name == "value" or name.startswith("f.") for name in kept):
         frame, kept = frame.with_columns(value=pl.lit(None, pl.Float64)), [*kept, "value"]
     return frame.select(sorted(kept, key=lambda name: _place(str(name))))
+
+
+def _mailable(frame: pl.DataFrame, hosts: tuple[str, ...]) -> pl.DataFrame:
+    """Error messages, reasons and what imported files say, without directories, users and machines."""
+    texts = [name for name in frame.columns if name in ("message", "reason") or name.startswith(OTHER)]
+    for name in texts:
+        if frame.schema[name] == pl.String:
+            known = {text: mailable(text, hosts) for text in frame[name].drop_nulls().unique()}
+            changed = {text: cut for text, cut in known.items() if cut != text}
+            frame = frame.with_columns(pl.col(name).replace(changed)) if changed else frame
+    return frame
 
 
 def _place(name: str) -> tuple[int, str]:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from optarena._damage import damage_in_words, is_damage
+from optarena._files import write_whole
 from optarena._version import __version__
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats._number_blocks import MOST, Say, blocks_of_numbers, without_cut_line
-from optarena.formats.csv import write_file
 from optarena.formats.folders import Folder
 from optarena.formats.from_results import Log, by_folder, logs
 from optarena.formats.limits import is_dimension, is_whole, shown
@@ -201,7 +201,8 @@ def _write_function(folder: Path, optimizer: str, function: int, every: list[Log
         part = f"data_f{function}_{called}/IOHprofiler_f{function}_DIM{dimension}.dat"
         points = all(run.points is not None and not np.isnan(run.points).any() for run in runs)
         head = " ".join(["evaluations raw_y", *(f"x{i}" for i in range(dimension) if points)])
-        write_file(folder / part, "".join(line for run in runs for line in [f"{head}\n", *_rows(run, points)]).encode())
+        text = "".join(line for run in runs for line in [f"{head}\n", *_rows(run, points)])
+        write_whole(folder / part, text.encode(), synced=False)
         scenarios.append({"dimension": dimension, "path": part, "runs": [_told(run) for run in runs]})
     data = {
         "version": FORMAT,
@@ -213,7 +214,9 @@ def _write_function(folder: Path, optimizer: str, function: int, every: list[Log
         "attributes": ["evaluations", "raw_y"],
         "scenarios": scenarios,
     }
-    write_file(folder / f"IOHprofiler_f{function}_{called}.json", (json.dumps(data, indent=1) + "\n").encode())
+    write_whole(
+        folder / f"IOHprofiler_f{function}_{called}.json", (json.dumps(data, indent=1) + "\n").encode(), synced=False
+    )
 
 
 def _told(run: Log) -> dict[str, Any]:

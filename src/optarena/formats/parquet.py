@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
+from optarena._files import write_whole
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
-from optarena.formats.csv import write_file
 from optarena.formats.from_store import tidy_frame
 from optarena.formats.limits import MAX_CELLS, refuse_large
 from optarena.formats.tidy import Table
@@ -68,5 +68,5 @@ def write(results: Dataset, path: Path) -> int:
     buffer = io.BytesIO()
     frame = tidy_frame(results, typed=True)
     frame.write_parquet(buffer, compression="zstd")
-    write_file(path, buffer.getvalue())
+    write_whole(path, buffer.getvalue(), synced=False)
     return frame.height

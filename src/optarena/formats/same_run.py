@@ -5,13 +5,14 @@ Values are compared minimised, as f or as f - f_opt, since a log of another tool
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from optarena._text import mailable
 from optarena.dataset import Dataset
 from optarena.formats.from_results import differences, function_number
 from optarena.staircase import entering
@@ -184,10 +185,16 @@ def contradiction(known: Study, new: Study, *, trial_stated: bool) -> str | None
         facts.append(("status", known.status, new.status))
         if known.reason and new.reason:
             facts.append(("reason", known.reason, new.reason))
+    hosts = [header.host for header in known.attempt.headers]
     for what, there, here in facts:
-        if there != here:
+        if there != here and exported(there, hosts) != exported(here, hosts):
             return f"its {what} is {here!r}, but {there!r} in {known.where}"
     return _rows_differ(known, new) or _not_in_both(known, new) or _changed_rows(known, new)
+
+
+def exported(value: Any, hosts: Sequence[str]) -> Any:
+    """A text as an export has it, which is as good as the text itself."""
+    return mailable(value, hosts) if isinstance(value, str) else value
 
 
 def adds(known: Study, new: Study) -> bool:

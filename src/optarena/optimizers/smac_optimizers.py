@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import weakref
 from typing import Any, ClassVar
 
 import numpy as np
 
+from optarena._scratch import Scratch
 from optarena.optimizer import Capabilities
 from optarena.optimizers import _codec
 from optarena.optimizers._ask_tell import AskTell, Values
@@ -63,7 +63,7 @@ class SMAC(AskTell):
         **settings: Any,
     ) -> None:
         super().__init__(space, objectives=objectives, rng=rng, **settings)
-        self._folder = tempfile.TemporaryDirectory(prefix="optarena-smac-")
+        self._folder = Scratch("smac")
         self._removal = weakref.finalize(self, self._folder.cleanup)
         self._seed = 0  # of an evaluation: one for all, the first that SMAC meets
         with self._running():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena._text import mailable
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.status import SUCCEEDED, UNSUCCESSFUL
@@ -220,12 +221,14 @@ def order_statistic(column: str, q: float) -> pl.Expr:
 
 def failures(results: Dataset) -> pl.DataFrame:
     """How many evaluations failed, by optimizer, problem and kind, with one of the messages."""
-    return (
+    table = (
         results.failures()
         .group_by("optimizer", "problem", pl.col("status").alias("kind"))
         .agg(count=pl.len(), message=pl.col("message").first())
         .sort("optimizer", "problem", "kind")
     )
+    told = [mailable(text, results.hosts) for text in table["message"]]
+    return table.with_columns(message=pl.Series(told, dtype=pl.String))
 
 
 def progress(results: Dataset) -> pl.DataFrame:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
 import time
 from typing import Any
 
 import polars as pl
 
+from optarena._text import all_without_places, visible
 from optarena.dataset import Dataset
 from optarena.report.tables import Column, Table
-from optarena.report.text import visible
 from optarena.store import RunFile, Store
 from optarena.store.runs import KILLED, LIVE, finished, state
 
@@ -51,7 +50,6 @@ def runs(results: Dataset) -> Table:
             len(run.todo),
             counts[run.id],
             STATES.get(state(store, run)) or _ended(counts[run.id], len(run.todo)),
-            shlex.join(run.argv) if run.argv else "from Python",
         ]
         for run in runs_of(results)
     ]
@@ -62,7 +60,6 @@ def runs(results: Dataset) -> Table:
         Column("to run", "number", None, "of these studies; the others were finished before"),
         Column("finished", "number", None, "of the studies to run, when the run ended"),
         Column("state"),
-        Column("as it was called"),
     ]
     return Table("runs", "Runs", columns, rows)
 
@@ -88,7 +85,10 @@ def roots(results: Dataset) -> list[str]:
 
 
 def recipes(results: Dataset) -> list[tuple[str, str]]:
-    """For every different experiment of the store: its file's text and the commands that run it again."""
+    """For every different experiment of the store: its file's text and the commands that run it again.
+
+    Files of users are named without their directories.
+    """
     newest: dict[str, RunFile] = {}
     for run in runs_of(results):
         newest[json.dumps([run.root, run.experiment], sort_keys=True)] = run
@@ -100,7 +100,7 @@ def recipes(results: Dataset) -> list[tuple[str, str]]:
             f"optarena run {name} --seed {run.root} --store again{kernels}",
             "optarena report again -o report.html",
         ]
-        out.append((f"# {name}\n{as_toml(run.experiment)}", "\n".join(commands)))
+        out.append((f"# {name}\n{as_toml(all_without_places(run.experiment))}", "\n".join(commands)))
     return out
 
 

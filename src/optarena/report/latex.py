@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from optarena.report.text import visible
+from optarena._text import visible
 
 SIGNS = {
     "\\": r"\textbackslash{}",

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from optarena._files import write_whole
+from optarena._files import remove_abandoned_beside, write_whole
 from optarena.errors import OptarenaError, WorkError
 
 ENDINGS = ("pdf", "svg", "png", "html", "json")
@@ -21,6 +21,7 @@ def save(chart: Any, path: str | Path, scale: float = 2.0) -> Path:
         raise OptarenaError(f"{path}: what format? Its name must end with one of {known}")
     if path.is_dir():
         raise OptarenaError(f"{path} is a directory: name a file")
+    remove_abandoned_beside(path)
     write_whole(path, _bytes(chart, ending, scale))
     return path
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
-from optarena._files import write_whole
+from optarena._files import remove_abandoned_beside, write_whole
 from optarena._memory import no_collection
+from optarena._text import mailable, visible
 from optarena._version import __version__
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
@@ -23,7 +24,7 @@ from optarena.report import words
 from optarena.report.bundle import vega_bundle
 from optarena.report.material import Material, framed
 from optarena.report.sections import SECTIONS, Pair
-from optarena.report.tables import Drawing, Table, dataset, plain
+from optarena.report.tables import Drawing, Table, dataset, plain, without_places
 
 SCRIPTS = ("basics.js", "filters.js", "embed.js", "charts.js", "tables.js", "problems.js", "page.js")
 """The page's script, in this order: one program."""
@@ -34,6 +35,7 @@ def write_report(results: Dataset, path: str | Path) -> Path:
     path = Path(path)
     if path.is_dir():
         raise OptarenaError(f"{path} is a directory: name a file, as {path / 'report.html'}")
+    remove_abandoned_beside(path)
     write_whole(path, page(results).encode())
     return path
 
@@ -57,20 +59,30 @@ def payload(material: Material) -> dict[str, Any]:
         "problem": material.problems["problem"].to_list(),
         "function": material.functions["name"].to_list(),
     }
+    hosts = material.results.hosts
     sections, datasets = [], {}
+
+    def said(text: str) -> str:
+        return visible(mailable(text, hosts))
+
     for section in SECTIONS:
         reason = section.absent(material)
         if reason == "-":
             continue
-        part: dict[str, Any] = {"id": section.id, "title": section.title, "help": section.help, "absent": plain(reason)}
+        part: dict[str, Any] = {"id": section.id, "title": section.title, "help": section.help, "absent": said(reason)}
         if not reason:
             content = section.content(material)
             known = section.view and not material.why_no(section.view)
             part["frame"] = framed(material.must(section.view)) if known else ""
-            part["words"] = [plain(text) for text in content.words]
-            part["scoped"] = {scope: [plain(text) for text in told] for scope, told in content.scoped.items()}
+            part["words"] = [said(text) for text in content.words]
+            part["scoped"] = {scope: [said(text) for text in told] for scope, told in content.scoped.items()}
             part["blocks"] = [
-                block.to_data() if isinstance(block, (Table, Drawing, Pair)) else block for block in content.blocks
+                without_places(block, hosts).to_data()
+                if isinstance(block, Table)
+                else block.to_data()
+                if isinstance(block, (Drawing, Pair))
+                else block
+                for block in content.blocks
             ]
             for name, table in content.datasets.items():
                 datasets[name] = dataset(table, names)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from optarena._json import number
+from optarena._text import mailable, visible
 from optarena.report.latex import commented, latex_parts
-from optarena.report.text import visible
 
 DIGITS = 5
 MOST_ROWS = 20_000
@@ -78,6 +78,16 @@ class Table:
             "bold": sorted([i, j] for i, j in self.bold if i < len(shown)),
             "latex": latex,
         }
+
+
+def without_places(table: Table, hosts: Sequence[str]) -> Table:
+    """The same table without directories, users and machines in its texts; names stay as they are."""
+    texts = {i for i, column in enumerate(table.columns) if column.kind == "text"}
+    rows = [
+        [mailable(cell, hosts) if i in texts and isinstance(cell, str) else cell for i, cell in enumerate(row)]
+        for row in table.rows
+    ]
+    return replace(table, rows=rows, note=mailable(table.note, hosts))
 
 
 @dataclass

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from optarena._scratch import Scratch
 from optarena._source import versions_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
@@ -68,7 +68,7 @@ def replay(store: str | Path, study: str) -> Verdict:
     killed = recorded.rows.take(recorded.rows.killed)
     killed.points = np.full(killed.points.shape, np.nan)
     answered = Past(rows=killed, answers_only=True)
-    with tempfile.TemporaryDirectory(prefix="optarena-replay-") as directory:
+    with Scratch("replay") as directory:
         place = Store(Path(directory) / "store")
         place.create()
         supervisor = Supervisor(place, plan, plan.experiment, Silent(), lambda: None, kernels)

@@ -6,8 +6,9 @@ A worker writes plain numbers; the supervisor reads them at any moment, even aft
 from __future__ import annotations
 
 import mmap
+import tempfile
 import time
-from pathlib import Path
+from typing import IO
 
 SIZE = 64
 
@@ -19,14 +20,19 @@ IDLE, SETUP, SUGGEST, EVALUATE, OBSERVE, CLOSE = range(6)
 PHASES = ("idle", "setting up", "suggest", "evaluate", "observe", "closing")
 
 
-class Cell:
-    """Opened by both sides on the same file."""
+def memory() -> IO[bytes]:
+    """A new piece of memory, as a file that no directory has."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (who asked closes it)
+    file.write(bytes(SIZE))  # not only its size: a full disk is an error now, and not a death later
+    file.flush()
+    return file
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
-        if create:
-            path.write_bytes(bytes(SIZE))
-        with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), SIZE)
+
+class Cell:
+    """Opened by both sides on the same piece of memory, of which the mapping is all that they keep."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._map = mmap.mmap(descriptor, SIZE)
         self.view = memoryview(self._map).cast("q")
 
     def take(self, serial: int) -> None:

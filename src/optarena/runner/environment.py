@@ -5,11 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import sys
 from pathlib import Path
 from typing import Any
 
-from optarena._json import strict
 from optarena._version import __version__
 from optarena.runner import kernels
 
@@ -24,7 +22,7 @@ VARIABLES = (*THREADS, "PYTHONHASHSEED", *kernels.VARIABLES, kernels.NUMPY)
 
 
 def environment() -> dict[str, Any]:
-    """What may explain a difference between two machines."""
+    """What may explain a difference between two machines; no command line, which belongs to whoever called us."""
     return {
         "optarena": __version__,
         "python": platform.python_version(),
@@ -38,7 +36,6 @@ def environment() -> dict[str, Any]:
         "blas": kernels.blas(),
         "kernels": kernels.in_use(),
         "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
-        "argv": strict([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else [],
     }
 
 

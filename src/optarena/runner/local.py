@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from optarena._json import numbers
+from optarena._scratch import remove_abandoned
 from optarena._source import versions_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
@@ -86,6 +87,7 @@ def run(
         progress.begin(plan, [], 0, workers)
         reasons = "; ".join(f"{r.optimizer} on {r.problem} {r.reason}" for r in plan.refused[:3])
         raise OptarenaError(f"no pairing of these optimizers and problems can work ({reasons})")
+    remove_abandoned()
     place.create()
     with place.lock("run"):
         if experiment.seed is None and not new:  # another run may have begun while this one was planned

@@ -13,7 +13,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ from typing import Any
 import msgspec
 
 from optarena._process import groups_of_session, resident_bytes, state, tree_bytes
+from optarena._scratch import WITHIN, Scratch
 from optarena.errors import WorkError
 from optarena.experiment import Limits
 from optarena.runner import cell as cells
@@ -68,18 +68,17 @@ class _Worker:
 
     def __init__(self, number: int, store: Path, environment: dict[str, str]) -> None:
         self.number = number
-        handle, name = tempfile.mkstemp(prefix="optarena-")  # the worker removes it when it has mapped it
-        os.close(handle)
-        path = self.path = Path(name)
-        self.cell = Cell(path, create=True)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "optarena.runner.worker", str(store), str(path), str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
+        with cells.memory() as memory:  # it has no name, so nothing is left of it whoever dies
+            self.cell = Cell(memory.fileno())
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "optarena.runner.worker", str(store), str(memory.fileno()), str(os.getpid())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                pass_fds=(memory.fileno(),),
+                start_new_session=True,
+            )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         assert self.process.stderr is not None
@@ -144,7 +143,6 @@ class _Worker:
             with contextlib.suppress(OSError):
                 stream.close()  # type: ignore[union-attr]
         self.cell.close()
-        self.path.unlink(missing_ok=True)
 
 
 def _read(fd: int) -> bytes:
@@ -178,7 +176,9 @@ class Pool:
         self._stillborn = 0
         self._spent: dict[int, float] = {}
         """Task -> seconds of its study in workers that died."""
-        self._environment = for_workers(kernels)
+        self._scratch = Scratch("run")
+        """What workers that are killed leave behind goes with it."""
+        self._environment = {**for_workers(kernels), WITHIN: self._scratch.name}
         self.alone: Callable[[Task], bool] = lambda task: False  # noqa: ARG005
 
     def run(self, tasks: Iterator[Task | None], beat: Callable[[], None]) -> None:
@@ -206,6 +206,7 @@ class Pool:
                 worker.process.wait()
                 self._forget(worker)
             self._selector.close()
+            self._scratch.cleanup()
 
     def _more(self, tasks: Iterator[Task | None], todo: deque[Task]) -> bool:
         """Take the next tasks, as many as are wanted; whether one is still being made."""

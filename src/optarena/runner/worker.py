@@ -68,7 +68,7 @@ def main() -> None:
     watch()
     with contextlib.suppress(OSError):  # the kernel should take a worker, not its supervisor, when memory runs out
         Path("/proc/self/oom_score_adj").write_text("500")
-    store, cell = Path(sys.argv[1]), Path(sys.argv[2])
+    store, cell = Path(sys.argv[1]), int(sys.argv[2])
     encode = msgspec.json.Encoder().encode
 
     def answer(message: Answer) -> None:
@@ -78,7 +78,7 @@ def main() -> None:
         _work(store, cell, tasks, answer)
 
 
-def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
+def _work(store: Path, memory: int, tasks: int, answer: Any) -> None:
     from optarena.errors import WorkError
     from optarena.optimizer import ready_optimizer
     from optarena.problem import Subject, build
@@ -93,8 +93,8 @@ def _work(store: Path, cell_path: Path, tasks: int, answer: Any) -> None:
 
     if in_use() == PINNED:
         pin_torch()
-    cell = Cell(cell_path)
-    cell_path.unlink(missing_ok=True)  # both sides have it now, and nobody else needs it
+    cell = Cell(memory)
+    os.close(memory)
     problems: dict[tuple[str, str | None], Subject] = {}
     journal: Journal | None = None
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,6 +20,7 @@ from typing import Any, ClassVar
 from optarena._damage import damage_named
 from optarena._files import read_toml
 from optarena._programs import as_environment, find_program
+from optarena._scratch import Scratch
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
 from optarena.registry import Reference
@@ -55,7 +55,7 @@ class CommandSolver(Solver):
         return {cls.__name__: cls.told_version} if cls.told_version else {}
 
     def solve(self, instance: Instance, budget: Time, emit: Emit) -> Ended | None:
-        with tempfile.TemporaryDirectory(prefix="optarena-solver-") as folder:
+        with Scratch("solver") as folder:
             file = instance.file()
             if not isinstance(file, Path):
                 name, content = file

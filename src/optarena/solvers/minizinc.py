@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
 
+from optarena._scratch import Scratch
 from optarena.errors import OptarenaError, describe, nearest
 from optarena.instance import Instance
 from optarena.settings import Setting, flag, text, whole
@@ -62,7 +62,7 @@ class MiniZinc(Solver):
 
     def solve(self, instance: Instance, budget: Time, emit: Emit) -> Ended:
         model, data = instance.minizinc()
-        with tempfile.TemporaryDirectory(prefix="optarena-minizinc-") as folder:
+        with Scratch("minizinc") as folder:
             files = [_file(Path(folder) / "model.mzn", model)]
             if data is not None:
                 files.append(_file(Path(folder) / "data.json", data))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import sys
 import tempfile
 import time
 import uuid
@@ -180,7 +179,7 @@ class Store:
             id=uuid.uuid4().hex[:12],
             root=str(plan.root),
             time=time.time(),
-            argv=strict(["optarena", *sys.argv[1:]]) if Path(sys.argv[0]).name == "optarena" else [],
+            argv=[],  # what was asked for is the experiment; the command line has names of directories and users
             experiment=strict(plan.experiment.to_data()),
             studies=[PlannedStudy(s.id, s.optimizer.label, s.problem, s.trial) for s in plan.studies],
             refused=[(r.optimizer, r.problem, r.reason) for r in plan.refused],
@@ -190,6 +189,11 @@ class Store:
             pid=os.getpid(),
             born=born(os.getpid()),
         )
+        for part in MADE:
+            if (self.path / part).is_symlink():
+                raise OptarenaError(
+                    f"{self.path / part} is a link: a run would write elsewhere; link the whole store instead"
+                )
         mine = set(run.todo)
         others = self.runs()
         run.number = max((other.number for other in others), default=0) + 1

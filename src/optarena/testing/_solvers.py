@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from optarena._scratch import Scratch
 from optarena.dataset import Dataset
 from optarena.experiment import Experiment, Use
 from optarena.instance import Instance, WrongSolution
@@ -67,7 +67,7 @@ def check_solver(
                 "takes", solver, f"it takes {forms}: none of the instances", "Name some: forms are in docs/solvers.md."
             )
         ]
-    with tempfile.TemporaryDirectory(prefix="optarena-check-") as folder:
+    with Scratch("check") as folder:
         experiment = Experiment([Use(solver, settings, "it")], ids, seconds=seconds, base=base or Path.cwd())
         run(experiment, Path(folder) / "store", workers=1)
         results = Dataset.of_store(Path(folder) / "store")

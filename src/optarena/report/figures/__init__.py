@@ -13,11 +13,11 @@ from typing import Any
 
 import polars as pl
 
+from optarena._text import visible
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.report import curves, data, differences, fronts, runtimes
 from optarena.report.material import ALL, Material, framed
-from optarena.report.text import visible
 from optarena.views._view import View
 from optarena.views.anytime import Anytime
 from optarena.views.fixed_target import FixedTarget

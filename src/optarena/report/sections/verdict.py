@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from optarena._text import visible
 from optarena.comparison import Comparison
 from optarena.comparison.words import counted
 from optarena.report import differences
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
 from optarena.report.tables import Column, Drawing, Table
-from optarena.report.text import visible
 
 
 def opening(material: Material) -> list[str]:

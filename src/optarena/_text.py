@@ -1,0 +1,145 @@
+r"""Text that others wrote, made safe to show: in a terminal, a table, a web page, a paper, a spreadsheet.
+
+>>> one_line("bad\x1b[31m name\nand more")
+'bad\\u001b[31m name and more'
+>>> mailable("no file '/home/anna/data/iris.csv'")
+"no file 'iris.csv'"
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Control characters, characters that only direct or join others, lone surrogates, separators of lines."""
+SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+LONGEST = 20_000
+"""Characters of one line of a terminal: names in it may have any length."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""How a cell begins that a spreadsheet would compute."""
+
+
+def visible(text: str) -> str:
+    r"""A text in which nothing is hidden: control characters and those that turn the reading order are `\u202e`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_written(sign) if unicodedata.category(sign) in UNSEEN else sign for sign in text)
+
+
+def _written(sign: str) -> str:
+    code = ord(sign)
+    return SHORT.get(sign) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+
+
+def one_line(text: str) -> str:
+    """A text for one line of a terminal: line ends and tabs are spaces, whatever else is hidden is written out."""
+    if text.isascii() and text.isprintable():
+        return text
+    return visible(text.replace("\r\n", " ").translate({ord(sign): " " for sign in SHORT}))
+
+
+def lines(text: str, longest: int = LONGEST) -> str:
+    """The same line by line: a sentence per line, as error messages are."""
+    return "\n".join(shortened(one_line(line), longest) for line in text.split("\n"))
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """A text of at most so many characters, with an ellipsis where it was cut."""
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def visible_json(text: str) -> str:
+    """JSON that means the same, with nothing in it that a terminal would obey."""
+    return text if text.isascii() and "\x7f" not in text else "".join(map(_json_sign, text))
+
+
+def _json_sign(sign: str) -> str:
+    if sign == "\n" or unicodedata.category(sign) not in UNSEEN:
+        return sign
+    units = sign.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+
+def not_a_formula(text: str) -> str:
+    """A cell that a spreadsheet takes for text: what would begin a formula is marked by an apostrophe."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+# ---- what is mailed ------------------------------------------------------------------------------------------------
+
+_NAME = r"[^\s/\\'\"`<>|:,;()\[\]{}]"
+_TOPS = "home|Users|root|tmp|var|private|mnt|media|opt|usr|srv|scratch|work|data|nfs|Volumes|run|dev|proc|etc"
+_PLACES = re.compile(
+    r"(?P<quote>['\"`])(?:file://)?(?:[A-Za-z]:[/\\]|/)(?P<quoted>[^'\"`\n]*[/\\][^'\"`\n]*)(?P=quote)"
+    rf"|(?<![\w/.~-])(?:file://)?(?:[A-Za-z]:\\|/(?!/))(?P<plain>{_NAME}+(?:[/\\]{_NAME}+)+)[/\\]?"
+    rf"|(?:file://)?/(?P<top>(?:{_TOPS})/{_NAME}+(?:/{_NAME}+)*)/?"
+    rf"|(?<!\w)~{_NAME}*/(?P<own>{_NAME}+(?:/{_NAME}+)*)/?"
+)
+_HERE = "/\0/"  # stands for a directory of this user, until all paths are cut
+_COMMON = {"", "root", "user", "admin", "localhost", "home", "test"}
+"""Names of users and machines that say nothing of anybody."""
+
+
+def mailable(text: str, hosts: Iterable[str] = ()) -> str:
+    """A sentence without directories, users and machines. `hosts`: the machines that it may have come from."""
+    text = without_places(text)
+    for name, stand_in in _own_names(os.environ.get("HOME", ""), *hosts):
+        if name in text:
+            text = re.sub(rf"(?:[\w.-]+@|(?<![\w.-])){re.escape(name)}(?:\.[\w.-]*\w)?(?![\w-])", stand_in, text)
+    return text
+
+
+def without_places(text: str) -> str:
+    """A text whose absolute paths are cut to the name of their file: directories tell whose it is, and where.
+
+    What is below the home, current or temporary directory is found whatever stands around it, also where names have
+    spaces; of other paths, what looks like one.
+    """
+    if "/" not in text and "\\" not in text:
+        return text
+    for place in _own_places(os.environ.get("HOME", ""), str(Path.cwd()), tempfile.gettempdir()):
+        if place in text:
+            text = re.sub(rf"{re.escape(place)}(?:/|(?![\w.-]))", lambda _: _HERE, text)
+    return _PLACES.sub(_file_name, text).replace(_HERE, "")
+
+
+def all_without_places(value: Any) -> Any:
+    """The same for every text of some plain data."""
+    if isinstance(value, str):
+        return without_places(value)
+    if isinstance(value, dict):
+        return {key: all_without_places(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [all_without_places(item) for item in value]
+    return value
+
+
+def _file_name(found: re.Match[str]) -> str:
+    whole = next(found[name] for name in ("quoted", "plain", "top", "own") if found[name] is not None)
+    steps = re.split(r"[/\\]", whole.rstrip("/\\"))
+    last = "~" if len(steps) == 2 and steps[0] in ("home", "Users") else steps[-1].replace("\0", "")
+    quote = found["quote"] or ""
+    return f"{quote}{last}{quote}"
+
+
+@cache
+def _own_places(*given: str) -> list[str]:
+    """The directories of this process and user, the longest first; `/` and `/tmp` are no secrets."""
+    both = {str(path) for place in given if place for path in (Path(place), Path(place).resolve())}
+    return sorted((place for place in both if place.count("/") > 1), key=len, reverse=True)
+
+
+@cache
+def _own_names(home: str, *hosts: str) -> list[tuple[str, str]]:
+    """The names of this user and of machines, and what stands for them."""
+    users = {Path(home).name: "(user)"}
+    machines = {part: "(host)" for host in hosts for part in (host, host.partition(".")[0])}
+    found = {name: text for name, text in {**users, **machines}.items() if name not in _COMMON and len(name) > 1}
+    return sorted(found.items(), key=lambda item: -len(item[0]))
