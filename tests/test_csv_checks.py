@@ -688,7 +688,7 @@ def test_the_files_of_an_import_appear_together_by_one_rename():
 @pytest.mark.parametrize("clean_up", ["import", "compact"])
 def test_what_a_killed_import_left_is_removed_an_hour_later(clean_up):
     imported(ONE)
-    old, young = (Path(f"s/journal/import-{age}.jsonl.1234.tmp") for age in ("old", "young"))
+    old, young = (Path(f"s/journal/import-{age}.jsonl.01234567.tmp") for age in ("old", "young"))
     for path in (old, young):
         path.write_text("cut")
     an_hour_ago = time.time() - 3700

@@ -45,7 +45,7 @@ def test_what_reading_raises_becomes_a_sentence_with_the_name_of_the_file(error)
 def test_memory_and_nesting_are_named_as_such():
     for error, words in ((MemoryError(), "more memory than there is"), (RecursionError(), "nested too deeply")):
         with pytest.raises(OptarenaError, match=words), damage_named("in", "data"):
-            raise error
+            raise error("stop")
 
 
 def test_a_panic_prints_nothing_and_other_text_is_printed(capfd):
@@ -63,7 +63,7 @@ def test_a_panic_prints_nothing_and_other_text_is_printed(capfd):
 def test_bugs_and_interrupts_are_not_hidden():
     for error in (KeyboardInterrupt, NameError, WorkError):
         with pytest.raises(error), damage_named("in", "data"):
-            raise error
+            raise error("stop")
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,9 @@ def test_odd_toml_is_named(tmp_path, text, says):
 def test_a_damaged_run_file_is_named(tmp_path, data):
     stores.imported(tmp_path / "store")
     (tmp_path / "store" / "runs" / "odd.json").write_bytes(data)
-    with pytest.raises(OptarenaError, match=r"odd.json"):
-        Store(tmp_path / "store").runs()
+    damage = []
+    Store(tmp_path / "store").runs(damage)
+    assert [item.text.startswith("runs/odd.json: not a run file (") for item in damage] == [True]
 
 
 def test_a_parquet_file_that_ends_its_reader_is_named(tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ from optarena.errors import OptarenaError, WorkError
 ABANDONED_SECONDS = 3600.0  # nobody takes so long to write a temporary file
 MAX_NESTING = 100
 """Levels of tables and lists in a TOML file."""
-_TEMPORARY = re.compile(r"\.[0-9a-f]{8}\.tmp")
+_TEMPORARY = re.compile(r"\.[0-9a-f]{8}\.tmp\Z")
 
 
 def write_whole(path: Path, data: bytes, *, synced: bool = True) -> None:
@@ -88,9 +88,15 @@ def _new(path: Path) -> IO[bytes]:
 
 def remove_abandoned_beside(path: Path) -> None:
     """Remove what processes that were killed while they wrote this very file left beside it, an hour ago or earlier."""
+    remove_abandoned_in(path.parent, path.name)
+
+
+def remove_abandoned_in(directory: Path, name: str = "") -> None:
+    """Remove what is left of files that nobody finished writing; name: only of this file."""
     with contextlib.suppress(OSError):
-        for left in path.parent.iterdir():
-            if left.name.startswith(path.name) and _TEMPORARY.fullmatch(left.name[len(path.name) :]):
+        for left in directory.iterdir():
+            ours = _TEMPORARY.fullmatch(left.name[len(name) :]) if name else _TEMPORARY.search(left.name)
+            if ours and left.name.startswith(name):
                 with contextlib.suppress(OSError):
                     if time.time() - left.lstat().st_mtime > ABANDONED_SECONDS:
                         left.unlink()

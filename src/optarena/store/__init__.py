@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from optarena._files import cannot_write, write_whole
+from optarena._files import cannot_write, remove_abandoned_in, write_whole
 from optarena._json import strict
 from optarena._process import alive, born, host
 from optarena.errors import OptarenaError, WorkError
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 PARTS = ("journal", "shards", "runs")
 MADE = ("journal", "runs")
 STALE_SECONDS = 60.0  # a heartbeat comes every two seconds
-ABANDONED_SECONDS = 3600.0  # nobody takes so long to write a temporary file
 
 
 _ended: set[str] = set()
@@ -119,22 +118,31 @@ class Store:
             whole.rename(self.path)
 
     def remove_stale(self) -> None:
-        """Remove what imports that were killed left of a journal that they had not finished writing."""
-        for path in self.journals.glob("*.jsonl.*.tmp"):
-            with contextlib.suppress(OSError):
-                if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
-                    path.unlink(missing_ok=True)
+        """Remove what processes that were killed while they wrote a file left of it, an hour ago or earlier."""
+        for part in PARTS:
+            remove_abandoned_in(self.path / part)
 
     @contextlib.contextmanager
     def lock(self, name: str) -> Iterator[None]:
-        """Only one process at a time does what goes by this name in this store; the lock ends with its holder."""
+        """Only one process at a time does what goes by this name in this store; the lock ends with its holder.
+
+        Whoever takes it is going to write, which a store with linked parts would do elsewhere.
+        """
+        for part in PARTS:
+            if (self.path / part).is_symlink():
+                raise OptarenaError(
+                    f"{self.path / part} is a link: what is written would go elsewhere; link the whole store instead"
+                )
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            file = (self.path / f".{name}.lock").open("w")
+            file = os.open(self.path / f".{name}.lock", flags, 0o666)
         except OSError as error:
             raise OptarenaError(f"cannot write to {self.path}: {error.strerror}") from error
-        with file:
+        try:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
+        finally:
+            os.close(file)
 
     def must_exist(self) -> None:
         if not self.exists:
@@ -189,11 +197,6 @@ class Store:
             pid=os.getpid(),
             born=born(os.getpid()),
         )
-        for part in MADE:
-            if (self.path / part).is_symlink():
-                raise OptarenaError(
-                    f"{self.path / part} is a link: a run would write elsewhere; link the whole store instead"
-                )
         mine = set(run.todo)
         others = self.runs()
         run.number = max((other.number for other in others), default=0) + 1

@@ -58,10 +58,11 @@ def merge(sources: Sequence[Store], target: Store) -> None:
     ]
     _refuse_changed_files(copies)
     target.create()
-    for path, to in copies:
-        data = _newer(path, to)
-        if data is not None:
-            write_whole(to, data)
+    with target.lock("compact"):
+        for path, to in copies:
+            data = _newer(path, to)
+            if data is not None:
+                write_whole(to, data)
 
 
 def differing(one: ProblemCard, two: ProblemCard) -> str | None:

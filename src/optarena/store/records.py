@@ -187,7 +187,7 @@ def version_of(text: bytes) -> int:
     """The format that a header or a run file says it has; 0 where it says none."""
     try:
         return int(msgspec.json.decode(text)["version"])
-    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, RecursionError):
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
         return 0
 
 
