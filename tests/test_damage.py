@@ -45,7 +45,7 @@ def test_what_reading_raises_becomes_a_sentence_with_the_name_of_the_file(error)
 def test_memory_and_nesting_are_named_as_such():
     for error, words in ((MemoryError(), "more memory than there is"), (RecursionError(), "nested too deeply")):
         with pytest.raises(OptarenaError, match=words), damage_named("in", "data"):
-            raise error("stop")
+            raise error
 
 
 def test_a_panic_prints_nothing_and_other_text_is_printed(capfd):
