@@ -46,6 +46,14 @@ def has_check(line: bytes) -> bool:
     return _END.search(line, max(0, len(line) - _LONGEST)) is not None
 
 
+def is_whole(line: bytes) -> bool:
+    """Whether a line with a check is as it was written, wherever it stands."""
+    end = _END.search(line, max(0, len(line) - _LONGEST))
+    if end is None or int(end[1]) >= 1 << 32:
+        return False
+    return crc32(line[: end.start(2)], int(end[1])) == int(end[2])
+
+
 def followed(data: bytes, state: int) -> int | None:
     """Where the chain stands after a block of whole lines; None unless each is as it was written, where it was."""
     end = _END.search(data, max(0, len(data) - _LONGEST))
@@ -79,10 +87,9 @@ def stretches(data: bytes, state: int) -> Iterator[tuple[Stretch, int]]:
     while at < len(data):
         high = data.index(b"\n", at) + 1
         line = data[at:high]
-        end = _END.search(line, max(0, len(line) - _LONGEST))
-        before, check = (int(end[1]), int(end[2])) if end else (-1, -1)
-        good = end is not None and 0 <= before < 1 << 32 and crc32(line[: end.start(2)], before) == check
-        gap = good and known and before != state
+        good = is_whole(line)
+        end = _END.search(line, max(0, len(line) - _LONGEST)) if good else None
+        gap = end is not None and known and int(end[1]) != state
         if (not good or gap) and at > low:
             yield Stretch(low, at, lines, True, what), state
             low, lines, what = at, 0, ""
@@ -92,7 +99,7 @@ def stretches(data: bytes, state: int) -> Iterator[tuple[Stretch, int]]:
         else:
             assert end is not None
             what = GONE if gap else what
-            state, lines, known = crc32(line[end.start(2) :], check), lines + 1, True
+            state, lines, known = crc32(line[end.start(2) :], int(end[2])), lines + 1, True
         at = high
     if at > low:
         yield Stretch(low, at, lines, True, what), state

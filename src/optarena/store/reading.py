@@ -19,12 +19,14 @@ import numpy as np
 from optarena._json import Number
 from optarena._memory import no_collection
 from optarena._process import host
+from optarena.errors import OptarenaError
 from optarena.status import EVALUATION
+from optarena.store.checks import DIFFERS, has_check, is_whole
 from optarena.store.columns import Attempt, Block, Columns, join
 from optarena.store.costs import NUMBERS, SECONDS, spread
 from optarena.store.damage import Damage, place_of
 from optarena.store.journal import mentions
-from optarena.store.lines import Lines, PlainLines, read_blocks
+from optarena.store.lines import UNREADABLE, Lines, PlainLines, read_blocks
 from optarena.store.records import (
     FORMAT_VERSION,
     Close,
@@ -78,9 +80,19 @@ class JournalSource:
             for position, i in zip(positions.tolist(), inner.tolist(), strict=True):
                 if position != at:
                     file.seek(position)
-                    at, points = position, _decode_rows(file.readline()).x
+                    at, points = position, self._line(file.readline(), position).x
                 out.append(points[i] if i < len(points) else [])
         return as_written(out, card)
+
+    def _line(self, text: bytes, position: int) -> Rows:
+        try:
+            if has_check(text) and not is_whole(text):
+                raise ValueError(DIFFERS)
+            return _decode_rows(text)
+        except (*UNREADABLE, ValueError) as error:
+            raise OptarenaError(
+                f"{self.path}: the line at byte {position:,} cannot be read ({error}); optarena verify tells more"
+            ) from error
 
 
 class RecordSource:
@@ -255,8 +267,15 @@ def with_header(path: Path, lines: Lines[Line], damage: list[Damage]) -> tuple[H
 
 def lines_of(columns: Columns, here: dict[int, int], only: Collection[Key], lines: Lines[Line]) -> Lines[Line]:
     """The lines of some attempts."""
-    others = {s for s, owner in here.items() if key_of(columns.attempts[owner]) not in only}
+    told = _studies(lines) & here.keys()
+    others = {s for s in told if key_of(columns.attempts[here[s]]) not in only}
     return lines.without(others, (RowsWithoutPoints, Count))
+
+
+def _studies(lines: Lines[Any]) -> set[int]:
+    """The numbers of the studies whose evaluations these lines have."""
+    plain = {s for some in lines.plain for s, _, _ in some.studies()}
+    return plain | {line.s for _, line in lines.records if isinstance(line, (RowsWithoutPoints, Count))}
 
 
 def pieces_of(path: Path, damage: list[Damage], mentioning: Sequence[str] = ()) -> Iterator[Lines[Line]]:
@@ -301,9 +320,7 @@ def rows_of(columns: Columns, opened: Opened, path: Path, lines: Lines[Any], dam
 
 def _begun(opened: Opened, lines: Lines[Any]) -> Lines[Any]:
     """The lines of studies that were begun."""
-    told = {s for some in lines.plain for s, _, _ in some.studies()}
-    told |= {line.s for _, line in lines.records if isinstance(line, (RowsWithoutPoints, Count))}
-    unknown = told - opened.here.keys()
+    unknown = _studies(lines) - opened.here.keys()
     if not unknown:
         return lines
     rows = (RowsWithoutPoints, Count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -108,15 +109,20 @@ def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
     Problems are resampled, each whole: they are the unit of replication (SCORES 5).
     """
     out = []
+
+    @functools.cache
+    def weights(n: int) -> Floats:
+        """How often each of n problems is drawn; the same for all pairs."""
+        rng = np.random.default_rng(scored.seed)
+        drawn: Floats = rng.multinomial(n, np.full(n, 1 / n), size=max(scored.bootstrap, 1000)).astype(float)
+        return drawn
+
     for a, b, both in scored.runs.opponents():
         gap = fractions[both["cell"].to_numpy()] - fractions[both["cell_right"].to_numpy()]
         n = len(gap)
         lower = upper = np.full(len(x), np.nan)
         if scored.bootstrap and n > 1:
-            drawn = np.random.default_rng(scored.seed).multinomial(
-                n, np.full(n, 1 / n), size=max(scored.bootstrap, 1000)
-            )
-            lower, upper = np.quantile(drawn @ gap / n, [0.025, 0.975], axis=0)
+            lower, upper = np.quantile(weights(n) @ gap / n, [0.025, 0.975], axis=0)
         out.append(
             pl.DataFrame(
                 {
