@@ -38,6 +38,10 @@ class WorkError(Exception):
     """Work that was rightly asked for and failed (a full disk, say). The command line exits with 1."""
 
 
+class Harmed(WorkError):
+    """Somebody else's code closed, replaced or changed what belongs to the harness; the text says what."""
+
+
 class SuggestionError(Exception):
     """An optimizer suggested what it may not: a wrong count, or a point outside the space."""
 

@@ -27,6 +27,8 @@ from optarena.store.costs import EVALUATE, NANOSECONDS, costs_of, no_costs
 from optarena.store.journal import Journal
 from optarena.store.records import Rows
 
+_cpu = time.process_time
+
 SYNC_SECONDS = 1.0
 CLOCKS_DIFFER = 0.1
 """Seconds that a program's own clock may be ahead of ours: it was started before we began to count."""
@@ -309,4 +311,4 @@ def _real(value: Any) -> float:
 def _cpu_seconds() -> float:
     """Of this process and of all programs that it started."""
     waited = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + waited.ru_utime + waited.ru_stime + children_seconds(os.getpid())
+    return _cpu() + waited.ru_utime + waited.ru_stime + children_seconds(os.getpid())
