@@ -15,7 +15,7 @@ from typing import Any
 
 from optarena._json import Number, number, printable
 from optarena._process import children_seconds
-from optarena.errors import OptarenaError, describe
+from optarena.errors import OptarenaError, WorkError, describe
 from optarena.experiment import optimizer_rng
 from optarena.instance import TOLERANCE, Instance, WrongSolution
 from optarena.runner.attempt import Attempt, Outcome, traceback_of
@@ -74,11 +74,14 @@ class SolverRun:
             finally:
                 emitter.finish()
                 cell.enter(CLOSE)
-            return emitter.outcome(as_ended(result, emitter.count))
+            outcome = emitter.outcome(as_ended(result, emitter.count))
         except BaseException as error:
             if is_interrupt(error):
                 raise
-            return emitter.failure(error)
+            outcome = emitter.failure(error)
+        if emitter.trouble is not None:
+            raise emitter.trouble
+        return outcome
 
 
 class _Emitter:
@@ -96,6 +99,8 @@ class _Emitter:
         self.count = 0
         self.best = math.inf
         self.wrong = ""
+        self.trouble: WorkError | None = None
+        """Why a solution could not be written: no failure of the solver, whatever it makes of the exception."""
         self.at_end: dict[str, Number] = {}
         self._closed = True
         self._time: Time | None = None
@@ -178,7 +183,11 @@ class _Emitter:
                     row.f = {0: ("error", f"wrong: {self.wrong}")}
                 elif bound is not None:
                     row.a["bound"] = [number(bound)]
-                self.journal.write(row)
+                try:
+                    self.journal.write(row)
+                except WorkError as error:
+                    self.trouble = error
+                    raise
             if improves and not self.wrong:
                 self.best = minimised
             if self.tick is not None:
