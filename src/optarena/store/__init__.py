@@ -17,7 +17,7 @@ import msgspec
 
 from optarena._files import write_whole
 from optarena._json import strict
-from optarena._process import alive, born, host
+from optarena._process import alive, born, host, place
 from optarena.errors import OptarenaError
 from optarena.store.records import FORMAT_VERSION, refuse_newer
 
@@ -60,6 +60,8 @@ class RunFile(msgspec.Struct):
     version: int = FORMAT_VERSION
     kernels: str = ""
     """The numeric kernels that were asked for: `pinned` or `native`; empty in older files."""
+    place: str = ""
+    """Where its pid means something: the boot of the machine and the PID namespace. Empty in older files."""
 
 
 class Store:
@@ -173,6 +175,7 @@ class Store:
             host=host(),
             pid=os.getpid(),
             born=born(os.getpid()),
+            place=place(),
         )
         mine = set(run.todo)
         for other in self.runs():
@@ -195,13 +198,19 @@ class Store:
             os.utime(self._run_path(run))
 
     def is_live(self, run: RunFile) -> bool:
-        """Whether a run goes on: its process is there, or, on another machine, its heartbeat is."""
+        """Whether a run goes on: its process exists, or, of another machine or container, its heartbeat does."""
         if run.ended is not None or not run.pid:
             return False
-        if run.host == host():
+        if run.host == host() and run.place == place():
             return alive(run.pid, run.born)
+        if run.host == host() and not run.place:  # an older file: a pid of it may be another container's
+            return alive(run.pid, run.born) or self._beats(run)
+        return self._beats(run)
+
+    def _beats(self, run: RunFile) -> bool:
+        """Whether a run's heartbeat is recent; a clock may have stepped back since."""
         try:
-            return time.time() - self._run_path(run).stat().st_mtime < STALE_SECONDS
+            return abs(time.time() - self._run_path(run).stat().st_mtime) < STALE_SECONDS
         except OSError:
             return False
 
