@@ -27,7 +27,7 @@ from collections import Counter
 from pathlib import Path
 
 import optarena as oa
-from optarena._process import descendants, state
+from optarena._process import descendants, processes, state
 
 ROOT = "00000000-0000-0000-0000-00000000abcd"
 COMMAND = [sys.executable, "-c", "from optarena.cli import main; raise SystemExit(main())"]
@@ -111,7 +111,7 @@ for line in sys.stdin:
 
 def traces(store: Path) -> dict[str, list[str]]:
     """Every scored row: evaluation, point, values, status; times aside."""
-    results = oa.open(store)
+    results = oa.open(store).in_full()  # read once, not for every study
     keys = ("evaluation", "parameters", "values", "status", "message")
     return {
         study: [repr([row[key] for key in keys]) for row in results.points(study)]
@@ -228,6 +228,7 @@ def kills(done: Counter[str]) -> int:
 
 def round_of(directory: Path, store: Path, done: Counter[str], most: int, rng: random.Random, pause: float) -> None:
     """Run both experiments under fire until they are done; counts what was hit."""
+    print(f"round {done['rounds'] + 1}: {kills(done)} of {most} kills so far", file=sys.stderr, flush=True)
     acknowledged: dict[str, list[str]] = {}
     runs = [Run(directory, plan, store) for plan in PLANS]
     while not all(run.done for run in runs):
@@ -242,6 +243,10 @@ def round_of(directory: Path, store: Path, done: Counter[str], most: int, rng: r
                 done["reads in between"] += 1
         for run in runs:
             run.look()
+    left = [pid for pid in processes() if _says(pid, str(store))]
+    assert all(state(pid) == "T" for pid in left), "processes are left behind"  # but for those that the rig stopped
+    for pid in left:
+        hit(pid)
     final = traces(store)
     for study, rows in acknowledged.items():
         assert final[study][: len(rows)] == rows, f"study {study} lost acknowledged evaluations"
@@ -281,7 +286,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--budget", type=int, default=200)
-    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--trials", type=int, default=8)
     parser.add_argument("--pause", type=float, default=1.0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:

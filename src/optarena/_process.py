@@ -77,7 +77,7 @@ def descendants(pid: int) -> dict[int, int]:
 def carrying(mark: str) -> dict[int, int]:
     """All other processes whose environment has this NAME=TEXT, with their births: what a marked process started."""
     wanted, out = b"\0" + mark.encode() + b"\0", dict[int, int]()
-    for pid in _numbers("/proc"):
+    for pid in processes():
         with contextlib.suppress(OSError):
             found = wanted in b"\0" + Path(f"/proc/{pid}/environ").read_bytes()
             if found and pid != os.getpid() and state(pid) not in ("", "Z"):
@@ -99,6 +99,11 @@ def adopt_orphans() -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def processes() -> list[int]:
+    """The ids of all processes; none where the system does not say."""
+    return _numbers("/proc")
 
 
 def _numbers(directory: str) -> list[int]:
@@ -127,7 +132,7 @@ def children_seconds(pid: int) -> float:
 def groups_of_session(session: int) -> list[int]:
     """The process groups of a session, where the system tells: a program that a worker started has its own."""
     out = []
-    for pid in _numbers("/proc"):
+    for pid in processes():
         try:
             group, its_session = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[2:4]
         except (OSError, ValueError):
