@@ -440,6 +440,21 @@ def test_a_journal_says_what_was_done_to_it(tmp_path):
     journal.close()
 
 
+def test_a_forked_process_writes_a_journal_of_its_own_and_not_its_parents(tmp_path):
+    code = (
+        "import os, pathlib; from optarena.store.journal import Journal\n"
+        f"place = pathlib.Path({str(tmp_path)!r}); parents = Journal(place, {{}})\n"
+        "if os.fork() == 0:\n"
+        "    Journal(place, {}).close()\n"
+        "    parents.close()\n"
+        "    os._exit(0)\n"
+        "code = os.waitstatus_to_exitcode(os.wait()[1])\nparents.close()\nprint(code)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert out.stdout.split() == ["70"]
+    assert [path.read_bytes().count(b"\n") for path in tmp_path.glob("*.jsonl")] == [2, 2]
+
+
 def test_closing_all_low_descriptors_does_not_reach_a_journal(tmp_path):
     code = (
         "import os, pathlib; from optarena.store.journal import Journal\n"

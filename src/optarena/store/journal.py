@@ -42,12 +42,13 @@ from optarena.store.records import (
 _encode = msgspec.json.Encoder().encode
 # bound before anybody's code is loaded: what a study replaces in `os` or `time` does nothing here
 _write, _fsync, _fstat, _now, _clock = os.write, os.fsync, os.fstat, time.monotonic, time.time
-_forked = False
+_forks = 0
+"""How many forks lie between the first process and this one."""
 
 
 def _after_fork() -> None:
-    global _forked
-    _forked = True
+    global _forks
+    _forks += 1
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -70,6 +71,7 @@ class Journal:
             self._fd = moved_up(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666))
         except OSError as error:
             raise OptarenaError(f"cannot write to {directory}: {error.strerror}") from error
+        self._forks = _forks
         self._file = _identity(_fstat(self._fd))
         self._size = 0
         self._dirty = False
@@ -83,7 +85,7 @@ class Journal:
         """Append one line; a full disk leaves no torn line behind and is told as such."""
         if self._broken:  # the error was raised where it happened; what follows it has nowhere to go
             return
-        if _forked:  # a problem forked, and its child came back: the journal is its parent's
+        if _forks != self._forks:  # a problem forked, and its child came back: the journal is its parent's
             os._exit(70)
         line = _encode(record) + b"\n"
         try:
