@@ -118,7 +118,7 @@ class Supervisor:
             Outcome(answer.status, answer.evaluations, answer.reason, failures=answer.failures, reasons=answer.reasons),
         )
         what = (task.study.optimizer.label, task.study.problem, answer.changed)
-        if answer.changed and what not in self._changes:
+        if answer.changed and what not in self._changes and not self._alone(task):  # else nobody would have felt it
             self._changes.add(what)
             self.progress.notice(
                 f"{what[0]} on {what[1]}: {answer.changed}; that is kept from other studies by a fresh process after it"
