@@ -287,7 +287,7 @@ class S_{name}(PlainSolver):
     (tmp_path / "attacks.py").write_text(text)
     yield
     orphans = [int(path.name.partition("-")[2]) for path in tmp_path.glob("orphan-*")]
-    wait_for(lambda: not any(map(_lives, orphans)))
+    wait_for(lambda: not any(map(_lives, orphans)), 60)
 
 
 def _lives(pid):
@@ -488,7 +488,31 @@ def test_what_an_orphaned_process_of_a_killed_worker_does_ends_with_it():
     assert results.studies.select("status", "failures").rows() == [("done", 0)]
     orphans = [int(path.name.partition("-")[2]) for path in Path().glob("orphan-*")]
     assert len(orphans) == 1
-    wait_for(lambda: not _lives(orphans[0]))
+    wait_for(lambda: not _lives(orphans[0]), 60)
+
+
+LEAVES = """#!/bin/sh
+env -i PATH="$PATH" setsid sh -c 'touch "$1/orphan-$$"; exec sleep 3600' sh "$PWD_OF_TEST" </dev/null >/dev/null 2>&1 &
+while ! ls "$PWD_OF_TEST" | grep -q orphan-; do sleep 0.01; done
+"""
+
+
+@pytest.mark.parametrize("kind", ["problem", "solver"])
+def test_what_a_program_leaves_in_another_session_ends_with_its_study(kind, tmp_path):
+    ends = {"problem": "while read line; do echo 1.5; done\n", "solver": "echo 0.1 50\n"}
+    (tmp_path / "leaves").write_text(LEAVES + ends[kind])
+    (tmp_path / "leaves").chmod(0o755)
+    told = f'command = ["./leaves"]\nenvironment = {{PWD_OF_TEST = "{tmp_path}"}}\n'
+    space = '[problem.space.x]\ntype = "real"\nspace = "linear"\nrange = [0, 1]\n' if kind == "problem" else ""
+    (tmp_path / "leaves.toml").write_text(f"[{kind}]\n{told}{space}")
+    if kind == "problem":
+        results = oa.Experiment("RandomSearch", ["leaves.toml"], 4, seed=ROOT).run("s", workers=1)
+    else:
+        results = oa.Experiment("leaves.toml", "tsp/n7/i1", seconds=20, seed=ROOT).run("s", workers=1)
+    assert results.studies.height == 1
+    orphans = [int(path.name.partition("-")[2]) for path in tmp_path.glob("orphan-*")]
+    assert len(orphans) == 1
+    wait_for(lambda: not _lives(orphans[0]), 60)
 
 
 def test_a_problem_that_signals_its_supervisor_interrupts_the_run_and_loses_nothing():

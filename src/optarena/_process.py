@@ -93,6 +93,14 @@ def kill_exactly(processes: Mapping[int, int]) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
+def end_descendants() -> None:
+    """Kill all that this process and its children started; with `adopt_orphans` that is where they are."""
+    for _ in range(5):  # what forks all the time needs more than one look
+        if not (found := descendants(os.getpid())):
+            return
+        kill_exactly(found)
+
+
 def adopt_orphans() -> None:
     """Let what our descendants leave behind become our children, where they can be found (Linux)."""
     if sys.platform == "linux":

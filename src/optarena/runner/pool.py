@@ -46,8 +46,7 @@ STILLBORN = 3
 ERROR_TAIL = 4_000
 LONGEST_ANSWER = 1 << 24
 JOURNAL_NAME = re.compile(r"[A-Za-z0-9._]+-[0-9]+-[0-9a-f]+\.jsonl")
-ROUNDS = 5
-"""How often the processes of a dead worker are looked for: what forks all the time needs more than one look."""
+ROUNDS = 5  # what forks all the time needs more than one look
 
 FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGSYS, signal.SIGTRAP}
 FAULTS |= {signal.SIGXFSZ}  # of a limit that only its own code can have set

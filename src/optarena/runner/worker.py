@@ -7,6 +7,7 @@ finds no input. It stays warm from one study to the next, and ends with its inpu
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import faulthandler
 import os
@@ -21,7 +22,7 @@ from typing import NoReturn
 import msgspec
 
 from optarena._files import moved_up
-from optarena._process import adopt_orphans
+from optarena._process import adopt_orphans, end_descendants
 from optarena.experiment import Study
 from optarena.runner.guard import EXIT_CODE, Guard
 from optarena.runner.interrupts import watch
@@ -76,6 +77,7 @@ def main() -> None:
     faulthandler.enable()
     _die_with(int(sys.argv[3]))
     adopt_orphans()
+    atexit.register(end_descendants)  # the first, so that it runs last
     watch()
     with contextlib.suppress(OSError):  # the kernel should take a worker, not its supervisor, when memory runs out
         Path("/proc/self/oom_score_adj").write_text("500")
