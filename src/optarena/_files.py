@@ -11,6 +11,7 @@ import errno
 import fcntl
 import os
 import re
+import resource
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,20 @@ ABANDONED_SECONDS = 3600.0  # nobody takes so long to write a temporary file
 MAX_NESTING = 100
 """Levels of tables and lists in a TOML file."""
 _TEMPORARY = re.compile(r"\.[0-9a-f]{8}\.tmp\Z")
+HIGH = 512
+"""Descriptors of ours are moved here, where code that closes all it does not know hardly ever reaches."""
+
+
+def moved_up(descriptor: int) -> int:
+    """The same open file under a high number, if the system has one for it; children do not inherit it."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    lowest = HIGH if most == resource.RLIM_INFINITY else min(HIGH, most // 2)
+    try:
+        new = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, lowest)
+    except OSError:
+        return descriptor
+    os.close(descriptor)
+    return new
 
 
 def write_whole(path: Path, data: bytes, *, synced: bool = True) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import signal
 import socket
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -13,6 +16,19 @@ from pathlib import Path
 def host() -> str:
     """This machine's name, as journals and run files carry it."""
     return socket.gethostname()
+
+
+@functools.cache
+def place() -> str:
+    """Where a pid means something: this boot of this machine, and the PID namespace; empty where the system is silent.
+
+    Two containers may have one host name, and the same pids for different processes.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return ""
 
 
 def born(pid: int) -> int:
@@ -42,10 +58,68 @@ def resident_bytes(pid: int) -> int:
 def _children(pid: int) -> list[int]:
     """The children of a process, whichever of its threads started them; none where the system does not say."""
     out = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+    for thread in _numbers(f"/proc/{pid}/task"):
         with contextlib.suppress(OSError, ValueError):
-            out += [int(word) for word in path.read_text().split()]
+            out += [int(word) for word in Path(f"/proc/{pid}/task/{thread}/children").read_text().split()]
     return out
+
+
+def descendants(pid: int) -> dict[int, int]:
+    """All living processes below one, with their births; none where the system does not say."""
+    out: dict[int, int] = {}
+    for child in _children(pid):
+        if state(child) not in ("", "Z"):
+            out[child] = born(child)
+        out |= descendants(child)
+    return out
+
+
+def carrying(mark: str) -> dict[int, int]:
+    """All other processes whose environment has this NAME=TEXT, with their births: what a marked process started."""
+    wanted, out = b"\0" + mark.encode() + b"\0", dict[int, int]()
+    for pid in processes():
+        with contextlib.suppress(OSError):
+            found = wanted in b"\0" + Path(f"/proc/{pid}/environ").read_bytes()
+            if found and pid != os.getpid() and state(pid) not in ("", "Z"):
+                out[pid] = born(pid)
+    return out
+
+
+def kill_exactly(processes: Mapping[int, int]) -> None:
+    """Kill processes, each only if it is the one that was born then."""
+    for pid, birth in processes.items():
+        if birth and born(pid) == birth:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def end_descendants() -> None:
+    """Kill all that this process and its children started; with `adopt_orphans` that is where they are."""
+    for _ in range(5):  # what forks all the time needs more than one look
+        if not (found := descendants(os.getpid())):
+            return
+        kill_exactly(found)
+
+
+def adopt_orphans() -> None:
+    """Let what our descendants leave behind become our children, where they can be found (Linux)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def processes() -> list[int]:
+    """The ids of all processes; none where the system does not say."""
+    return _numbers("/proc")
+
+
+def _numbers(directory: str) -> list[int]:
+    """The processes or threads that a directory of the kernel lists."""
+    try:
+        return [int(name) for name in os.listdir(directory) if name.isdecimal()]  # noqa: PTH208 (five times as fast)
+    except OSError:
+        return []
 
 
 def tree_bytes(pid: int) -> int:
@@ -66,9 +140,9 @@ def children_seconds(pid: int) -> float:
 def groups_of_session(session: int) -> list[int]:
     """The process groups of a session, where the system tells: a program that a worker started has its own."""
     out = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for pid in processes():
         try:
-            group, its_session = path.read_text().rpartition(")")[2].split()[2:4]
+            group, its_session = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[2:4]
         except (OSError, ValueError):
             continue
         if int(its_session) == session:

@@ -23,6 +23,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+_now, _sleep = time.monotonic, time.sleep
+
 LOOK = 0.05
 """Seconds between looks at whether a silent process is still there."""
 GRACE = 1.0
@@ -185,12 +187,12 @@ class Child:
 
     def wait(self, seconds: float | None) -> bool:
         """Wait for it to end, for ever without a limit; what it says goes nowhere: a full pipe would never let it."""
-        deadline = None if seconds is None else time.monotonic() + seconds
+        deadline = None if seconds is None else _now() + seconds
         delay = 0.0002
         while not self.gone():
-            if deadline is not None and time.monotonic() >= deadline:
+            if deadline is not None and _now() >= deadline:
                 return False
-            time.sleep(delay)
+            _sleep(delay)
             delay = min(2 * delay, 0.02)
             self.rest()
             with contextlib.suppress(TooLong):
@@ -210,6 +212,7 @@ class Child:
         if self._code is None:
             self.signal(signal.SIGKILL)
             self._code = self._popen.wait()
+            _reap_group(self._popen.pid)
         return self._code
 
     def death(self) -> str:
@@ -242,6 +245,13 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def _reap_group(group: int) -> None:
+    """Wait for what was left of a killed group and came to us, if we adopt orphans; never waits long."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-group, os.WNOHANG)[0]:
+            pass
 
 
 def _close(pipe: IO[Any] | None) -> None:

@@ -56,6 +56,10 @@ class WorkError(Exception):
         super().__init__(lines(text))
 
 
+class Harmed(WorkError):
+    """Somebody else's code closed, replaced or changed what belongs to the harness; the text says what."""
+
+
 class SuggestionError(Exception):
     """An optimizer suggested what it may not: a wrong count, or a point outside the space."""
 

@@ -28,16 +28,18 @@ from optarena.registry import Entry, Registry
 from optarena.settings import Setting, choose, refuse_unknown
 from optarena.status import ENDS
 
+_now = time.perf_counter
+
 
 class Time:
     """A budget in seconds, which runs from the moment that this is made."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self.started = time.perf_counter()
+        self.started = _now()
 
     def spent(self) -> float:
-        return time.perf_counter() - self.started
+        return _now() - self.started
 
     def left(self) -> float:
         """Seconds that are left, never below 0."""

@@ -27,6 +27,7 @@ from optarena.store.journal import Journal, problem_card
 from optarena.store.records import End, Start
 
 DETAIL_LENGTH = 4_000
+_clock = time.time
 
 
 class Outcome(msgspec.Struct, omit_defaults=True):
@@ -105,7 +106,7 @@ def begin(
         use=study.optimizer.identity,
         trial=study.trial,
         root=study.root,
-        time=time.time(),
+        time=_clock(),
         budget=study.budget,
         batch=study.batch,
         attempt=past.attempt,
@@ -146,7 +147,7 @@ def end(
             attempt.handle,
             outcome.status,
             outcome.evaluations,
-            time.time(),
+            _clock(),
             costs,
             outcome.reason,
             outcome.detail,

@@ -99,7 +99,8 @@ def _bytes(store: Store) -> int:
         with os.scandir(store.journals) as entries:
             for entry in entries:
                 try:
-                    total += entry.stat().st_size
+                    if entry.is_file(follow_symlinks=False):
+                        total += entry.stat(follow_symlinks=False).st_size
                 except OSError:  # it was compacted meanwhile
                     continue
     except OSError:

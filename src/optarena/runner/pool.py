@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
+import secrets
 import selectors
 import signal
 import subprocess
@@ -21,13 +23,14 @@ from typing import Any
 
 import msgspec
 
-from optarena._process import groups_of_session, resident_bytes, state, tree_bytes
+from optarena._process import carrying, descendants, groups_of_session, kill_exactly, resident_bytes, state, tree_bytes
 from optarena._scratch import WITHIN, Scratch
 from optarena.errors import WorkError
 from optarena.experiment import Limits
 from optarena.runner import cell as cells
 from optarena.runner.cell import Cell
 from optarena.runner.environment import for_workers
+from optarena.runner.guard import EXIT_CODE, MARK
 from optarena.runner.recorded import plain
 from optarena.runner.worker import Answer, Task
 
@@ -41,8 +44,12 @@ GRACE_SECONDS = 5.0
 AHEAD = 2
 STILLBORN = 3
 ERROR_TAIL = 4_000
+LONGEST_ANSWER = 1 << 24
+JOURNAL_NAME = re.compile(r"[A-Za-z0-9._]+-[0-9]+-[0-9a-f]+\.jsonl")
+ROUNDS = 5  # what forks all the time needs more than one look
 
 FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGSYS, signal.SIGTRAP}
+FAULTS |= {signal.SIGXFSZ}  # of a limit that only its own code can have set
 
 _encode = msgspec.json.Encoder(enc_hook=plain).encode
 _decode = msgspec.json.Decoder(Answer).decode
@@ -57,8 +64,8 @@ class Death(msgspec.Struct):
     rows: int
     journal: str
     ours: str = ""
-    """'timed out', 'memory', 'study', 'preparing' or 'stopped' when we killed it for that, 'overtaken' when it had gone
-    on before we could; else empty."""
+    """'timed out', 'memory', 'study', 'preparing' or 'stopped' when we killed it for that, 'harmed' when user code did
+    something to it, 'overtaken' when it had gone on before we could; else empty."""
     fault: bool = False
     text: str = ""
 
@@ -68,6 +75,7 @@ class _Worker:
 
     def __init__(self, number: int, store: Path, environment: dict[str, str]) -> None:
         self.number = number
+        self.token = secrets.token_hex(8)
         with cells.memory() as memory:  # it has no name, so nothing is left of it whoever dies
             self.cell = Cell(memory.fileno())
             self.process = subprocess.Popen(
@@ -75,7 +83,7 @@ class _Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=environment,
+                env=environment | {MARK: self.token},
                 pass_fds=(memory.fileno(),),
                 start_new_session=True,
             )
@@ -87,6 +95,12 @@ class _Worker:
         self.ours = ""
         self.last = False
         self.begun = False
+        self.running = 0
+        """The task that it has begun; 0 between two."""
+        self.waits_since = 0.0
+        self.harm = ""
+        self.family: dict[int, int] = {}
+        """The processes that were seen below it, with their births."""
         self.took: float | None = None
         self.started = time.monotonic()
         self.retired_at: float | None = None
@@ -103,6 +117,7 @@ class _Worker:
             os.set_blocking(fd, False)
 
     def give(self, task: Task) -> None:
+        task.token = self.token
         self.tasks.append(task)
         self.outbox.append(memoryview(_encode(task) + b"\n"))
         self.send()
@@ -121,10 +136,30 @@ class _Worker:
         except OSError:  # its death will be noticed
             self.outbox.clear()
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> Iterator[Answer]:
+        """What it says of its task; anything else in its pipe is harm, after which nothing is believed."""
         data = _read(self.stdout)
         *lines, self._partial = (self._partial + data).split(b"\n")
-        return [_decode(line) for line in lines]
+        for line in lines:
+            try:
+                answer = None if self.harm else _decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                answer = None
+            if answer is None or not self._expected(answer):
+                self.harm = self.harm or "something else than its answers was written to the pipe of its worker"
+                return
+            yield answer
+        if len(self._partial) > LONGEST_ANSWER:
+            self._partial = b""
+            self.harm = self.harm or "a line without an end was written to the pipe of its worker"
+
+    def _expected(self, answer: Answer) -> bool:
+        """Whether it can be an answer of this worker, now."""
+        if answer.token != self.token or not self.tasks or answer.serial != self.tasks[0].serial:
+            return False
+        if answer.what == "begun":
+            return self.running == 0 and JOURNAL_NAME.fullmatch(answer.journal) is not None
+        return self.running == answer.serial and answer.what in ("ended", "broken", "harmed")
 
     def read_errors(self) -> bool:
         data = _read(self.stderr)
@@ -132,11 +167,32 @@ class _Worker:
         return bool(data)
 
     def kill(self, why: str) -> None:
-        """Kill it with its children."""
+        """Kill it with all that it started, wherever that is now."""
         self.ours = self.ours or why
-        for group in (self.process.pid, *groups_of_session(self.process.pid)):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, signal.SIGKILL)
+        self.look_at_family()
+        if self.process.returncode is None:  # so that its id is certainly its own
+            for group in (self.process.pid, *groups_of_session(self.process.pid)):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(group, signal.SIGKILL)
+        kill_exactly(self.family)
+        for _ in range(ROUNDS):
+            if not (left := carrying(f"{MARK}={self.token}")):
+                break
+            kill_exactly(left)
+
+    def look_at_family(self) -> None:
+        """Remember what is below it: when it is dead, nobody can tell any more."""
+        if self.process.returncode is None:
+            self.family |= descendants(self.process.pid)
+
+    def gone(self) -> bool:
+        """Whether it has ended; what it started ends with it, before the system may give its id to somebody else."""
+        if self.process.returncode is None and hasattr(os, "waitid"):
+            with contextlib.suppress(ChildProcessError):
+                if os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                    return False
+                self.kill(self.ours)
+        return self.process.poll() is not None
 
     def close(self) -> None:
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
@@ -245,7 +301,8 @@ class Pool:
         worker.ours = worker.ours or "retired"
         worker.retired_at = time.monotonic()
         self._offer(worker)
-        worker.process.stdin.close()  # type: ignore[union-attr]
+        with contextlib.suppress(OSError):
+            worker.process.stdin.close()  # type: ignore[union-attr]
 
     def _start(self) -> _Worker:
         self._number += 1
@@ -278,8 +335,7 @@ class Pool:
             else:
                 self._take(worker)
         for worker in list(self._workers.values()):
-            if worker.process.poll() is not None:
-                worker.kill(worker.ours)  # its children, if it left any
+            if worker.gone():
                 for _ in range(64):
                     if not worker.read_errors():
                         break
@@ -309,13 +365,20 @@ class Pool:
             task = worker.tasks[0]
             if answer.what == "begun":
                 worker.journal, worker.begun, self._stillborn = answer.journal, True, 0
-                worker.took = time.monotonic()
+                worker.running, worker.took = task.serial, time.monotonic()
             elif answer.what == "ended":
                 worker.tasks.popleft()
+                worker.running, worker.waits_since = 0, time.monotonic()
                 self._spent.pop(task.serial, None)
                 self.handler.ended(task, answer)
+                if answer.changed:
+                    self._retire(worker)
+            elif answer.what == "harmed":
+                worker.harm = answer.reason
             else:
                 raise WorkError(answer.reason)
+        if worker.harm and not worker.ours:
+            worker.kill("harmed")
 
     def _watch(self, worker: _Worker) -> None:
         """A worker that was stopped or does not go, memory, deadlines, and how far it is."""
@@ -330,14 +393,20 @@ class Pool:
                 worker.kill("stopped")
             return
         worker.stopped_since = None
+        worker.look_at_family()
         task, view = worker.tasks[0], worker.cell.view
         held = tree_bytes if task.study.solver else resident_bytes  # a solver's programs are part of it
         if held(worker.process.pid) > self._memory:
             worker.kill("memory")
             return
-        if view[cells.SERIAL] != task.serial:
-            if not worker.begun and now - worker.started > START_SECONDS:
-                worker.kill("stopped")
+        known = any(view[cells.SERIAL] == given.serial for given in worker.tasks)  # it may have begun the next one
+        possible = 0 <= view[cells.PHASE] < len(cells.PHASES)
+        if view[cells.SERIAL] != task.serial or not possible:
+            if worker.running and not (known and possible):
+                worker.harm = "the memory that its worker shares with the supervisor was overwritten"
+                worker.kill("harmed")
+            elif not worker.running and now - (worker.waits_since or worker.started) > START_SECONDS:
+                worker.kill("stopped")  # or somebody else has read the task
             return
         self.handler.progressed(task, view[cells.DONE])
         phase, evaluation, since = view[cells.PHASE], view[cells.EVALUATION], view[cells.SINCE]
@@ -374,21 +443,26 @@ class Pool:
         code = worker.process.returncode
         tasks = list(worker.tasks)
         view = worker.cell.view
+        if code == EXIT_CODE and not worker.harm:
+            worker.harm = "a pipe between the worker and its supervisor was closed or replaced"
+        if worker.harm:
+            worker.ours = "harmed"
         if tasks:
             current = tasks[0]
-            if view[cells.SERIAL] == current.serial and worker.ours != "retired":
+            began = worker.running if worker.harm else view[cells.SERIAL]
+            if began == current.serial and worker.ours != "retired":
                 # between the decision and the kill it may have gone on: then that evaluation was not late after all
                 overtaken = worker.decided not in (None, (view[cells.EVALUATION], view[cells.SINCE]))
                 again = self.handler.died(
                     Death(
                         task=current,
-                        phase=view[cells.PHASE],
+                        phase=view[cells.PHASE] if 0 <= view[cells.PHASE] < len(cells.PHASES) else cells.IDLE,
                         evaluation=view[cells.EVALUATION],
                         rows=max(1, view[cells.ROWS]),
                         journal=worker.journal,
                         ours="overtaken" if overtaken or _left(worker) else worker.ours,
                         fault=code >= 0 or -code in FAULTS,
-                        text=_how(code, worker.tail),
+                        text=worker.harm or _how(code, worker.tail),
                     )
                 )
                 if again is not None:
@@ -424,7 +498,7 @@ class Pool:
     def _wait(self) -> None:
         deadline = time.monotonic() + GRACE_SECONDS
         for worker in self._workers.values():
-            while worker.process.poll() is None and time.monotonic() < deadline:
+            while not worker.gone() and time.monotonic() < deadline:
                 worker.read_errors()
                 _read(worker.stdout)
                 time.sleep(0.005)

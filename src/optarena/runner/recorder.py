@@ -17,6 +17,7 @@ from optarena.store.journal import Journal
 from optarena.store.records import Count, PlainRow, Rows
 
 COUNT_SECONDS = 1.0
+_now = time.monotonic
 RETURNED_NAN = ("nan", "evaluate returned nan")
 
 
@@ -37,7 +38,7 @@ class Recorder:
         """How many were written, where only improvements are."""
         self._reasons = Reasons()
         self._archive = np.empty((0, len(problem.objectives)))
-        self._next_count = time.monotonic() + COUNT_SECONDS
+        self._next_count = _now() + COUNT_SECONDS
 
     def failed(self, status: str, message: str, count: int = 1) -> None:
         """Count evaluations that failed, and why."""
@@ -163,7 +164,7 @@ class Recorder:
 
     def beat(self, k: int) -> None:
         """Outside timed sections: a counter line each second where only improvements are kept, and fsync when due."""
-        if not self.everything and not self.meter.free and time.monotonic() >= self._next_count:
-            self._next_count = time.monotonic() + COUNT_SECONDS
+        if not self.everything and not self.meter.free and _now() >= self._next_count:
+            self._next_count = _now() + COUNT_SECONDS
             self.journal.write(Count(self.handle, k, self.meter.pending()))
         self.journal.sync_if_due()

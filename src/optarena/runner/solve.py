@@ -15,7 +15,7 @@ from typing import Any
 
 from optarena._json import Number, number, printable
 from optarena._process import children_seconds
-from optarena.errors import OptarenaError, describe
+from optarena.errors import OptarenaError, WorkError, describe
 from optarena.experiment import optimizer_rng
 from optarena.instance import TOLERANCE, Instance, WrongSolution
 from optarena.runner.attempt import Attempt, Outcome, traceback_of
@@ -26,6 +26,8 @@ from optarena.status import CRASHED, ERROR, OUT_OF_MEMORY, WRONG
 from optarena.store.costs import EVALUATE, NANOSECONDS, costs_of, no_costs
 from optarena.store.journal import Journal
 from optarena.store.records import Rows
+
+_cpu = time.process_time
 
 SYNC_SECONDS = 1.0
 CLOCKS_DIFFER = 0.1
@@ -76,11 +78,14 @@ class SolverRun:
             finally:
                 emitter.finish()
                 cell.enter(CLOSE)
-            return emitter.outcome(as_ended(result, emitter.count))
+            outcome = emitter.outcome(as_ended(result, emitter.count))
         except BaseException as error:
             if is_interrupt(error):
                 raise
-            return emitter.failure(error)
+            outcome = emitter.failure(error)
+        if emitter.trouble is not None:
+            raise emitter.trouble
+        return outcome
 
 
 class _Emitter:
@@ -98,6 +103,8 @@ class _Emitter:
         self.count = 0
         self.best = math.inf
         self.wrong = ""
+        self.trouble: WorkError | None = None
+        """Why a solution could not be written: no failure of the solver, whatever it makes of the exception."""
         self.at_end: dict[str, Number] = {}
         self._closed = True
         self._time: Time | None = None
@@ -180,7 +187,11 @@ class _Emitter:
                     row.f = {0: ("error", f"wrong: {self.wrong}")}
                 elif bound is not None:
                     row.a["bound"] = [number(bound)]
-                self.journal.write(row)
+                try:
+                    self.journal.write(row)
+                except WorkError as error:
+                    self.trouble = error
+                    raise
             if improves and not self.wrong:
                 self.best = minimised
             if self.tick is not None:
@@ -313,4 +324,4 @@ def _real(value: Any) -> float:
 def _cpu_seconds() -> float:
     """Of this process and of all programs that it started."""
     waited = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + waited.ru_utime + waited.ru_stime + children_seconds(os.getpid())
+    return _cpu() + waited.ru_utime + waited.ru_stime + children_seconds(os.getpid())

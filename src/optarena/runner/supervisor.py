@@ -33,6 +33,7 @@ from optarena.store.records import End, Rows, Start
 from optarena.store.streaming import read_columns
 
 FAULTS_ALLOWED = 1
+HARMS_ALLOWED = 1
 KILLS_WITHOUT_PROGRESS = 20
 
 
@@ -54,6 +55,8 @@ class Supervisor:
         self.base = str((experiment.base or Path.cwd()).resolve())
         self.progress, self.heart = progress, heart
         self._journal: Journal | None = None
+        self._harms: dict[str, int] = {}
+        self._changes: set[tuple[str, str, str]] = set()
         self._deaths: dict[str, tuple[tuple[int, int, bool], int]] = {}
         self._starts: dict[tuple[str, int], Start] = {}
         self._columns = self._counted = Columns()
@@ -131,10 +134,18 @@ class Supervisor:
             task.study,
             Outcome(answer.status, answer.evaluations, answer.reason, failures=answer.failures, reasons=answer.reasons),
         )
+        what = (task.study.optimizer.label, task.study.problem, answer.changed)
+        if answer.changed and what not in self._changes and not self._alone(task):  # else nobody would have felt it
+            self._changes.add(what)
+            self.progress.notice(
+                f"{what[0]} on {what[1]}: {answer.changed}; that is kept from other studies by a fresh process after it"
+            )
 
     def died(self, death: Death) -> Task | None:
         """What to do about a dead worker's study: a task that goes on from what was recorded, or None at its end."""
         task = death.task
+        if death.ours == "harmed":
+            return self._harmed(death)
         if task.study.solver:
             return self._solver_died(death)
         before = _rows(task.past)
@@ -155,6 +166,20 @@ class Supervisor:
         if death.ours in ("stopped", "overtaken"):
             return task
         return self._judge(task, death, where, evaluating, progress=_rows(task.past) > before)
+
+    def _harmed(self, death: Death) -> Task | None:
+        """A study did something to its worker: it is tried once more, in a fresh one."""
+        task = death.task
+        recorded = self._recorded(task, death.journal)
+        count = self._harms[task.study.id] = self._harms.get(task.study.id, 0) + 1
+        if count > HARMS_ALLOWED:
+            task.past = task.past or Past()
+            return self._end(task, "failed", recorded.last, f"it harmed its worker: {death.text}")
+        if task.study.solver:
+            task.past = Past(attempt=(task.past or Past()).attempt + 1, cause="retried")
+        else:
+            task.past = recorded
+        return task
 
     def _solver_died(self, death: Death) -> Task | None:
         """What to do about a dead solver: what it emitted is kept, and counts, unless somebody else killed it."""

@@ -7,6 +7,7 @@ finds no input. It stays warm from one study to the next, and ends with its inpu
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import faulthandler
 import os
@@ -16,11 +17,14 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
 import msgspec
 
+from optarena._files import moved_up
+from optarena._process import adopt_orphans, end_descendants
 from optarena.experiment import Study
+from optarena.runner.guard import EXIT_CODE, Guard
 from optarena.runner.interrupts import watch
 from optarena.runner.past import Past
 from optarena.runner.recorded import array
@@ -41,10 +45,15 @@ class Task(msgspec.Struct, omit_defaults=True):
     """Bytes that the process may hold."""
     hard: float | None = None
     """Seconds after which a solver is killed, whatever it does."""
+    token: str = ""
+    """What answers about it must repeat: what others write into the pipe of answers does not know it."""
 
 
 class Answer(msgspec.Struct, omit_defaults=True):
-    """What became of a task: `begun`, then `ended` with how it ended, or `broken` when the store cannot be written."""
+    """What became of a task: `begun`, then `ended` with how it ended.
+
+    Or `broken`, when the store cannot be written, or `harmed`, when the study did something to its worker.
+    """
 
     serial: int
     what: str
@@ -54,32 +63,51 @@ class Answer(msgspec.Struct, omit_defaults=True):
     journal: str = ""
     failures: int = 0
     reasons: dict[str, int] = {}
+    changed: str = ""
+    """What the study changed of the process: the worker ends, and a fresh one takes the next task."""
+    token: str = ""
 
 
 def main() -> None:
     """Take tasks until the input ends."""
-    tasks, answers = os.dup(0), os.dup(1)
+    tasks, answers = moved_up(os.dup(0)), moved_up(os.dup(1))
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
     os.close(nowhere)
     faulthandler.enable()
     _die_with(int(sys.argv[3]))
+    adopt_orphans()
+    atexit.register(end_descendants)  # the first, so that it runs last
     watch()
     with contextlib.suppress(OSError):  # the kernel should take a worker, not its supervisor, when memory runs out
         Path("/proc/self/oom_score_adj").write_text("500")
     store, cell = Path(sys.argv[1]), int(sys.argv[2])
-    encode = msgspec.json.Encoder().encode
-
-    def answer(message: Answer) -> None:
-        os.write(answers, encode(message) + b"\n")
-
     with contextlib.suppress(KeyboardInterrupt):
-        _work(store, cell, tasks, answer)
+        _work(store, cell, tasks, _Answers(answers, Guard((tasks, answers))))
 
 
-def _work(store: Path, memory: int, tasks: int, answer: Any) -> None:
-    from optarena.errors import WorkError
+class _Answers:
+    """The pipe to the supervisor."""
+
+    def __init__(self, descriptor: int, guard: Guard) -> None:
+        self._descriptor, self.guard = descriptor, guard
+        self._write, self._encode, self._exit = os.write, msgspec.json.Encoder().encode, os._exit
+
+    def __call__(self, answer: Answer) -> None:
+        if self.guard.harm():
+            self._exit(EXIT_CODE)
+        self._write(self._descriptor, self._encode(answer) + b"\n")
+
+    def die(self, task: Task, harm: str) -> NoReturn:
+        """Say what was done to this process, and end it before it does more."""
+        self(Answer(task.serial, "harmed", reason=harm, token=task.token))
+        self._exit(EXIT_CODE)
+        raise AssertionError("unreachable")
+
+
+def _work(store: Path, memory: int, tasks: int, answer: _Answers) -> None:
+    from optarena.errors import Harmed, WorkError
     from optarena.optimizer import ready_optimizer
     from optarena.problem import Subject, build
     from optarena.runner.cell import DONE, IDLE, Cell
@@ -95,6 +123,7 @@ def _work(store: Path, memory: int, tasks: int, answer: Any) -> None:
         pin_torch()
     cell = Cell(memory)
     os.close(memory)
+    guard = answer.guard
     problems: dict[tuple[str, str | None], Subject] = {}
     journal: Journal | None = None
 
@@ -107,7 +136,7 @@ def _work(store: Path, memory: int, tasks: int, answer: Any) -> None:
             if journal is None:
                 journal = Journal(Store(store).journals, environment())
             cell.take(task.serial)
-            answer(Answer(task.serial, "begun", journal=journal.path.name))
+            answer(Answer(task.serial, "begun", journal=journal.path.name, token=task.token))
             _limit_memory(task.memory)
             base = Path(task.base) if task.base is not None else None
             key = (task.problem, task.base)
@@ -119,6 +148,7 @@ def _work(store: Path, memory: int, tasks: int, answer: Any) -> None:
             def tick(evaluations: int) -> None:
                 cell.view[DONE] = evaluations
 
+            guard.begin()
             try:
                 outcome = run_study(
                     task.study,
@@ -131,10 +161,15 @@ def _work(store: Path, memory: int, tasks: int, answer: Any) -> None:
                     singly=task.singly,
                     tick=tick,
                 )
+            except Harmed as error:
+                answer.die(task, str(error))
             except WorkError as error:
-                answer(Answer(task.serial, "broken", reason=str(error)))
+                if found := [text for text in (journal.harm(), *guard.lowered()) if text]:
+                    answer.die(task, f"journal {journal.path.name} cannot be written any more: {', '.join(found)}")
+                answer(Answer(task.serial, "broken", reason=str(error), token=task.token))
                 return
             cell.enter(IDLE)
+            changed = ", ".join(guard.changes())
             answer(
                 Answer(
                     task.serial,
@@ -144,8 +179,12 @@ def _work(store: Path, memory: int, tasks: int, answer: Any) -> None:
                     outcome.reason,
                     failures=outcome.failures,
                     reasons=outcome.reasons,
+                    changed=changed,
+                    token=task.token,
                 )
             )
+            if changed:
+                return
             if journal.full:
                 journal.close()
                 journal = None

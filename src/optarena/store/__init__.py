@@ -16,7 +16,7 @@ import msgspec
 
 from optarena._files import cannot_write, remove_abandoned_in, write_whole
 from optarena._json import strict
-from optarena._process import alive, born, host
+from optarena._process import alive, born, host, place
 from optarena.errors import OptarenaError, WorkError
 from optarena.store.checks import DIFFERS, followed, has_check, sealed
 from optarena.store.damage import Damage, place_of
@@ -66,6 +66,8 @@ class RunFile(msgspec.Struct):
     """Which run of the store it is, from 1 on: clocks may step back. 0: an older file does not say."""
     kernels: str = ""
     """The numeric kernels that were asked for: `pinned` or `native`; empty in older files."""
+    place: str = ""
+    """Where its pid means something: the boot of the machine and the PID namespace. Empty in older files."""
 
 
 class Store:
@@ -196,6 +198,7 @@ class Store:
             host=host(),
             pid=os.getpid(),
             born=born(os.getpid()),
+            place=place(),
         )
         mine = set(run.todo)
         others = self.runs()
@@ -227,13 +230,19 @@ class Store:
             os.utime(self._run_path(run))
 
     def is_live(self, run: RunFile) -> bool:
-        """Whether a run goes on: its process is there, or, on another machine, its heartbeat is."""
+        """Whether a run goes on: its process exists, or, of another machine or container, its heartbeat does."""
         if run.ended is not None or not run.pid:
             return False
-        if run.host == host():
+        if run.host == host() and run.place == place():
             return alive(run.pid, run.born)
+        if run.host == host() and not run.place:  # an older file: a pid of it may be another container's
+            return alive(run.pid, run.born) or self._beats(run)
+        return self._beats(run)
+
+    def _beats(self, run: RunFile) -> bool:
+        """Whether a run's heartbeat is recent; a clock may have stepped back since."""
         try:
-            return time.time() - self._run_path(run).stat().st_mtime < STALE_SECONDS
+            return abs(time.time() - self._run_path(run).stat().st_mtime) < STALE_SECONDS
         except OSError:
             return False
 

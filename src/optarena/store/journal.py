@@ -22,11 +22,12 @@ from typing import Any
 
 import msgspec
 
+from optarena._files import moved_up
 from optarena._json import numbers
 from optarena._process import born, host
 from optarena._source import source_hash, versions_of
 from optarena._version import __version__
-from optarena.errors import OptarenaError, WorkError
+from optarena.errors import Harmed, OptarenaError, WorkError
 from optarena.problem import Problem, Subject
 from optarena.store.checks import Chain
 from optarena.store.records import (
@@ -41,12 +42,15 @@ from optarena.store.records import (
 )
 
 _encode = msgspec.json.Encoder().encode
-_forked = False
+# bound before anybody's code is loaded: what a study replaces in `os` or `time` does nothing here
+_write, _fsync, _fstat, _now, _clock = os.write, os.fsync, os.fstat, time.monotonic, time.time
+_forks = 0
+"""How many forks lie between the first process and this one."""
 
 
 def _after_fork() -> None:
-    global _forked
-    _forked = True
+    global _forks
+    _forks += 1
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -66,30 +70,32 @@ class Journal:
         name = re.sub(r"[^A-Za-z0-9.]", "_", host())[:40] or "host"
         self.path = directory / f"{name}-{pid}-{secrets.token_hex(4)}.jsonl"
         try:
-            self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+            self._fd = moved_up(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666))
         except OSError as error:
             raise OptarenaError(f"cannot write to {directory}: {error.strerror}") from error
+        self._forks = _forks
+        self._file = _identity(_fstat(self._fd))
         self._chain = Chain()
         self._size = self._synced = 0
         self._dirty = False
-        self._last_sync = time.monotonic()
+        self._last_sync = _now()
         self._cards: set[str] = set()
         self._studies = 0
         self._broken = False
         locked = _lock(self._fd)
-        self.write(Header(FORMAT_VERSION, __version__, host(), pid, time.time(), environment, born(pid), locked))
+        self.write(Header(FORMAT_VERSION, __version__, host(), pid, _clock(), environment, born(pid), locked))
 
     def write(self, record: Record | PlainRow) -> None:
         """Append one line; a full disk leaves no torn line behind and is told as such."""
         if self._broken:  # the error was raised where it happened; what follows it has nowhere to go
             return
-        if _forked:  # a problem forked, and its child came back: the journal is its parent's
+        if _forks != self._forks:  # a problem forked, and its child came back: the journal is its parent's
             os._exit(70)
         line = self._chain.seal(_encode(record))
         try:
-            written = os.write(self._fd, line)
+            written = _write(self._fd, line)
             while written < len(line):  # a full disk may take a part; the next try then says so
-                written += os.write(self._fd, line[written:])
+                written += _write(self._fd, line[written:])
         except OSError as error:
             self._give_up(self._size)
             raise WorkError(
@@ -103,7 +109,8 @@ class Journal:
         """Write no more, and keep only what is certain: so many bytes."""
         self._broken = True
         with contextlib.suppress(OSError):
-            os.ftruncate(self._fd, size)
+            if _identity(_fstat(self._fd)) == self._file:  # what others opened under this number is not ours
+                os.ftruncate(self._fd, size)
 
     def start(self, start: Start, card: ProblemCard) -> int:
         """Write a study's card (the problem's once a journal) and return its number."""
@@ -118,17 +125,19 @@ class Journal:
     def end(self, end: End) -> None:
         """Write how a study ended, and sync; studies that follow each other within a moment share a sync."""
         self.write(end)
+        self._check(ended=True)
         self.sync_if_due(SHARED_SECONDS)
 
     def sync_if_due(self, seconds: float = SYNC_SECONDS) -> None:
-        if self._dirty and time.monotonic() >= self._last_sync + seconds:
+        if self._dirty and _now() >= self._last_sync + seconds:
             self.sync()
 
     def sync(self) -> None:
         """Ask the disk to hold what was written."""
         if self._dirty and not self._broken:
+            self._check()
             try:
-                os.fsync(self._fd)
+                _fsync(self._fd)
             except OSError as error:
                 self._give_up(self._synced)
                 raise WorkError(
@@ -137,7 +146,31 @@ class Journal:
                 ) from error
             self._dirty = False
             self._synced = self._size
-            self._last_sync = time.monotonic()
+            self._last_sync = _now()
+
+    def harm(self, *, ended: bool = False) -> str:
+        """What others' code did to the file or its descriptor; empty if nothing.
+
+        ended: nobody is writing now, so the file has exactly the bytes that were written.
+        """
+        size = self._size
+        try:
+            found = _fstat(self._fd)
+        except OSError:
+            return "its descriptor was closed"
+        if _identity(found) != self._file:
+            return "its descriptor was closed, and another file has it now"
+        if not found.st_nlink:
+            return "the file was removed"
+        if found.st_size < size:
+            return f"it has {found.st_size:,} bytes, {size:,} were written"
+        return f"it has {found.st_size:,} bytes, only {size:,} were written" if ended and found.st_size > size else ""
+
+    def _check(self, *, ended: bool = False) -> None:
+        """Refuse to go on with a journal that others' code has changed: what was written since may be elsewhere."""
+        if not self._broken and (harm := self.harm(ended=ended)):
+            self._broken = True
+            raise Harmed(f"journal {self.path.name} was changed by other code than the harness: {harm}")
 
     @property
     def full(self) -> bool:
@@ -149,9 +182,17 @@ class Journal:
         if self._fd >= 0:
             with contextlib.suppress(WorkError):
                 self.write(Close())
-            self.sync()
-            os.close(self._fd)
-            self._fd = -1
+            try:
+                self.sync()
+            finally:
+                with contextlib.suppress(OSError):
+                    if _identity(_fstat(self._fd)) == self._file:  # what others opened under this number is not ours
+                        os.close(self._fd)
+                self._fd = -1
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
 
 
 def _lock(descriptor: int) -> bool:
