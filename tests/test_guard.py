@@ -140,8 +140,11 @@ def nameless():
 
 def litter():
     """What is no journal, where journals are."""
-    os.makedirs(store() + "/a.txt.d", exist_ok=True)
+    os.makedirs(store() + "/directory.jsonl", exist_ok=True)
     open(store() + "/notes.txt", "w").write("hello")
+    open(store() + "/notes.jsonl", "w").write("hello")
+    os.mkfifo(store() + "/fifo.jsonl")
+    os.symlink("/dev/zero", store() + "/link.jsonl")
 
 # ---- harms
 
@@ -162,6 +165,10 @@ def removes_journal():
     for target in descriptors().values():
         if target.endswith(".jsonl"):
             os.unlink(target)
+
+def writes_journal():
+    for fd in journals():
+        os.write(fd, b"foreign")
 
 def limits():
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
@@ -234,6 +241,7 @@ HARMS = {
     "closes_journal": "its descriptor was closed",
     "reuses_journal": "another file has it now",
     "removes_journal": "the file was removed",
+    "writes_journal": "bytes, only",
     "limits": "RLIMIT_FSIZE was lowered",
     "garbage": "something else than its answers",
     "binary": "something else than its answers",
@@ -361,6 +369,9 @@ def test_a_problem_that_harms_its_worker_fails_with_the_reason_and_alone(calm):
     for name, reason in HARMS.items():
         if rows[name]["status"] == "done":  # its third evaluation was recorded, and so not made again
             assert rows[name]["evaluations"] == BUDGET, name
+        elif name == "writes_journal":  # what it damaged is missing, and named
+            assert rows[name]["status"] in ("failed", "interrupted")
+            assert results.damage
         else:
             assert rows[name]["status"] == "failed", name
             assert reason in rows[name]["reason"], name
@@ -386,7 +397,9 @@ def test_an_optimizer_is_watched_like_a_problem(calm):
     check_innocent(results, calm)
     for row in results.studies.iter_rows(named=True):
         name = row["optimizer"].partition("O_")[2]
-        if name in HARMS:
+        if name == "writes_journal":  # what it damaged is missing, and named
+            assert row["status"] in ("failed", "interrupted")
+        elif name in HARMS:
             assert row["status"] == "failed", name
             assert HARMS[name] in row["reason"], name
         elif name in CHANGES:
@@ -403,7 +416,9 @@ def test_a_solver_is_watched_like_a_problem():
     )
     for row in results.studies.iter_rows(named=True):
         name = row["optimizer"].partition("S_")[2]
-        if name in HARMS:
+        if name == "writes_journal":  # what it damaged is missing, and named
+            assert row["status"] in ("failed", "interrupted")
+        elif name in HARMS:
             assert row["status"] == "failed", name
             assert HARMS[name] in row["reason"], (name, row["reason"])
         else:
@@ -419,6 +434,11 @@ def test_a_child_that_comes_back_writes_nothing_twice(calm):
 def test_what_a_study_leaves_beside_journals_is_not_read(calm):
     results, _ = run(["p_litter", "plain", "noisy"])
     check_innocent(results, calm)
+    done = subprocess.run(
+        [sys.executable, "-m", "optarena", "compact", "s"], check=False, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr
+    check_innocent(oa.open("s"), calm)
 
 
 def test_a_journal_says_what_was_done_to_it(tmp_path):

@@ -293,6 +293,8 @@ def test_a_clock_that_steps_back_does_not_freeze_how_a_study_ended(monkeypatch):
     ready.append(True)
     now = time.time
     monkeypatch.setattr(time, "time", lambda: now() - 1e6)
+    monkeypatch.setattr("optarena.store.journal._clock", time.time)
+    monkeypatch.setattr("optarena.runner.attempt._clock", time.time)
     assert run().studies.select("status", "attempt").rows() == [("done", 0)]
     compact(Store("s"))
     assert oa.open("s").studies.select("status", "attempt").rows() == [("done", 0)]
@@ -311,7 +313,7 @@ def test_what_a_disk_did_not_take_is_evaluated_again(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("optarena.store.journal.SHARED_SECONDS", 0.0)
-        patch.setattr(os, "fsync", fails)
+        patch.setattr("optarena.store.journal._fsync", fails)
         with pytest.raises(WorkError, match="the disk did not take what was written"):
             PLAN.run("s", workers=0)
     left = opened("s")

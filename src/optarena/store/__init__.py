@@ -85,7 +85,8 @@ class Store:
         return self.path / "shards"
 
     def journal_paths(self) -> Iterator[Path]:
-        return self.journals.glob("*.jsonl")
+        """The files that may be journals: no directory, pipe or link that somebody left there is ever opened."""
+        return (path for path in self.journals.glob("*.jsonl") if path.is_file() and not path.is_symlink())
 
     def shard_paths(self) -> Iterator[Path]:
         return self.shards.glob("*.parquet")
