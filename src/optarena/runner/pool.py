@@ -98,6 +98,7 @@ class _Worker:
         self.running = 0
         """The task that it has begun; 0 between two."""
         self.waits_since = 0.0
+        """Since when it could begin its next task."""
         self.harm = ""
         self.family: dict[int, int] = {}
         """The processes that were seen below it, with their births."""
@@ -118,6 +119,8 @@ class _Worker:
 
     def give(self, task: Task) -> None:
         task.token = self.token
+        if not self.tasks:
+            self.waits_since = time.monotonic()
         self.tasks.append(task)
         self.outbox.append(memoryview(_encode(task) + b"\n"))
         self.send()
@@ -405,7 +408,9 @@ class Pool:
             if worker.running and not (known and possible):
                 worker.harm = "the memory that its worker shares with the supervisor was overwritten"
                 worker.kill("harmed")
-            elif not worker.running and now - (worker.waits_since or worker.started) > START_SECONDS:
+            elif worker.outbox:
+                worker.waits_since = now  # it is still reading
+            elif not worker.running and now - worker.waits_since > START_SECONDS:
                 worker.kill("stopped")  # or somebody else has read the task
             return
         self.handler.progressed(task, view[cells.DONE])
