@@ -460,6 +460,19 @@ def test_a_journal_says_what_was_done_to_it(tmp_path):
     journal.close()
 
 
+def test_a_disk_that_fails_is_not_taken_for_harm(tmp_path, monkeypatch):
+    def fails(_):
+        raise OSError(5, "Input/output error")
+
+    journal = Journal(tmp_path, {})
+    monkeypatch.setattr("optarena.store.journal._fsync", fails)
+    with pytest.raises(WorkError, match="Input/output error") as raised:
+        journal.sync()
+    assert not isinstance(raised.value, Harmed)
+    assert journal.harm() == journal.harm(ended=True) == ""
+    journal.close()
+
+
 def test_a_forked_process_writes_a_journal_of_its_own_and_not_its_parents(tmp_path):
     code = (
         "import os, pathlib; from optarena.store.journal import Journal\n"

@@ -111,6 +111,7 @@ class Journal:
         with contextlib.suppress(OSError):
             if _identity(_fstat(self._fd)) == self._file:  # what others opened under this number is not ours
                 os.ftruncate(self._fd, size)
+        self._size = size  # what is missing from now on is no harm that others did
 
     def start(self, start: Start, card: ProblemCard) -> int:
         """Write a study's card (the problem's once a journal) and return its number."""
