@@ -4,7 +4,7 @@
     python benchmarks/fuzz.py --reproduce csv 4711
 
 The targets and the kinds of damage are in `tests/fuzzing.py`. A call goes on where the last one stopped: the work
-directory has the number of the next case of each target, the corpus, and the files of each case that was a finding.
+directory has the number of the next case of each target, the corpus and the findings; `--reproduce` makes a case again.
 Cases run in child processes with bounded memory and time, so a crash, an abort inside a library or memory without end
 is a finding, too. Exit code 1 if there is any.
 
