@@ -31,7 +31,6 @@ MINE = """
 import ctypes, os, sys, time
 import numpy as np
 import optarena as oa
-from journals import lines_of, rewrite
 
 LINE = {"type": "real", "space": "linear", "range": [-1.0, 1.0]}
 S = {"x": LINE, "y": LINE}
@@ -234,7 +233,6 @@ import os, time
 if os.environ.get("PYTHONHASHSEED") == "0":  # in a worker
     time.sleep(2)
 import optarena as oa
-from journals import lines_of, rewrite
 from mine import Population, S, value
 
 class Slow(Population):
