@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import optarena as oa
+from journals import lines_of
+from journals import rewrite as rewrite_journal
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.problem import build, get_suite, select
@@ -193,14 +195,14 @@ def run(store, **options):
 def rewrite(store, *, version=None, signature=None, cpu=None):
     """As if the store had been made with another scikit-learn, or on another machine."""
     for path in Path(store, "journal").iterdir():
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        lines = lines_of(path)
         for line in lines:
             if line["t"] == "problem":
                 line["versions"]["scikit-learn"] = version or line["versions"]["scikit-learn"]
                 line["signature"] = signature or line["signature"]
             if line["t"] == "journal":
                 line["environment"]["cpu"] = cpu or line["environment"]["cpu"]
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        rewrite_journal(path, lines)
 
 
 def test_the_card_carries_version_and_signature_and_the_supervisor_never_computes_it():
@@ -294,10 +296,10 @@ def test_rows_of_one_study_that_differ_between_stores_stop_a_merge_before_it_wri
     for name in ("a", "b"):
         oa.Experiment("RandomSearch", "functions/sphere/d2", 3, seed=seed).run(name, workers=0)
     (path,) = Path("b", "journal").iterdir()
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines = lines_of(path)
     row = next(line for line in lines if line["t"] == "e")
     row["y"][0][0] += 1e-9
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rewrite_journal(path, lines)
     with pytest.raises(OptarenaError, match=r"RandomSearch on functions/sphere/d2, trial 0.*nothing was merged"):
         merge([Store("a"), Store("b")], Store("c"))
     assert not Path("c").exists()
