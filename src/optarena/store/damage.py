@@ -37,7 +37,7 @@ def sentence(store: str | Path, damage: Sequence[Damage]) -> str:
     first = damage[0].text
     more = f", and {len(damage) - 1:,} more" if len(damage) > 1 else ""
     return (
-        f"store {store} is damaged in {files:,} file{'s' * (files > 1)} ({first}{more}): what they held there counts as"
+        f"store {store} is damaged in {files:,} file{'s' * (files > 1)} ({first}{more}): what stood there counts as"
         f" missing; 'optarena verify {store}' lists it, 'optarena repair {store}' moves it aside, and the run's own"
         " command makes it again"
     )
