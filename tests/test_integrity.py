@@ -186,6 +186,18 @@ def test_every_command_names_damage_in_a_sentence(store, capsys):
         assert capsys.readouterr().err.count("store s is damaged in 1 file (journal/") == 1, command
 
 
+def test_a_report_of_a_damaged_store_does_not_name_the_machine(store):
+    (path,) = (store / "journal").glob("*.jsonl")
+    (path := path.rename(path.with_name("annas_laptop-77-01234567.jsonl"))).write_bytes(
+        path.read_bytes().replace(b"ackley", b"bckley", 1)
+    )
+    main(["report", "s", "-o", "r.html"])
+    page = Path("r.html").read_text()
+    assert "tore s is damaged in 1 file: what stood there counts as missing" in page
+    assert path.stem not in page
+    assert "annas" not in page
+
+
 def test_verify_tells_and_repair_moves_aside_what_is_damaged(store, capsys):
     before = told(opened(store))
     assert main(["verify", "s"]) == 0
