@@ -186,6 +186,18 @@ def test_every_command_names_damage_in_a_sentence(store, capsys):
         assert capsys.readouterr().err.count("store s is damaged in 1 file (journal/") == 1, command
 
 
+def test_a_report_of_a_damaged_store_does_not_name_the_machine(store):
+    (path,) = (store / "journal").glob("*.jsonl")
+    (path := path.rename(path.with_name("annas_laptop-77-01234567.jsonl"))).write_bytes(
+        path.read_bytes().replace(b"ackley", b"bckley", 1)
+    )
+    main(["report", "s", "-o", "r.html"])
+    page = Path("r.html").read_text()
+    assert "tore s is damaged in 1 file: what stood there counts as missing" in page
+    assert path.stem not in page
+    assert "annas" not in page
+
+
 def test_verify_tells_and_repair_moves_aside_what_is_damaged(store, capsys):
     before = told(opened(store))
     assert main(["verify", "s"]) == 0
@@ -203,10 +215,34 @@ def test_verify_tells_and_repair_moves_aside_what_is_damaged(store, capsys):
     assert main(["repair", "s"]) == 0
     assert "is now in damaged/" in capsys.readouterr().out
     assert sorted(path.parent.name for path in (store / "damaged").glob("*/*")) == ["journal", "runs", "shards"]
-    assert main(["verify", "s"]) == 0
+    assert verify(Store(store)).damage == []
     PLAN.run(store, workers=0)
     assert told(oa.open(store).filter(problem="functions/{sphere,ackley}/d3"))[1:] == before[1:]
     assert repair(Store(store)).moved == []
+
+
+@pytest.mark.parametrize("kind", ["cut", "deleted"])
+def test_verify_tells_that_a_copy_of_a_store_is_not_whole(store, kind, capsys):
+    (path,) = (store / "journal").glob("*.jsonl")
+    data = path.read_bytes()
+    path.unlink() if kind == "deleted" else path.write_bytes(data[: len(data) // 2])
+    assert main(["verify", "s"]) == 1
+    out = capsys.readouterr().out
+    assert "what is here is as it was written, but something is missing" in out
+    assert f"finished {8 if kind == 'deleted' else 4} studies of which not all is here" in out
+    PLAN.run(store, workers=0)
+    assert main(["verify", "s"]) == 0
+
+
+def test_a_repaired_store_can_be_merged_with_the_whole_one(store, whole):
+    (path,) = (store / "journal").glob("*.jsonl")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert repair(Store(store)).kept
+    merge([Store(store), Store(whole)], Store("t"))
+    merge([Store(whole), Store(store)], Store("u"))
+    assert told(oa.open("t")) == told(oa.open("u")) == told(oa.open(whole))
 
 
 def test_a_damaged_store_is_not_merged_and_its_damaged_journal_not_compacted(store):
@@ -257,7 +293,7 @@ def test_improvements_that_were_lost_with_a_journal_are_noticed():
     assert again.studies["best"][0] == whole.studies["best"][0]
 
 
-def test_a_store_of_the_first_format_opens_as_before(store):
+def test_a_store_of_the_first_format_opens_as_before(store, capsys):
     before = told(opened(store))
     (path,) = (store / "journal").glob("*.jsonl")
     header, *lines = path.read_text().splitlines()
@@ -268,7 +304,12 @@ def test_a_store_of_the_first_format_opens_as_before(store):
     run.write_text(text[: text.rindex(',"c":[')].replace('"version":2', '"version":1') + "}")
     found = oa.open(store)
     assert told(found) == before
-    assert verify(Store(store)).damage == []
+    found = verify(Store(store))
+    assert (found.damage, found.unchecked) == ([], 1)
+    assert main(["verify", "s"]) == 0
+    out = capsys.readouterr().out
+    assert "1 journal of format 1 without checks" in out
+    assert "everything is as it was written" not in out
     compact(Store(store))
     assert told(oa.open(store)) == before
 

@@ -193,6 +193,8 @@ def test_machines_and_users_are_not_named(monkeypatch):
     monkeypatch.setenv("HOME", "/home/anneliese")
     assert mailable("anneliese@box.example.org refused, said box", ["box"]) == "(user)@(host) refused, said (host)"
     assert mailable("no right for anneliese; annelieses stay", ["box"]) == "no right for (user); annelieses stay"
+    monkeypatch.setenv("USER", "asmith")
+    assert mailable("no right for asmith or anneliese") == "no right for (user) or (user)"
     monkeypatch.setenv("HOME", "/root")
     assert mailable("the root of the box", ["localhost"]) == "the root of the box"
 

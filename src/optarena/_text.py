@@ -90,7 +90,8 @@ _COMMON = {"", "root", "user", "admin", "localhost", "home", "test"}
 def mailable(text: str, hosts: Iterable[str] = ()) -> str:
     """A sentence without directories, users and machines. `hosts`: the machines that it may have come from."""
     text = without_places(text)
-    for name, stand_in in _own_names(os.environ.get("HOME", ""), *hosts):
+    users = (Path(os.environ.get("HOME", "")).name, os.environ.get("USER", ""), os.environ.get("LOGNAME", ""))
+    for name, stand_in in _own_names(users, *hosts):
         if name in text:
             text = re.sub(rf"(?:[\w.-]+@|(?<![\w.-])){re.escape(name)}(?:\.[\w.-]*\w)?(?![\w-])", stand_in, text)
     return text
@@ -137,9 +138,9 @@ def _own_places(*given: str) -> list[str]:
 
 
 @cache
-def _own_names(home: str, *hosts: str) -> list[tuple[str, str]]:
+def _own_names(names: tuple[str, ...], *hosts: str) -> list[tuple[str, str]]:
     """The names of this user and of machines, and what stands for them."""
-    users = {Path(home).name: "(user)"}
+    users = dict.fromkeys(names, "(user)")
     machines = {part: "(host)" for host in hosts for part in (host, host.partition(".")[0])}
     found = {name: text for name, text in {**users, **machines}.items() if name not in _COMMON and len(name) > 1}
     return sorted(found.items(), key=lambda item: -len(item[0]))

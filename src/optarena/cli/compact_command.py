@@ -19,6 +19,7 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
         print("nothing to compact")
     else:
         where = f"shards/{done.shards[0]}" if len(done.shards) == 1 else counted(len(done.shards), "shard")
-        print(f"{counted(done.journals, 'journal')} with {counted(done.rows, 'row')} are now {where}")
+        are = "is" if done.journals == 1 else "are"
+        print(f"{counted(done.journals, 'journal')} with {counted(done.rows, 'row')} {are} now {where}")
     for name, reason in done.left:
         print(f"left as it is: journal/{clean(name)}: {clean(reason)}")

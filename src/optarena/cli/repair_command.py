@@ -16,7 +16,7 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
     """Keep what is good of damaged files, and the files themselves in damaged/; nothing is deleted."""
     done = repair(Store(store))
     if not done.moved and not done.left:
-        print("nothing to repair: everything is as it was written")
+        print("nothing to repair: no damage was found")
         return
     for file in done.moved:
         kept = f"; its {counted(done.kept[file], 'good line')} stay" if file in done.kept else ""

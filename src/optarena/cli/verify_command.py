@@ -1,29 +1,62 @@
-"""`optarena verify`: is every byte of a store as it was written?"""
+"""`optarena verify`: is every byte of a store as it was written, and is all there?"""
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from optarena.cli._text import clean, counted
+from optarena.errors import DamagedStore
+from optarena.facade import open_store
 from optarena.store import Store
 from optarena.store.repairing import verify
 
 
 def command(store: Annotated[Path, typer.Argument(help="The store's directory.")]) -> None:
-    """Read all of it again; exit 1 if something is damaged."""
+    """Read all of it again; exit 1 if something is damaged, or studies that a run finished are not there."""
     found = verify(Store(store))
     files = [
         counted(n, what) for n, what in ((found.journals, "journal"), (found.shards, "shard"), (found.runs, "run file"))
     ]
     print(f"store {store}: {', '.join(files)}, {found.size / 1e6:,.1f} MB")
-    if not found.damage:
-        print("everything is as it was written")
-        return
-    print(f"{counted(len(found.damage), 'place')} damaged; what stood there counts as missing")
-    for item in found.damage:
-        print(f"  {clean(item.text)}")
-    print(f"'optarena repair {store}' moves it aside, and the run's own command makes it again")
-    raise typer.Exit(1)
+    lost = _lost(Store(store))
+    if found.damage:
+        print(f"{counted(len(found.damage), 'place')} damaged; what stood there counts as missing")
+        for item in found.damage:
+            print(f"  {clean(item.text)}")
+    elif lost:
+        print("what is here is as it was written, but something is missing")
+    else:
+        print("no damage was found" if found.unchecked else "everything is as it was written")
+    if found.unchecked:
+        print(
+            f"{counted(found.unchecked, 'journal')} of format 1 without checks: readable, but a changed digit would not"
+            " be noticed"
+        )
+    for run, studies in lost.items():
+        print(
+            f"run {run} finished {counted(studies, 'study')} of which not all is here: a file is missing,"
+            " cut short or damaged"
+        )
+    if found.damage:
+        print(f"'optarena repair {store}' moves it aside, and the run's own command makes it again")
+    elif lost:
+        print("copy the missing files here again, or give the run's own command: it makes them again")
+    if found.damage or lost:
+        raise typer.Exit(1)
+
+
+def _lost(store: Store) -> dict[str, int]:
+    """Run that ended in order -> how many of the studies that it ran are not whole any more."""
+    last = {study: run for run in store.runs() for study in run.todo}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DamagedStore)
+        studies = open_store(store.path).studies
+    out: dict[str, int] = {}
+    for study, status in studies.select("study", "status").iter_rows():
+        if status in ("missing", "interrupted") and study in last and last[study].how == "done":
+            out[last[study].id] = out.get(last[study].id, 0) + 1
+    return out

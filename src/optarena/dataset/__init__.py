@@ -149,7 +149,7 @@ class Dataset(RowsOfStudies):
 
     def notes(self) -> list[str]:
         """What whoever reads these studies should know: damage, values that cannot be, machines that differ."""
-        damaged = [sentence(self.path, self.damage)] if self.damage else []
+        damaged = [sentence(self.path, self.damage, places=False)] if self.damage else []
         return [*damaged, *beyond_optimum(self), *signatures.notes(self.columns, {card.id for card in self.cards})]
 
     @property

@@ -107,7 +107,7 @@ class _Answers:
 
 
 def _work(store: Path, memory: int, tasks: int, answer: _Answers) -> None:
-    from optarena.errors import Harmed, WorkError
+    from optarena.errors import Harmed, OptarenaError, WorkError
     from optarena.optimizer import ready_optimizer
     from optarena.problem import Subject, build
     from optarena.runner.cell import DONE, IDLE, Cell
@@ -134,7 +134,11 @@ def _work(store: Path, memory: int, tasks: int, answer: _Answers) -> None:
     try:
         for task in _tasks(tasks, sync):
             if journal is None:
-                journal = Journal(Store(store).journals, environment())
+                try:
+                    journal = Journal(Store(store).journals, environment())
+                except (WorkError, OptarenaError) as error:  # a full disk, say: the supervisor tells it, in a sentence
+                    print(error, file=sys.stderr, flush=True)
+                    raise SystemExit(1) from None
             cell.take(task.serial)
             answer(Answer(task.serial, "begun", journal=journal.path.name, token=task.token))
             _limit_memory(task.memory)

@@ -31,13 +31,16 @@ def place_of(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-def sentence(store: str | Path, damage: Sequence[Damage]) -> str:
-    """What every command says of a damaged store."""
+def sentence(store: str | Path, damage: Sequence[Damage], *, places: bool = True) -> str:
+    """What every command says of a damaged store.
+
+    Without places it names no file: journals are called by their machine, which nothing that is mailed tells.
+    """
     files = len({item.file for item in damage})
-    first = damage[0].text
     more = f", and {len(damage) - 1:,} more" if len(damage) > 1 else ""
+    where = f" ({damage[0].text}{more})" if places else ""
     return (
-        f"store {store} is damaged in {files:,} file{'s' * (files > 1)} ({first}{more}): what they held there counts as"
+        f"store {store} is damaged in {files:,} file{'s' * (files > 1)}{where}: what stood there counts as"
         f" missing; 'optarena verify {store}' lists it, 'optarena repair {store}' moves it aside, and the run's own"
         " command makes it again"
     )

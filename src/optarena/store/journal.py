@@ -83,7 +83,12 @@ class Journal:
         self._studies = 0
         self._broken = False
         locked = _lock(self._fd)
-        self.write(Header(FORMAT_VERSION, __version__, host(), pid, _clock(), environment, born(pid), locked))
+        try:
+            self.write(Header(FORMAT_VERSION, __version__, host(), pid, _clock(), environment, born(pid), locked))
+        except WorkError:
+            with contextlib.suppress(OSError):  # nothing is in it
+                self.path.unlink()
+            raise
 
     def write(self, record: Record | PlainRow) -> None:
         """Append one line; a full disk leaves no torn line behind and is told as such."""

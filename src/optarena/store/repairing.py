@@ -1,20 +1,21 @@
 """Looking at every byte of a store, and moving aside what is damaged.
 
-`verify` reads all of it again. `repair` moves damaged files to `damaged/` and leaves what is good of a journal in its
-place. What is missing then is made again by the run's own command.
+`verify` reads all of it again. `repair` moves damaged files to `damaged/` and leaves what is good of a journal beside
+it, under a new name. What is missing then is made again by the run's own command.
 """
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
 from optarena._files import write_whole
 from optarena.store import Store
-from optarena.store.checks import sealed
+from optarena.store.checks import has_check, sealed
 from optarena.store.columns import Columns
-from optarena.store.damage import Damage
+from optarena.store.damage import Damage, place_of
 from optarena.store.lines import UNREADABLE, read_blocks
 from optarena.store.reading import decode_record, header_of, matrix
 from optarena.store.records import Count, End, Header, ProblemCard, Record, Rows, Start
@@ -35,6 +36,8 @@ class Verification(msgspec.Struct):
     size: int
     """In bytes, of all of them."""
     damage: list[Damage]
+    unchecked: int = 0
+    """Journals without checks, of the first format: a change that leaves them readable is not noticed."""
 
 
 class Repair(msgspec.Struct):
@@ -53,9 +56,11 @@ def verify(store: Store) -> Verification:
     store.must_exist()
     journals, shards = list(store.journal_paths()), list(store.shard_paths())
     runs = list((store.path / "runs").glob("*.json"))
-    return Verification(
-        len(journals), len(shards), len(runs), sum(map(_size, [*journals, *shards, *runs])), _damage_of(store)
-    )
+    size = sum(map(_size, [*journals, *shards, *runs]))
+    damage = _damage_of(store)
+    files = {item.file for item in damage}
+    unchecked = sum(_unchecked(path) for path in journals if place_of(path) not in files)
+    return Verification(len(journals), len(shards), len(runs), size, damage, unchecked)
 
 
 def repair(store: Store) -> Repair:
@@ -89,6 +94,15 @@ def _size(path: Path) -> int:
         return 0
 
 
+def _unchecked(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            first = file.readline()
+    except OSError:
+        return False
+    return first.endswith(b"}\n") and not has_check(first)
+
+
 def _aside(store: Store, path: Path, data: bytes) -> None:
     """Keep a file, as it is, in `damaged/`; an earlier one of its name stays too."""
     place = store.path / ASIDE / path.parent.name / path.name
@@ -109,10 +123,11 @@ def _repair_journal(store: Store, path: Path, out: Repair) -> None:
     _aside(store, path, path.read_bytes())
     out.moved.append(file)
     if len(good) > 1:  # more than its header
-        write_whole(path, sealed(map(_encode, good)))
+        data = sealed(map(_encode, good))
+        # under a name of its own: an undamaged copy of the journal in another store can still be merged
+        write_whole(path.with_name(f"{path.stem.rpartition('-')[0]}-{sha256(data).hexdigest()[:8]}.jsonl"), data)
         out.kept[file] = len(good)
-    else:
-        path.unlink()
+    path.unlink()
 
 
 def _good_lines(path: Path) -> list[Record]:
