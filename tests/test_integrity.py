@@ -365,3 +365,55 @@ def test_points_are_found_after_more_journals_than_stay_open_were_compacted(monk
     assert results.best() == now.best()
     every = np.arange(40)
     assert full.parameters(every) == now.in_full().parameters(every)
+
+
+def test_a_damaged_memory_of_what_was_verified_is_forgotten(store):
+    compact(Store(store))
+    before = told(opened(store))
+    for data in (b'{"\xff\xfe":[1,2]}', b"[" * 100_000, b"null", b'{"a":[1]}'):
+        (store / ".verified.json").write_bytes(data)
+        assert told(opened(store)) == before
+
+
+def test_what_is_no_file_is_not_opened_in_any_part_of_a_store(store, capsys):
+    compact(Store(store))
+    before = told(opened(store))
+    for part, name in (("runs", "a.json"), ("shards", f"{'0' * 24}.parquet"), ("journal", "a.jsonl")):
+        (store / part / f"1{name[1:]}").mkdir()
+        os.mkfifo(store / part / f"2{name[1:]}")
+        (store / part / f"3{name[1:]}").symlink_to("/dev/zero")
+    results = opened(store)
+    assert told(results) == before
+    assert not results.damage
+    assert main(["verify", str(store)]) == 0
+    merge([Store(store)], Store("merged"))
+    assert told(opened("merged")) == before
+
+
+def test_a_run_file_that_lost_its_check_is_damaged(store):
+    path = next((store / "runs").glob("*.json"))
+    path.write_bytes(path.read_bytes().replace(b'"c":[', b'"b":['))
+    damage = []
+    assert Store(store).runs(damage) == []
+    assert damage
+
+
+def test_a_journal_whose_first_lines_are_all_lost_still_has_checks(store):
+    path = next((store / "journal").glob("*.jsonl"))
+    lines = path.read_bytes().split(b"\n")
+    lines[:9] = [b"a line of another file"] * 9
+    at = next(i for i in range(len(lines) - 1, 0, -1) if lines[i].startswith(b'{"t":"e"'))
+    lines[at] = lines[at].replace(b'"y":[[', b'"y":[[1')
+    path.write_bytes(b"\n".join(lines))
+    assert any(item.line == at + 1 for item in verify(Store(store)).damage)
+
+
+def test_a_shard_that_changed_behind_its_time_is_named_when_it_cannot_be_read(store):
+    compact(Store(store))
+    opened(store)
+    path = next((store / "shards").glob("*.parquet"))
+    facts, data = path.stat(), bytearray(path.read_bytes())
+    data[100:-2000] = bytes(len(data[100:-2000]))
+    path.write_bytes(data)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert [item.file for item in opened(store).damage] == [f"shards/{path.name}"]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 _END = re.compile(rb',"c":\[(\d{1,10}),(\d{1,10})\]\}\n?\Z')
+_ENDS = re.compile(rb',"c":\[\d{1,10},\d{1,10}\]\}\n')
 _LONGEST = len(b',"c":[4294967295,4294967295]}\n')
 SEALED = 2
 """The first format whose lines have checks."""
@@ -44,6 +45,11 @@ def sealed(lines: Iterable[bytes]) -> bytes:
 
 def has_check(line: bytes) -> bool:
     return _END.search(line, max(0, len(line) - _LONGEST)) is not None
+
+
+def have_checks(data: bytes) -> bool:
+    """Whether any of some lines ends with a check."""
+    return _ENDS.search(data) is not None
 
 
 def is_whole(line: bytes) -> bool:

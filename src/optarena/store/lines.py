@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
-from optarena.store.checks import DIFFERS, SEALED, followed, has_check, stretches
+from optarena.store.checks import DIFFERS, SEALED, followed, have_checks, stretches
 from optarena.store.costs import NUMBERS
 from optarena.store.damage import Damage, place_of
 from optarena.store.records import Rows, refuse_newer, version_of
@@ -29,8 +29,6 @@ from optarena.traces import Floats, Ints
 BLOCK_BYTES = 4_000_000
 FEW_ROWS = 64
 """Fewer evaluations than this are read faster one line after the other."""
-FIRST_LINES = 5
-"""Of a journal, by which it is told whether its lines have checks: one that is damaged does not decide it."""
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 LONG_LINE = 300
 """Bytes, from which on the ends of lines are found faster one after the other."""
@@ -230,8 +228,8 @@ class _Verifier(_Checker):
 
 
 def _checker(path: Path, data: bytes, damage: list[Damage]) -> _Checker:
-    first, *more = data.split(b"\n", FIRST_LINES)[:FIRST_LINES]
-    if not any(map(has_check, [first, *more])):
+    first = data[: data.index(b"\n")]
+    if not have_checks(data):  # any line decides it: of those at the beginning all may be damaged
         refuse_newer(path, first)
         return _Verifier(path, damage) if version_of(first) >= SEALED else _Checker(path, damage)
     if followed(first + b"\n", 0) is not None:

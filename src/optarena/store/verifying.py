@@ -18,6 +18,7 @@ import msgspec
 from optarena._files import write_whole
 from optarena.errors import OptarenaError, WorkError
 from optarena.store.damage import Damage, place_of
+from optarena.store.lines import UNREADABLE
 
 DIGITS = 24
 _NAME = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.parquet")
@@ -61,7 +62,7 @@ def _by_directory(paths: Iterable[Path]) -> dict[Path, list[Path]]:
 def _remembered(memory: Path) -> Seen:
     try:
         return msgspec.json.decode(memory.read_bytes(), type=Seen)
-    except (OSError, msgspec.MsgspecError, RecursionError):
+    except (OSError, *UNREADABLE):
         return {}
 
 
