@@ -417,3 +417,15 @@ def test_a_shard_that_changed_behind_its_time_is_named_when_it_cannot_be_read(st
     path.write_bytes(data)
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     assert [item.file for item in opened(store).damage] == [f"shards/{path.name}"]
+
+
+def test_a_shard_that_verify_found_damaged_is_not_used_again(store):
+    compact(Store(store))
+    opened(store)
+    path = next((store / "shards").glob("*.parquet"))  # the only one
+    facts, data = path.stat(), bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert [item.file for item in verify(Store(store)).damage] == [f"shards/{path.name}"]
+    assert [item.file for item in opened(store).damage] == [f"shards/{path.name}"]

@@ -37,10 +37,10 @@ def sound_shards(paths: Iterable[Path], damage: list[Damage], *, again: bool = F
     out: list[Path] = []
     for directory, found in _by_directory(paths).items():
         memory = directory.parent / _MEMORY
-        seen: Seen = {} if again else _remembered(memory)
+        seen = _remembered(memory)
         now: Seen = {}
         for path in found:
-            what, facts = _verify(path, seen.get(path.name))
+            what, facts = _verify(path, None if again else seen.get(path.name))
             if what:
                 damage.append(Damage(place_of(path), what, size=facts[0]))
             else:
