@@ -452,6 +452,9 @@ def test_a_journal_says_what_was_done_to_it(tmp_path):
     assert "only" in journal.harm(ended=True)
     journal.path.write_bytes(b"")
     assert "bytes" in journal.harm()
+    moved = journal.path.rename(tmp_path / "moved")
+    assert journal.harm() == "the file was renamed"
+    moved.rename(journal.path)
     journal.path.unlink()
     assert journal.harm() == "the file was removed"
     with pytest.raises(Harmed, match="was changed by other code than the harness: the file was removed"):

@@ -18,7 +18,7 @@ from journals import lines_of, rewrite
 from optarena.cli import main
 from optarena.errors import DamagedStore, OptarenaError, WorkError
 from optarena.store import Store
-from optarena.store.checks import Chain, followed, has_check, sealed, stretches
+from optarena.store.checks import Chain, followed, has_check, mark_of, sealed, stretches
 from optarena.store.compaction import compact
 from optarena.store.merging import merge
 from optarena.store.repairing import repair, verify
@@ -70,19 +70,20 @@ def test_a_block_of_lines_is_verified_at_once_and_each_line_by_itself():
     data = sealed(lines)
     assert data == b"".join(each)
     assert all(map(has_check, each))
-    assert followed(data, 0) is not None
-    assert followed(each[1], 0) is None  # it is not the first
-    state = followed(each[0], 0)
-    assert followed(each[1] + each[2], state) == followed(data, 0)
+    mark = mark_of(data)
+    assert followed(data, 0, mark) is not None
+    assert followed(each[1], 0, mark) is None  # it is not the first
+    state = followed(each[0], 0, mark)
+    assert state == mark
+    assert followed(each[1] + each[2], state, mark) == followed(data, 0, mark)
 
 
 @pytest.mark.parametrize("gone", range(3))
 def test_a_line_that_was_taken_out_is_noticed_where_it_was(gone):
-    each = [Chain().seal(b'{"t":"first"}')]
     chain = Chain()
     each = [chain.seal(b'{"t":"%d"}' % i) for i in range(4)]
     del each[gone]
-    found = [stretch for stretch, _ in stretches(b"".join(each), 0)]
+    found = [stretch for stretch, _ in stretches(b"".join(each), 0, mark_of(b"".join(each)))]
     assert all(stretch.good for stretch in found)
     assert [stretch.what for stretch in found if stretch.what] == ["lines before it are missing"]
 
@@ -94,7 +95,19 @@ def test_every_single_bit_of_a_journal_is_guarded():
         changed = bytearray(data)
         changed[bit // 8] ^= 1 << bit % 8
         text = bytes(changed)
-        assert not text.endswith(b"\n") or followed(text, 0) is None
+        assert not text.endswith(b"\n") or followed(text, 0, mark_of(text)) is None
+
+
+def test_a_line_of_another_journal_is_not_taken_for_one_of_this():
+    lines = [b'{"t":"e","s":0,"y":[[%d]]}' % i for i in range(4)]
+    mine = sealed([b'{"t":"mine"}', *lines]).splitlines(keepends=True)
+    other = sealed([b'{"t":"other"}', *lines]).splitlines(keepends=True)
+    for replaced in (range(2, 3), range(2, 2)):  # instead of a line, or between two
+        data = b"".join([*mine[:2], other[2], *mine[replaced.stop :]])
+        found = [stretch for stretch, _ in stretches(data, 0, mark_of(data))]
+        assert [data[s.low : s.high] for s in found if not s.good] == [other[2]]
+    lost = b"".join([b"x" * 20 + b"\n", *mine[1:]])  # without its first line, the others tell whose they are
+    assert [s.lines for s, _ in stretches(lost, 0, mark_of(lost)) if s.good] == [4]
 
 
 # ---- flipped bits, zeroed pages, lost files --------------------------------------------------------------------------
@@ -406,3 +419,67 @@ def test_points_are_found_after_more_journals_than_stay_open_were_compacted(monk
     assert results.best() == now.best()
     every = np.arange(40)
     assert full.parameters(every) == now.in_full().parameters(every)
+
+
+def test_a_damaged_memory_of_what_was_verified_is_forgotten(store):
+    compact(Store(store))
+    before = told(opened(store))
+    for data in (b'{"\xff\xfe":[1,2]}', b"[" * 100_000, b"null", b'{"a":[1]}'):
+        (store / ".verified.json").write_bytes(data)
+        assert told(opened(store)) == before
+
+
+def test_what_is_no_file_is_not_opened_in_any_part_of_a_store(store, capsys):
+    compact(Store(store))
+    before = told(opened(store))
+    for part, name in (("runs", "a.json"), ("shards", f"{'0' * 24}.parquet"), ("journal", "a.jsonl")):
+        (store / part / f"1{name[1:]}").mkdir()
+        os.mkfifo(store / part / f"2{name[1:]}")
+        (store / part / f"3{name[1:]}").symlink_to("/dev/zero")
+    results = opened(store)
+    assert told(results) == before
+    assert not results.damage
+    assert main(["verify", str(store)]) == 0
+    merge([Store(store)], Store("merged"))
+    assert told(opened("merged")) == before
+
+
+def test_a_run_file_that_lost_its_check_is_damaged(store):
+    path = next((store / "runs").glob("*.json"))
+    path.write_bytes(path.read_bytes().replace(b'"c":[', b'"b":['))
+    damage = []
+    assert Store(store).runs(damage) == []
+    assert damage
+
+
+def test_a_journal_whose_first_lines_are_all_lost_still_has_checks(store):
+    path = next((store / "journal").glob("*.jsonl"))
+    lines = path.read_bytes().split(b"\n")
+    lines[:9] = [b"a line of another file"] * 9
+    at = next(i for i in range(len(lines) - 1, 0, -1) if lines[i].startswith(b'{"t":"e"'))
+    lines[at] = lines[at].replace(b'"y":[[', b'"y":[[1')
+    path.write_bytes(b"\n".join(lines))
+    assert any(item.line == at + 1 for item in verify(Store(store)).damage)
+
+
+def test_a_shard_that_changed_behind_its_time_is_named_when_it_cannot_be_read(store):
+    compact(Store(store))
+    opened(store)
+    path = next((store / "shards").glob("*.parquet"))
+    facts, data = path.stat(), bytearray(path.read_bytes())
+    data[100:-2000] = bytes(len(data[100:-2000]))
+    path.write_bytes(data)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert [item.file for item in opened(store).damage] == [f"shards/{path.name}"]
+
+
+def test_a_shard_that_verify_found_damaged_is_not_used_again(store):
+    compact(Store(store))
+    opened(store)
+    path = next((store / "shards").glob("*.parquet"))  # the only one
+    facts, data = path.stat(), bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert [item.file for item in verify(Store(store)).damage] == [f"shards/{path.name}"]
+    assert [item.file for item in opened(store).damage] == [f"shards/{path.name}"]

@@ -241,9 +241,7 @@ class Supervisor:
             return past
         path = self.store.journals / journal
         # a journal that is gone was compacted meanwhile; what shards had before is in the past already, with its costs
-        columns = (
-            read_columns([path]) if path.exists() else read_columns((), lambda: self.store.shards.glob("*.parquet"))
-        )
+        columns = read_columns([path]) if path.exists() else read_columns((), self.store.shard_paths)
         return past.extended(from_columns(columns, task.study.id))
 
     def _start(self, task: Task) -> Start:

@@ -18,9 +18,9 @@ from optarena._files import cannot_write, remove_abandoned_in, write_whole
 from optarena._json import strict
 from optarena._process import alive, born, host, place
 from optarena.errors import OptarenaError, WorkError
-from optarena.store.checks import DIFFERS, followed, has_check, sealed
+from optarena.store.checks import DIFFERS, SEALED, has_check, is_first, sealed
 from optarena.store.damage import Damage, place_of
-from optarena.store.records import FORMAT_VERSION, refuse_newer
+from optarena.store.records import FORMAT_VERSION, refuse_newer, version_of
 
 if TYPE_CHECKING:
     from optarena.experiment import Experiment, Plan
@@ -32,6 +32,11 @@ STALE_SECONDS = 60.0  # a heartbeat comes every two seconds
 
 _ended: set[str] = set()
 """The runs that ended in this process, whether or not that could be written."""
+
+
+def _regular(paths: Iterator[Path]) -> Iterator[Path]:
+    """Those that are files: no directory, pipe or link that somebody left in a store is ever opened."""
+    return (path for path in paths if path.is_file() and not path.is_symlink())
 
 
 class PlannedStudy(msgspec.Struct, array_like=True):
@@ -85,11 +90,14 @@ class Store:
         return self.path / "shards"
 
     def journal_paths(self) -> Iterator[Path]:
-        """The files that may be journals: no directory, pipe or link that somebody left there is ever opened."""
-        return (path for path in self.journals.glob("*.jsonl") if path.is_file() and not path.is_symlink())
+        """The files that may be journals."""
+        return _regular(self.journals.glob("*.jsonl"))
 
     def shard_paths(self) -> Iterator[Path]:
-        return self.shards.glob("*.parquet")
+        return _regular(self.shards.glob("*.parquet"))
+
+    def run_paths(self) -> Iterator[Path]:
+        return _regular((self.path / "runs").glob("*.json"))
 
     @property
     def exists(self) -> bool:
@@ -155,7 +163,7 @@ class Store:
     def runs(self, damage: list[Damage] | None = None) -> list[RunFile]:
         """Every run that this store knows of, oldest first; what is not as it was written goes to `damage`."""
         out = []
-        for path in sorted((self.path / "runs").glob("*.json")):
+        for path in sorted(self.run_paths()):
             try:
                 data = path.read_bytes()
             except FileNotFoundError:
@@ -163,9 +171,11 @@ class Store:
             except OSError as error:
                 raise OptarenaError(f"{path}: {error.strerror}") from error
             try:
-                if has_check(data) and followed(data, 0) is None:
+                if has_check(data) and not is_first(data):
                     raise ValueError(DIFFERS)
                 refuse_newer(path, data)
+                if version_of(data) >= SEALED and not has_check(data):
+                    raise ValueError(DIFFERS)
                 run = msgspec.json.decode(data, type=RunFile)
                 uuid.UUID(run.root)
                 out.append(run)

@@ -1,22 +1,27 @@
 """The check that ends every line of a journal, so that no change of a file goes unnoticed.
 
-A line ends with `"c":[before,check]`. `check` is the CRC-32 of the journal up to there, `before` what that was where
-the line begins. So a whole block of lines is verified by one CRC over its bytes, each line can be verified by itself
-when that fails, and a line that was taken out, or lines in another order, are noticed too. CRC-32 of the standard
-library reads some gigabytes a second: that costs much less than reading the numbers does.
+A line ends with `"c":[before,check]`. `before` is the CRC-32 of the journal up to where the line begins, `check` that
+up to the check itself, combined with the journal's mark: the CRC-32 of its first line. So a whole block of lines is
+verified by one CRC over its bytes, each line can be verified by itself when that fails, and a line that was taken out,
+came from another journal or moved is noticed too. CRC-32 of the standard library reads some gigabytes a second: that
+costs much less than reading the numbers does.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from zlib import crc32
 
 _END = re.compile(rb',"c":\[(\d{1,10}),(\d{1,10})\]\}\n?\Z')
+_ENDS = re.compile(rb',"c":\[\d{1,10},\d{1,10}\]\}\n')
 _LONGEST = len(b',"c":[4294967295,4294967295]}\n')
 SEALED = 2
 """The first format whose lines have checks."""
+NO_MARK = -1
+"""Of a journal in which no two lines agree on it: none can be verified."""
 DIFFERS = "it is not as it was written"
 GONE = "lines before it are missing"
 
@@ -26,14 +31,17 @@ class Chain:
 
     def __init__(self) -> None:
         self._state = 0
+        self._mark: int | None = None
 
     def seal(self, line: bytes) -> bytes:
         """A line, given as a JSON object, with its check and its end."""
         state = self._state
         head = b'%b,"c":[%d,' % (line[:-1], state)
         check = crc32(head, state)
-        tail = b"%d]}\n" % check
+        tail = b"%d]}\n" % (check if self._mark is None else check ^ self._mark)
         self._state = crc32(tail, check)
+        if self._mark is None:
+            self._mark = self._state
         return head + tail
 
 
@@ -46,21 +54,59 @@ def has_check(line: bytes) -> bool:
     return _END.search(line, max(0, len(line) - _LONGEST)) is not None
 
 
-def is_whole(line: bytes) -> bool:
-    """Whether a line with a check is as it was written, wherever it stands."""
+def have_checks(data: bytes) -> bool:
+    """Whether any of some lines ends with a check."""
+    return _ENDS.search(data) is not None
+
+
+def is_first(line: bytes) -> bool:
+    """Whether a line is the first of a journal, as it was written; or all that a run file has."""
+    return followed(line, 0, 0) is not None
+
+
+def mark_of(data: bytes) -> int:
+    """The mark of a journal, of its first block of lines.
+
+    Where the first line is damaged, the others tell: a line that is as it was written has the mark in its check.
+    """
+    first = data[: data.index(b"\n") + 1]
+    state = followed(first, 0, 0)
+    if state is not None:
+        return state
+    marks = Counter(mark for line in data.splitlines(keepends=True) if (mark := _told_mark(line)) is not None)
+    mark, count = marks.most_common(1)[0] if marks else (0, 0)
+    return mark if count > 1 else NO_MARK
+
+
+def is_whole(line: bytes, mark: int) -> bool:
+    """Whether a line with a check is as it was written, in the journal of this mark, wherever it stands there."""
+    return _told_mark(line) == mark
+
+
+def _told_mark(line: bytes) -> int | None:
+    """The mark of the journal that a line belongs to, if it is as it was written; else any number, or None."""
     end = _END.search(line, max(0, len(line) - _LONGEST))
     if end is None or int(end[1]) >= 1 << 32:
-        return False
-    return crc32(line[: end.start(2)], int(end[1])) == int(end[2])
+        return None
+    return crc32(line[: end.start(2)], int(end[1])) ^ int(end[2])
 
 
-def followed(data: bytes, state: int) -> int | None:
-    """Where the chain stands after a block of whole lines; None unless each is as it was written, where it was."""
+def _state_after(line: bytes, end: re.Match[bytes]) -> int:
+    """Where the chain stands after a line that is as it was written."""
+    return crc32(line[end.start(2) :], crc32(line[: end.start(2)], int(end[1])))
+
+
+def followed(data: bytes, state: int, mark: int) -> int | None:
+    """Where the chain stands after a block of whole lines; None unless each is as it was written, where it was.
+
+    state: 0 at the beginning of a journal, whose first line has no mark.
+    """
     end = _END.search(data, max(0, len(data) - _LONGEST))
     if end is None:
         return None
-    at, check = end.start(2), int(end[2])
-    return crc32(data[at:], check) if crc32(memoryview(data)[:at], state) == check else None
+    at, check = end.start(2), crc32(memoryview(data)[: end.start(2)], state)
+    only_first = state == 0 and data.find(b"\n") in (-1, len(data) - 1)
+    return crc32(data[at:], check) if check ^ int(end[2]) == (0 if only_first else mark) else None
 
 
 class Stretch(NamedTuple):
@@ -76,7 +122,7 @@ class Stretch(NamedTuple):
     what: str = ""
 
 
-def stretches(data: bytes, state: int) -> Iterator[tuple[Stretch, int]]:
+def stretches(data: bytes, state: int, mark: int) -> Iterator[tuple[Stretch, int]]:
     """A block of whole lines of which some are not as they were written; with where the chain stands after each.
 
     After a line that is lost the chain goes on with what the next says.
@@ -87,7 +133,7 @@ def stretches(data: bytes, state: int) -> Iterator[tuple[Stretch, int]]:
     while at < len(data):
         high = data.index(b"\n", at) + 1
         line = data[at:high]
-        good = is_whole(line)
+        good = is_whole(line, mark) or (at == state == 0 and is_first(line))
         end = _END.search(line, max(0, len(line) - _LONGEST)) if good else None
         gap = end is not None and known and int(end[1]) != state
         if (not good or gap) and at > low:
@@ -99,7 +145,7 @@ def stretches(data: bytes, state: int) -> Iterator[tuple[Stretch, int]]:
         else:
             assert end is not None
             what = GONE if gap else what
-            state, lines, known = crc32(line[end.start(2) :], int(end[2])), lines + 1, True
+            state, lines, known = _state_after(line, end), lines + 1, True
         at = high
     if at > low:
         yield Stretch(low, at, lines, True, what), state

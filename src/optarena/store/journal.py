@@ -43,7 +43,8 @@ from optarena.store.records import (
 
 _encode = msgspec.json.Encoder().encode
 # bound before anybody's code is loaded: what a study replaces in `os` or `time` does nothing here
-_write, _fsync, _fstat, _now, _clock = os.write, os.fsync, os.fstat, time.monotonic, time.time
+_write, _fsync, _fstat, _lstat = os.write, os.fsync, os.fstat, os.lstat
+_now, _clock = time.monotonic, time.time
 _forks = 0
 """How many forks lie between the first process and this one."""
 
@@ -73,6 +74,7 @@ class Journal:
             self._fd = moved_up(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666))
         except OSError as error:
             raise OptarenaError(f"cannot write to {directory}: {error.strerror}") from error
+        self._place = self.path.absolute()  # whatever directory a study goes to
         self._forks = _forks
         self._file = _identity(_fstat(self._fd))
         self._chain = Chain()
@@ -168,6 +170,13 @@ class Journal:
             return "its descriptor was closed, and another file has it now"
         if not found.st_nlink:
             return "the file was removed"
+        try:
+            if _identity(_lstat(self._place)) != self._file:
+                return "another file has its name now"
+        except FileNotFoundError:
+            return "the file was renamed"
+        except OSError:  # a directory on the way cannot be searched any more; the file is there
+            pass
         if found.st_size < size:
             return f"it has {found.st_size:,} bytes, {size:,} were written"
         return f"it has {found.st_size:,} bytes, only {size:,} were written" if ended and found.st_size > size else ""

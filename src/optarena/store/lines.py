@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from optarena.errors import OptarenaError
-from optarena.store.checks import DIFFERS, SEALED, followed, has_check, stretches
+from optarena.store.checks import DIFFERS, SEALED, followed, have_checks, is_first, mark_of, stretches
 from optarena.store.costs import NUMBERS
 from optarena.store.damage import Damage, place_of
 from optarena.store.records import Rows, refuse_newer, version_of
@@ -29,8 +29,6 @@ from optarena.traces import Floats, Ints
 BLOCK_BYTES = 4_000_000
 FEW_ROWS = 64
 """Fewer evaluations than this are read faster one line after the other."""
-FIRST_LINES = 5
-"""Of a journal, by which it is told whether its lines have checks: one that is damaged does not decide it."""
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 LONG_LINE = 300
 """Bytes, from which on the ends of lines are found faster one after the other."""
@@ -41,6 +39,8 @@ _TAG = "e"  # what is left of '"t":"e"' when everything but numbers is deleted
 _EXACT = 2.0**53
 _MATRIX = rb"(\[\[,*\](?:,\[,*\])*\])"
 _SHAPE = re.compile(rb'\{"t":"","s":,"k":,"y":' + _MATRIX + rb',"w":\[,{5}\](?:,"x":' + _MATRIX + rb'(,"c":\[,\])?\})?')
+_BEGUN = re.compile(rb"\{[\x20-\xff]*\Z")
+"""What is left of a line whose writer was killed: it begins as a line does, and has no zeros or other signs in it."""
 _POINTS = re.compile(rb',"x":\[.*')  # to the end of the line
 Shape: TypeAlias = tuple[int, int, int, int]
 """Of a plain line: its evaluations, objectives, dimension (0: its points are passed over), and numbers of its check."""
@@ -207,16 +207,18 @@ class _Checker:
 class _Verifier(_Checker):
     """Follows the chain of checks through a journal."""
 
-    _state = 0
+    def __init__(self, path: Path, damage: list[Damage], mark: int) -> None:
+        super().__init__(path, damage)
+        self._state, self._mark = 0, mark
 
     def good(self, data: bytes, number: int) -> Iterator[tuple[int, int, int]]:
-        state = followed(data, self._state)
+        state = followed(data, self._state, self._mark)
         if state is not None:
             self._state = state
             yield 0, len(data), 0
             return
         before = 0
-        for stretch, state_after in stretches(data, self._state):
+        for stretch, state_after in stretches(data, self._state, self._mark):
             self._state = state_after
             if stretch.what:
                 self.note(number + before + 1, stretch.what, 0 if stretch.good else stretch.high - stretch.low)
@@ -225,18 +227,20 @@ class _Verifier(_Checker):
             before += stretch.lines
 
     def torn(self, text: bytes, number: int) -> None:
-        if followed(text[:-1] + b"\n", self._state) is not None:  # a whole line, but for its end
+        line = text[:-1] + b"\n"
+        whole = line.count(b"\n") == 1 and followed(line, self._state, self._mark) is not None
+        if whole or not _BEGUN.match(text):  # a whole line but for its end, or nothing that a writer began
             self.note(number + 1, DIFFERS, len(text))
 
 
 def _checker(path: Path, data: bytes, damage: list[Damage]) -> _Checker:
-    first, *more = data.split(b"\n", FIRST_LINES)[:FIRST_LINES]
-    if not any(map(has_check, [first, *more])):
+    first = data[: data.index(b"\n")]
+    if not have_checks(data):  # any line decides it: of those at the beginning all may be damaged
         refuse_newer(path, first)
-        return _Verifier(path, damage) if version_of(first) >= SEALED else _Checker(path, damage)
-    if followed(first + b"\n", 0) is not None:
+        return _Verifier(path, damage, mark_of(data)) if version_of(first) >= SEALED else _Checker(path, damage)
+    if is_first(first + b"\n"):
         refuse_newer(path, first)
-    return _Verifier(path, damage)
+    return _Verifier(path, damage, mark_of(data))
 
 
 class _Block:

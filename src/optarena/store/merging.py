@@ -51,10 +51,10 @@ def merge(sources: Sequence[Store], target: Store) -> None:
     _refuse_mismatch(opened)
     _refuse_conflicts(stores, opened)
     copies = [
-        (path, target.path / part / path.name)
+        (path, target.path / path.parent.name / path.name)
         for store in sources
-        for part, names in (("journal", "*.jsonl"), ("shards", "*.parquet"), ("runs", "*.json"))
-        for path in sorted((store.path / part).glob(names))
+        for paths in (store.journal_paths, store.shard_paths, store.run_paths)
+        for path in sorted(paths())
     ]
     _refuse_changed_files(copies)
     target.create()

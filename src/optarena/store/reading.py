@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 import numpy as np
@@ -21,12 +21,12 @@ from optarena._memory import no_collection
 from optarena._process import host
 from optarena.errors import OptarenaError
 from optarena.status import EVALUATION
-from optarena.store.checks import DIFFERS, has_check, is_whole
+from optarena.store.checks import DIFFERS, has_check, is_whole, mark_of
 from optarena.store.columns import Attempt, Block, Columns, join
 from optarena.store.costs import NUMBERS, SECONDS, spread
 from optarena.store.damage import Damage, place_of
 from optarena.store.journal import mentions
-from optarena.store.lines import UNREADABLE, Lines, PlainLines, read_blocks
+from optarena.store.lines import BLOCK_BYTES, UNREADABLE, Lines, PlainLines, read_blocks
 from optarena.store.records import (
     FORMAT_VERSION,
     Close,
@@ -68,6 +68,7 @@ class JournalSource:
 
     def __init__(self, path: Path, keep_open: bool) -> None:
         self.path = path
+        self._mark: int | None = None
         self._descriptor: int | None = None
         if keep_open:  # closed with this object, whenever and in whatever order it is collected
             self._descriptor = os.open(path, os.O_RDONLY)
@@ -78,6 +79,8 @@ class JournalSource:
         at, points = -1, []
         with self.path.open("rb") if self._descriptor is None else os.fdopen(os.dup(self._descriptor), "rb") as file:
             for position, i in zip(positions.tolist(), inner.tolist(), strict=True):
+                if self._mark is None:
+                    self._mark = mark_of(_first_lines(file))
                 if position != at:
                     file.seek(position)
                     at, points = position, self._line(file.readline(), position).x
@@ -86,13 +89,19 @@ class JournalSource:
 
     def _line(self, text: bytes, position: int) -> Rows:
         try:
-            if has_check(text) and not is_whole(text):
+            if has_check(text) and not is_whole(text, self._mark or 0):
                 raise ValueError(DIFFERS)
             return _decode_rows(text)
         except (*UNREADABLE, ValueError) as error:
             raise OptarenaError(
                 f"{self.path}: the line at byte {position:,} cannot be read ({error}); optarena verify tells more"
             ) from error
+
+
+def _first_lines(file: BinaryIO) -> bytes:
+    file.seek(0)
+    block = file.read(BLOCK_BYTES)
+    return block[: block.rfind(b"\n") + 1] or b"\n"
 
 
 class RecordSource:

@@ -55,7 +55,7 @@ def verify(store: Store) -> Verification:
     """Read every byte of a store again, and say what is not as it was written."""
     store.must_exist()
     journals, shards = list(store.journal_paths()), list(store.shard_paths())
-    runs = list((store.path / "runs").glob("*.json"))
+    runs = list(store.run_paths())
     size = sum(map(_size, [*journals, *shards, *runs]))
     damage = _damage_of(store)
     files = {item.file for item in damage}

@@ -8,8 +8,9 @@ instead of x, as their space is not known), `extras` (names x n numbers, with `n
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from optarena._damage import damage_named
 from optarena._files import write_whole
 from optarena.errors import OptarenaError
 from optarena.space import Space
@@ -75,7 +77,8 @@ class ShardSource:
         """
         recent = ShardSource._recent
         if self._table is None:
-            self._table = _read(self.path, ["s", "n", "x", "points"]).filter(pl.col("n").is_not_null())
+            with _named(self.path):
+                self._table = _read(self.path, ["s", "n", "x", "points"]).filter(pl.col("n").is_not_null())
         else:
             recent.remove(self)
         table = self._table
@@ -120,7 +123,8 @@ class ShardBlock(Block):
     """Those that are not evaluations, of the whole shard."""
 
     def load_costs(self) -> Floats:
-        table = pl.read_parquet(self.path, columns=["s", "n", "w"]).filter(pl.col("n").is_not_null())
+        with _named(self.path):
+            table = pl.read_parquet(self.path, columns=["s", "n", "w"]).filter(pl.col("n").is_not_null())
         lists = table.filter(pl.col("s").is_in(self.numbers))["w"]
         out = np.zeros((len(self.owner), NUMBERS))
         if len(lists):
@@ -128,6 +132,19 @@ class ShardBlock(Block):
         for i, count in enumerate(reversed(self.counts), start=1):
             out[-i] = np.array(count.w) * SECONDS
         return out
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name a shard that is damaged; one that is gone was put together with others, which callers know."""
+    gone: FileNotFoundError | None = None
+    with damage_named(path, "a shard"):
+        try:
+            yield
+        except FileNotFoundError as error:
+            gone = error
+    if gone is not None:
+        raise gone
 
 
 def _read(path: Path, names: list[str]) -> pl.DataFrame:

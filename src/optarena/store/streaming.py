@@ -13,7 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from optarena._damage import is_damage
 from optarena._memory import no_collection
+from optarena.errors import OptarenaError
 from optarena.store.columns import Attempt, Block, Columns, Source, Tally, cumulative, join
 from optarena.store.costs import WALL
 from optarena.store.damage import Damage
@@ -259,7 +261,7 @@ def _shards(shards: Paths, damage: list[Damage]) -> list[Part]:
     for last in (False, False, False, True):
         found: list[Damage] = []
         try:
-            parts = [_shard(path) for path in sound_shards(shards(), found)]
+            parts = [part for path in sound_shards(shards(), found) if (part := _sound_shard(path, found))]
         except FileNotFoundError:
             if last:
                 raise
@@ -267,6 +269,18 @@ def _shards(shards: Paths, damage: list[Damage]) -> list[Part]:
         damage += found
         return parts
     raise AssertionError
+
+
+def _sound_shard(path: Path, damage: list[Damage]) -> Part | None:
+    """A shard; None if it changed since it was verified, though its time of change did not: then it is damaged."""
+    try:
+        return _shard(path)
+    except FileNotFoundError:
+        raise
+    except BaseException as error:
+        if not (is_damage(error) or isinstance(error, OptarenaError)) or sound_shards([path], damage, again=True):
+            raise
+        return None
 
 
 def _shard_rows(path: Path, only: Collection[Key] | None = None) -> tuple[Columns, list[Line]]:

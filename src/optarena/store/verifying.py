@@ -18,6 +18,7 @@ import msgspec
 from optarena._files import write_whole
 from optarena.errors import OptarenaError, WorkError
 from optarena.store.damage import Damage, place_of
+from optarena.store.lines import UNREADABLE
 
 DIGITS = 24
 _NAME = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.parquet")
@@ -36,10 +37,10 @@ def sound_shards(paths: Iterable[Path], damage: list[Damage], *, again: bool = F
     out: list[Path] = []
     for directory, found in _by_directory(paths).items():
         memory = directory.parent / _MEMORY
-        seen: Seen = {} if again else _remembered(memory)
+        seen = _remembered(memory)
         now: Seen = {}
         for path in found:
-            what, facts = _verify(path, seen.get(path.name))
+            what, facts = _verify(path, None if again else seen.get(path.name))
             if what:
                 damage.append(Damage(place_of(path), what, size=facts[0]))
             else:
@@ -61,7 +62,7 @@ def _by_directory(paths: Iterable[Path]) -> dict[Path, list[Path]]:
 def _remembered(memory: Path) -> Seen:
     try:
         return msgspec.json.decode(memory.read_bytes(), type=Seen)
-    except (OSError, msgspec.MsgspecError, RecursionError):
+    except (OSError, *UNREADABLE):
         return {}
 
 
