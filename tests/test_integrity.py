@@ -483,3 +483,68 @@ def test_a_shard_that_verify_found_damaged_is_not_used_again(store):
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     assert [item.file for item in verify(Store(store)).damage] == [f"shards/{path.name}"]
     assert [item.file for item in opened(store).damage] == [f"shards/{path.name}"]
+
+
+# ---- what was lost is made again -------------------------------------------------------------------------------------
+
+
+def improving(budget, store="s"):
+    plan = {"trials": 2, "record": "improvements", "seed": "77cf84ea-5171-4be7-8990-fc30d124d960"}
+    return oa.Experiment(["CMA-ES", "RandomSearch"], "bbob/f1/d2/i1", budget, **plan).run(store, workers=0)
+
+
+def found_by(results):
+    frame = results.studies.sort("optimizer", "trial")
+    traces = results.traces()
+    return frame.select("optimizer", "trial", "status", "evaluations", "best", "attempt").rows(), traces.values.tolist()
+
+
+def test_lost_improvements_are_written_again_in_the_same_attempt_however_often():
+    for budget in (100, 200, 300):
+        improving(budget)
+    order = sorted(Path("s/journal").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    for path in order[:2]:
+        path.unlink()
+    assert set(oa.open("s").studies["status"]) == {"interrupted"}
+    first = found_by(improving(300))
+    assert first == found_by(improving(300, "whole"))
+    improving(400)
+    newest = max(Path("s/journal").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    newest.unlink()
+    assert found_by(improving(400)) == found_by(improving(400, "whole"))
+
+
+def test_a_study_whose_last_extension_is_lost_is_not_called_done(capsys):
+    plan = {"trials": 2, "seed": "77cf84ea-5171-4be7-8990-fc30d124d960"}
+    oa.Experiment("RandomSearch", "functions/sphere/d2", 50, **plan).run("s", workers=0)
+    before = set(Path("s/journal").iterdir())
+    oa.Experiment("RandomSearch", "functions/sphere/d2", 70, **plan).run("s", workers=0)
+    (added,) = set(Path("s/journal").iterdir()) - before
+    added.unlink()
+    studies = oa.open("s").studies
+    assert set(studies["status"]) == {"interrupted"}
+    assert set(studies["reason"]) == {"a later run of it is lost"}
+    assert main(["verify", "s"]) == 1
+    assert "finished 2 studies of which not all is here" in capsys.readouterr().out
+    again = oa.Experiment("RandomSearch", "functions/sphere/d2", 70, **plan).run("s", workers=0)
+    assert again.studies.select("status", "evaluations").unique().rows() == [("done", 70)]
+
+
+def test_a_zeroed_end_of_a_journal_is_named():
+    oa.Experiment("RandomSearch", "functions/sphere/d2", 50).run("s", workers=0)
+    (path,) = Path("s/journal").iterdir()
+    data = path.read_bytes()
+    path.write_bytes(data[:-200] + bytes(200))
+    with pytest.warns(DamagedStore):
+        assert [item.what for item in oa.open("s").damage] == ["it is not as it was written"]
+    path.write_bytes(data[:-200])  # a writer that was killed left it so
+    assert oa.open("s").damage == []
+
+
+def test_a_study_that_does_not_learn_is_extended_beside_others_without_evaluating_again():
+    for budget in (100, 200):
+        improving(budget)
+    newest = max(Path("s/journal").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    lines = lines_of(newest)
+    random = {line["s"] for line in lines if line.get("optimizer") == "RandomSearch"}
+    assert min(line["k"] for line in lines if line["t"] == "e" and line["s"] in random) == 101

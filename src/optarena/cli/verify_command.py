@@ -42,9 +42,9 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
             " cut short or damaged"
         )
     if found.damage:
-        print(f"'optarena repair {store}' moves it aside, and the run's own command makes it again")
+        print(f"'optarena repair {store}' moves it aside, and the same 'optarena run …' as before makes it again")
     elif lost:
-        print("copy the missing files here again, or give the run's own command: it makes them again")
+        print("copy the missing files here again, or give the same 'optarena run …' as before: it makes them again")
     if found.damage or lost:
         raise typer.Exit(1)
 

@@ -121,7 +121,7 @@ class Dataset(RowsOfStudies):
     @cached_property
     def studies(self) -> pl.DataFrame:
         """One row per study: who, on what, how it ended, how much it spent, and the best it found."""
-        begun = table_of(self.columns, self.chosen, self.traces(), self._live_hosts)
+        begun = table_of(self.columns, self.chosen, self.traces(), self._live_hosts, self.runs)
         planned = missing(self.runs, {attempt.start.study for attempt in self.attempts})
         return pl.concat([begun, planned]) if planned.height else begun
 

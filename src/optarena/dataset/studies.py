@@ -60,9 +60,16 @@ _REDUCED = {
 }
 
 
-def table_of(columns: Columns, chosen: Sequence[int], traces: Traces, live_hosts: Collection[str]) -> pl.DataFrame:
+def table_of(
+    columns: Columns,
+    chosen: Sequence[int],
+    traces: Traces,
+    live_hosts: Collection[str],
+    runs: Sequence[RunFile],
+) -> pl.DataFrame:
     """One row per begun study."""
     rows = [_facts(columns.attempts[i], live_hosts) for i in chosen]
+    _name_lost_ends(rows, [columns.attempts[i] for i in chosen], runs)
     frame = pl.DataFrame(rows, schema={key: kind for key, kind in SCHEMA.items() if key not in _REDUCED})
     frame = frame.with_columns(**_reductions(columns, chosen, traces))
     lost = pl.col("lost") > 0
@@ -144,6 +151,21 @@ def _reductions(columns: Columns, at: Sequence[int], traces: Traces) -> dict[str
     }
 
 
+def _name_lost_ends(rows: list[dict[str, Any]], attempts: Sequence[Attempt], runs: Sequence[RunFile]) -> None:
+    """A study that a run took further, and of which the store has no more than before that run, has lost that part."""
+    before: dict[str, tuple[int, int]] = {}
+    for run in runs:
+        if run.how == "done":
+            for study, there in run.before.items():
+                before[study] = max(there, before.get(study, there))
+    if not before:
+        return
+    for row, attempt in zip(rows, attempts, strict=True):
+        start = attempt.start
+        if start.study in before and (start.attempt, start.life) <= before[start.study]:
+            row |= {"status": "interrupted", "reason": "a later run of it is lost"}
+
+
 def missing(runs: Sequence[RunFile], begun: Collection[str]) -> pl.DataFrame:
     """Studies that a run meant to do and no journal has begun."""
     rows: dict[str, dict[str, Any]] = {}
@@ -175,5 +197,5 @@ def _status(attempt: Attempt, live_hosts: Collection[str]) -> tuple[str, str, fl
             if any(name in live_hosts for name in elsewhere):
                 return "running", f"on {elsewhere[0]}", None
             return "stale", f"no heartbeat from {elsewhere[0]}", None
-        return "interrupted", "its process ended without a word", None
+        return "interrupted", "its process ended without an end record", None
     return last.status, last.reason, last.time

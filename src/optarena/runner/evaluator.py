@@ -55,6 +55,7 @@ class Evaluator:
         self._trusted = past.answers_only or (problem.stateless and study.record == "all")
         self._free = self._last > 0 and not past.answers_only
         self._observed = past.observed
+        self._lost = past.lost
         self.meter.free = self._free
 
     def beat(self) -> None:
@@ -216,6 +217,8 @@ class Evaluator:
         k, recorder = self.done + 1, self.recorder
         if known is not None:
             check_point(k, known, row)
+            if self._lost:
+                self.meter.pending()  # what was not written since the row before: this one was charged for it
         if known is not None and (self._trusted or known.status in KILLED):
             evaluation = None if known.status != "ok" else Evaluation(known.y, known.violations)
             recorder.note(evaluation)
@@ -224,6 +227,12 @@ class Evaluator:
             if not known.x:  # written for us when we were killed: now the point is known too
                 recorder.write_row(k, row, None, known.status, known.message)
             return (None, []) if evaluation is None else (known.y, known.violations)
+        if self._lost and known is None:
+            self.meter.free = False
+            evaluation, status, message = self._one(x, row)
+            recorder.single(k, row, evaluation, status, message)  # it may be one of those that are lost
+            self.meter.free = self._free
+            return (None, []) if evaluation is None or status != "ok" else _told(evaluation)
         evaluation, status, message = self._one(x, row)
         if status != "ok":
             recorder.failed(status, message)
@@ -237,11 +246,11 @@ class Evaluator:
             if evaluation is not None:
                 metrics = [evaluation.metrics[name] for name in self.problem.metrics]
                 check_values(k, known, list(evaluation.values), list(evaluation.violations), metrics)
-        return (
-            (None, [])
-            if evaluation is None or status != "ok"
-            else (list(evaluation.values), list(evaluation.violations))
-        )
+        return (None, []) if evaluation is None or status != "ok" else _told(evaluation)
+
+
+def _told(evaluation: Evaluation) -> tuple[list[float], list[float]]:
+    return list(evaluation.values), list(evaluation.violations)
 
 
 def _as_matrix(result: Any, n: int, m: int) -> Array:

@@ -23,7 +23,7 @@ from optarena.runner import kernels as kernels_
 from optarena.runner.attempt import Outcome
 from optarena.runner.compacting import Compacting
 from optarena.runner.environment import environment
-from optarena.runner.past import continued, needs_no_rows
+from optarena.runner.past import Pasts, needs_no_rows
 from optarena.runner.signing import Sign, signatures
 from optarena.runner.study import run_study
 from optarena.runner.supervisor import Supervisor
@@ -100,7 +100,8 @@ def run(
         todo = list(_todo(plan, before, retry))
         plan.notices += _left_failed(plan, before, todo)
         if todo:
-            this = place.begin_run(plan, [study.id for study in todo], kernels)
+            newest = {a.start.study: (a.start.attempt, a.start.life) for a in before.attempts}
+            this = place.begin_run(plan, [study.id for study in todo], kernels, newest)
     plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
     if not todo:  # nothing is written, either
         progress.begin(plan, todo, len(plan.studies), workers)
@@ -112,7 +113,7 @@ def run(
         heart = _Heart(place, this, compacting)
         if workers:
             Supervisor(place, plan, experiment, progress, heart, chosen, retry).run(
-                todo, _recorded(plan, before, todo), workers, counted=before.columns
+                todo, _recorded(plan, before, todo), workers
             )
         else:
             _here(place, plan, todo, before, progress, heart, retry)
@@ -241,21 +242,22 @@ def _here(
                 plan.classes[study.optimizer.label],
                 journal,
                 source=plan.sources.get(study.optimizer.label),
-                past=continued(recorded if study.id in recorded.newest else before.columns, study, retry),
+                past=recorded.whole(study, retry),
                 tick=tick,
             )
             progress.ended(study, outcome)
 
 
-def _recorded(plan: Plan, before: Dataset, todo: list[Study]) -> Columns:
-    """Every row of the studies that go on and need them."""
+def _recorded(plan: Plan, before: Dataset, todo: list[Study]) -> Pasts:
+    """Of the studies that go on: every row, where they need them."""
     ids = {
         study.id
         for study in todo
         if not needs_no_rows(before.columns, study, plan.classes[study.optimizer.label], plan.problems[study.problem])
     }
     begun = [i for i, attempt in enumerate(before.attempts) if attempt.start.study in ids]
-    return before.select(np.array(begun)).in_full().columns if begun else Columns()
+    rows = before.select(np.array(begun)).in_full().columns if begun else Columns()
+    return Pasts(rows, ids, before.columns)
 
 
 def _todo(plan: Plan, results: Dataset, retry: bool) -> Iterator[Study]:

@@ -6,7 +6,7 @@ recorded one, the past cannot be continued: `Diverged`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -45,6 +45,8 @@ class Past(msgspec.Struct):
     """Where the study once ended within a batch, if it did: beyond it a larger budget asks for other batches."""
     life: int = 0
     """Which process in turn was the last to work at it."""
+    lost: bool = False
+    """Rows are missing that were recorded once, of a study that keeps improvements only: they are written again."""
     answers_only: bool = False
     """The rows are failures to be answered as they were; all others are evaluated as if nothing were recorded."""
     in_store: bool = False
@@ -79,6 +81,7 @@ class Past(msgspec.Struct):
             observed=more.observed if len(more.rows) else self.observed,
             life=max(self.life, more.life),
             remainder=self.remainder,
+            lost=self.lost or more.lost,
             in_store=self.in_store,
         )
 
@@ -148,6 +151,7 @@ def read_past(columns: Columns, study: str) -> Iterator[Past | None]:
         observed=any(end.evaluations == made for end in attempt.ends),
         remainder=max(within, default=None),
         life=start.life,
+        lost=start.record != "all" and (attempt.told > len(rows) or bool(columns.damage)),
         in_store=columns.thin,
     )
 
@@ -166,9 +170,20 @@ def needs_no_rows(columns: Columns, study: Study, cls: type, subject: Subject) -
     return bool(asks_ahead and kept and not attempt.conflicts)
 
 
-def continued(columns: Columns, study: Study, retry: bool = False) -> Past | None:
-    """What a study goes on from: its newest attempt, or a new one where that cannot go on."""
-    return _whole(read_continued(columns, study, retry))
+class Pasts:
+    """What a store has of studies: every row of some, and of the others what all their rows said, counted."""
+
+    def __init__(self, rows: Columns, of: Collection[str], counted: Columns) -> None:
+        """of: the studies of which all rows are there; the columns may name others."""
+        self._rows, self._of, self._counted = rows, of, counted
+
+    def read(self, study: Study, retry: bool) -> Iterator[Past | None]:
+        """What a study goes on from; None while that is being read."""
+        return read_continued(self._rows if study.id in self._of else self._counted, study, retry)
+
+    def whole(self, study: Study, retry: bool) -> Past | None:
+        """The same at once."""
+        return _whole(self.read(study, retry))
 
 
 def read_continued(columns: Columns, study: Study, retry: bool = False) -> Iterator[Past | None]:

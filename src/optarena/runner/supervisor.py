@@ -18,7 +18,7 @@ from optarena.problem import Problem
 from optarena.runner.attempt import Outcome, begin
 from optarena.runner.cell import EVALUATE, PHASES
 from optarena.runner.environment import environment
-from optarena.runner.past import Past, from_columns, read_continued
+from optarena.runner.past import Past, Pasts, from_columns
 from optarena.runner.pool import PREPARE_SECONDS, Death, Pool
 from optarena.runner.reasons import Reasons, reason_of
 from optarena.runner.recorded import failed
@@ -26,7 +26,6 @@ from optarena.runner.solve import grace
 from optarena.runner.worker import Answer, Task
 from optarena.status import CRASHED, OUT_OF_MEMORY
 from optarena.store import Store
-from optarena.store.columns import Columns
 from optarena.store.costs import no_costs
 from optarena.store.journal import Journal
 from optarena.store.records import End, Rows, Start
@@ -59,22 +58,11 @@ class Supervisor:
         self._changes: set[tuple[str, str, str]] = set()
         self._deaths: dict[str, tuple[tuple[int, int, bool], int]] = {}
         self._starts: dict[tuple[str, int], Start] = {}
-        self._columns = self._counted = Columns()
-        self._pasts: Mapping[str, Past] | None = None
+        self._pasts: Pasts | Mapping[str, Past] = {}
 
-    def run(
-        self,
-        todo: list[Study],
-        columns: Columns,
-        workers: int,
-        pasts: Mapping[str, Past] | None = None,
-        counted: Columns | None = None,
-    ) -> None:
-        """Run studies from what the columns have of them, or from the pasts that are given instead.
-
-        counted: columns without most of their rows, for studies of which the others have nothing.
-        """
-        self._columns, self._counted, self._pasts = columns, counted or Columns(), pasts
+    def run(self, todo: list[Study], pasts: Pasts | Mapping[str, Past], workers: int) -> None:
+        """Run studies, each from its past: what a store has of it, or a given one."""
+        self._pasts = pasts
         pool = Pool(self.store.path, workers, self.limits, self, self.kernels)
         pool.alone = self._alone
         try:
@@ -108,10 +96,9 @@ class Supervisor:
             yield task
 
     def _past(self, study: Study) -> Iterator[Past | None]:
-        if self._pasts is not None:
-            return iter([self._pasts.get(study.id)])
-        columns = self._columns if study.id in self._columns.newest else self._counted
-        return read_continued(columns, study, self.retry)
+        if isinstance(self._pasts, Pasts):
+            return self._pasts.read(study, self.retry)
+        return iter([self._pasts.get(study.id)])
 
     def _alone(self, task: Task) -> bool:
         if task.study.solver:  # two libraries of solvers may not share a process, and each run is measured by itself

@@ -8,8 +8,9 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -71,6 +72,8 @@ class RunFile(msgspec.Struct):
     """Which run of the store it is, from 1 on: clocks may step back. 0: an older file does not say."""
     kernels: str = ""
     """The numeric kernels that were asked for: `pinned` or `native`; empty in older files."""
+    before: dict[str, tuple[int, int]] = {}
+    """Of studies that it goes on with: the newest attempt, and the last life of it, before this run."""
     place: str = ""
     """Where its pid means something: the boot of the machine and the PID namespace. Empty in older files."""
 
@@ -191,10 +194,16 @@ class Store:
         same = [run for run in runs if run.experiment == strict(experiment.to_data())]
         return uuid.UUID((same or runs)[-1].root) if runs else None
 
-    def begin_run(self, plan: Plan, todo: Sequence[str], kernels: str = "") -> RunFile:
+    def begin_run(
+        self,
+        plan: Plan,
+        todo: Sequence[str],
+        kernels: str = "",
+        before: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    ) -> RunFile:
         """Say what is going to be done, before it is done; a live run that does some of the same is not disturbed.
 
-        Call it under the lock "run", with a `todo` that was found under the same lock.
+        Call it under the lock "run", with a `todo` that was found under the same lock. before: see `RunFile.before`.
         """
         run = RunFile(
             id=uuid.uuid4().hex[:12],
@@ -205,6 +214,7 @@ class Store:
             studies=[PlannedStudy(s.id, s.optimizer.label, s.problem, s.trial) for s in plan.studies],
             refused=[(r.optimizer, r.problem, r.reason) for r in plan.refused],
             todo=list(todo),
+            before={study: before[study] for study in todo if study in before},
             kernels=kernels,
             host=host(),
             pid=os.getpid(),

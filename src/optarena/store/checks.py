@@ -32,14 +32,15 @@ class Chain:
     def __init__(self) -> None:
         self._state = 0
         self._mark: int | None = None
+        self._crc32 = crc32  # whatever user code puts in its place later
 
     def seal(self, line: bytes) -> bytes:
         """A line, given as a JSON object, with its check and its end."""
         state = self._state
         head = b'%b,"c":[%d,' % (line[:-1], state)
-        check = crc32(head, state)
+        check = self._crc32(head, state)
         tail = b"%d]}\n" % (check if self._mark is None else check ^ self._mark)
-        self._state = crc32(tail, check)
+        self._state = self._crc32(tail, check)
         if self._mark is None:
             self._mark = self._state
         return head + tail
@@ -110,9 +111,9 @@ def followed(data: bytes, state: int, mark: int) -> int | None:
 
 
 class Stretch(NamedTuple):
-    """Lines of a block that follow each other: all as they were written, or one that is not.
+    """Lines of a block that follow each other: all as they were written, or none of them.
 
-    what: what is wrong with the line, or with the place before the first; empty if nothing.
+    what: what is wrong with the lines, or with the place before the first; empty if nothing.
     """
 
     low: int
@@ -128,24 +129,23 @@ def stretches(data: bytes, state: int, mark: int) -> Iterator[tuple[Stretch, int
     After a line that is lost the chain goes on with what the next says.
     """
     low = at = lines = 0
-    known = True
+    known, good = True, True
     what = ""
     while at < len(data):
         high = data.index(b"\n", at) + 1
         line = data[at:high]
-        good = is_whole(line, mark) or (at == state == 0 and is_first(line))
+        was_good, good = good, is_whole(line, mark) or (at == state == 0 and is_first(line))
         end = _END.search(line, max(0, len(line) - _LONGEST)) if good else None
         gap = end is not None and known and int(end[1]) != state
-        if (not good or gap) and at > low:
-            yield Stretch(low, at, lines, True, what), state
+        if at > low and (good != was_good or gap):
+            yield Stretch(low, at, lines, was_good, what), state
             low, lines, what = at, 0, ""
-        if not good:
-            yield Stretch(at, high, 1, False, DIFFERS), state
-            low, lines, what, known = high, 0, "", False
+        lines += 1
+        if end is None:
+            what, known = DIFFERS, False
         else:
-            assert end is not None
             what = GONE if gap else what
-            state, lines, known = _state_after(line, end), lines + 1, True
+            state, known = _state_after(line, end), True
         at = high
     if at > low:
-        yield Stretch(low, at, lines, True, what), state
+        yield Stretch(low, at, lines, good, what), state

@@ -16,13 +16,16 @@ class Damage(msgspec.Struct, frozen=True):
     what: str
     """What is wrong, in words."""
     line: int | None = None
-    """Of a journal; None: the whole file."""
+    """Of a journal, the first of them; None: the whole file."""
     size: int = 0
     """The bytes that are not used."""
+    lines: int = 1
 
     @property
     def text(self) -> str:
-        where = self.file if self.line is None else f"{self.file} line {self.line}"
+        where = self.file
+        if self.line is not None:
+            where += f" line {self.line}" if self.lines == 1 else f" lines {self.line} to {self.line + self.lines - 1}"
         return f"{where}: {self.what}"
 
 
@@ -37,10 +40,10 @@ def sentence(store: str | Path, damage: Sequence[Damage], *, places: bool = True
     Without places it names no file: journals are called by their machine, which nothing that is mailed tells.
     """
     files = len({item.file for item in damage})
-    more = f", and {len(damage) - 1:,} more" if len(damage) > 1 else ""
+    more = f", and {len(damage) - 1:,} more places" if len(damage) > 1 else ""
     where = f" ({damage[0].text}{more})" if places else ""
     return (
         f"store {store} is damaged in {files:,} file{'s' * (files > 1)}{where}: what stood there counts as"
-        f" missing; 'optarena verify {store}' lists it, 'optarena repair {store}' moves it aside, and the run's own"
-        " command makes it again"
+        f" missing. 'optarena verify {store}' lists it, 'optarena repair {store}' moves it aside, and the same"
+        " 'optarena run …' as before makes it again"
     )

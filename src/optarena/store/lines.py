@@ -200,8 +200,8 @@ class _Checker:
     def torn(self, text: bytes, number: int) -> None:
         """Look at what follows the last whole line."""
 
-    def note(self, line: int, what: str, size: int = 0) -> None:
-        self._damage.append(Damage(place_of(self._path), what, line, size))
+    def note(self, line: int, what: str, size: int = 0, lines: int = 1) -> None:
+        self._damage.append(Damage(place_of(self._path), what, line, size, lines))
 
 
 class _Verifier(_Checker):
@@ -221,7 +221,8 @@ class _Verifier(_Checker):
         for stretch, state_after in stretches(data, self._state, self._mark):
             self._state = state_after
             if stretch.what:
-                self.note(number + before + 1, stretch.what, 0 if stretch.good else stretch.high - stretch.low)
+                size = 0 if stretch.good else stretch.high - stretch.low
+                self.note(number + before + 1, stretch.what, size, 1 if stretch.good else stretch.lines)
             if stretch.good:
                 yield stretch.low, stretch.high, before
             before += stretch.lines
