@@ -19,7 +19,7 @@ from optarena.store.runs import KILLED, LIVE, state
 SHOWN = 10
 RUNS = {
     LIVE: "goes on in process {pid}",
-    KILLED: "was killed: it recorded no end and its process is gone",
+    KILLED: "stopped without recording its end: it was killed, or could not write",
     "interrupted": "was interrupted",
     "failed": "ended with an error",
 }

@@ -147,8 +147,8 @@ def read_blocks(path: Path, decode: Callable[[bytes], T], damage: list[Damage], 
 
     A torn last line is dropped: its writer was killed, or is at it. A journal of a newer format is refused.
     """
-    for data, position, number in _good_blocks(path, damage):
-        yield _Block(data, position, points).lines(decode, path, number, damage)
+    for data, position in _good_blocks(path, damage):
+        yield _Block(data, position, points).lines(decode, path, damage)
 
 
 def verify_checks(path: Path, damage: list[Damage]) -> None:
@@ -157,9 +157,9 @@ def verify_checks(path: Path, damage: list[Damage]) -> None:
         pass
 
 
-def _good_blocks(path: Path, damage: list[Damage]) -> Iterator[tuple[bytes, int, int]]:
-    """Blocks of lines to be used, each with its place in the file and the number of lines before it."""
-    position = number = 0
+def _good_blocks(path: Path, damage: list[Damage]) -> Iterator[tuple[bytes, int]]:
+    """Blocks of lines to be used, each with its place in the file."""
+    position = 0
     checker: _Checker | None = None
     try:
         with path.open("rb") as file:
@@ -171,18 +171,24 @@ def _good_blocks(path: Path, damage: list[Damage]) -> Iterator[tuple[bytes, int,
                     data, torn = data[:end], data[end:]
                 if data:
                     checker = checker or _checker(path, data, damage)
-                    for low, high, before in checker.good(data, number):
-                        yield (data if high - low == len(data) else data[low:high]), position + low, number + before
+                    for low, high in checker.good(data, position):
+                        yield (data if high - low == len(data) else data[low:high]), position + low
                 position += len(data)
-                number += data.count(b"\n")
                 if torn:
                     if checker is not None:
-                        checker.torn(torn, number)
+                        checker.torn(torn, position)
                     return
     except FileNotFoundError:
         raise
     except OSError as error:
         raise OptarenaError(f"{path}: {error.strerror}") from error
+
+
+def line_at(path: Path, position: int) -> int:
+    """The number of the line that begins at a byte of a file."""
+    with path.open("rb") as file:
+        whole, rest = divmod(position, BLOCK_BYTES)
+        return 1 + sum(file.read(n).count(b"\n") for n in [*[BLOCK_BYTES] * whole, rest])
 
 
 class _Checker:
@@ -191,17 +197,16 @@ class _Checker:
     def __init__(self, path: Path, damage: list[Damage]) -> None:
         self._path, self._damage = path, damage
 
-    def good(self, data: bytes, number: int) -> Iterator[tuple[int, int, int]]:  # noqa: ARG002
-        """Stretches of lines to be used: from, to, and how many lines of the block are before them.
+    def good(self, data: bytes, position: int) -> Iterator[tuple[int, int]]:  # noqa: ARG002
+        """Stretches of lines to be used, in a block that begins at this byte of the file: from, to."""
+        yield 0, len(data)
 
-        number: of lines before the block."""
-        yield 0, len(data), 0
-
-    def torn(self, text: bytes, number: int) -> None:
+    def torn(self, text: bytes, position: int) -> None:
         """Look at what follows the last whole line."""
 
-    def note(self, line: int, what: str, size: int = 0, lines: int = 1) -> None:
-        self._damage.append(Damage(place_of(self._path), what, line, size, lines))
+    def note(self, position: int, what: str, size: int = 0, lines: int = 1) -> None:
+        """Damage at a byte of the file."""
+        self._damage.append(Damage(place_of(self._path), what, line_at(self._path, position), size, lines))
 
 
 class _Verifier(_Checker):
@@ -211,27 +216,25 @@ class _Verifier(_Checker):
         super().__init__(path, damage)
         self._state, self._mark = 0, mark
 
-    def good(self, data: bytes, number: int) -> Iterator[tuple[int, int, int]]:
+    def good(self, data: bytes, position: int) -> Iterator[tuple[int, int]]:
         state = followed(data, self._state, self._mark)
         if state is not None:
             self._state = state
-            yield 0, len(data), 0
+            yield 0, len(data)
             return
-        before = 0
         for stretch, state_after in stretches(data, self._state, self._mark):
             self._state = state_after
             if stretch.what:
                 size = 0 if stretch.good else stretch.high - stretch.low
-                self.note(number + before + 1, stretch.what, size, 1 if stretch.good else stretch.lines)
+                self.note(position + stretch.low, stretch.what, size, 1 if stretch.good else stretch.lines)
             if stretch.good:
-                yield stretch.low, stretch.high, before
-            before += stretch.lines
+                yield stretch.low, stretch.high
 
-    def torn(self, text: bytes, number: int) -> None:
+    def torn(self, text: bytes, position: int) -> None:
         line = text[:-1] + b"\n"
         whole = line.count(b"\n") == 1 and followed(line, self._state, self._mark) is not None
         if whole or not _BEGUN.match(text):  # a whole line but for its end, or nothing that a writer began
-            self.note(number + 1, DIFFERS, len(text))
+            self.note(position, DIFFERS, len(text))
 
 
 def _checker(path: Path, data: bytes, damage: list[Damage]) -> _Checker:
@@ -262,8 +265,8 @@ class _Block:
             self._runs.append((at, at + n, _shape(text, points)))
             at += n
 
-    def lines(self, decode: Callable[[bytes], T], path: Path, number: int, damage: list[Damage]) -> Lines[T]:
-        """What stands in the lines; the first follows line `number` of the journal."""
+    def lines(self, decode: Callable[[bytes], T], path: Path, damage: list[Damage]) -> Lines[T]:
+        """What stands in the lines."""
         plain = self._plain()
         ends = self._ends.tolist()
         records: list[tuple[int, T]] = []
@@ -275,7 +278,8 @@ class _Block:
                     records.append((self._position + ends[i], decode(self._data[ends[i] : ends[i + 1] - 1])))
                 except UNREADABLE as error:
                     what = f"not a line of a journal ({error})"
-                    damage.append(Damage(place_of(path), what, number + i + 1, ends[i + 1] - ends[i]))
+                    line = line_at(path, self._position + ends[i])
+                    damage.append(Damage(place_of(path), what, line, ends[i + 1] - ends[i]))
         return Lines(len(self._data), records, plain)
 
     def _plain(self) -> list[PlainLines]:
