@@ -1,4 +1,4 @@
-"""Do verdicts and intervals keep what they promise? Simulated experiments whose truth is known (SCORES 5).
+"""Do verdicts and intervals keep what they promise? Simulated experiments whose truth is known (docs/scores.md 5).
 
     python benchmarks/calibration.py [EXPERIMENTS]
 

@@ -44,7 +44,7 @@ def table(name):
 
 
 def hits(results, targets=TARGETS, metric=None, tolerance=1e-9):
-    """(optimizer, problem, trial) -> evaluations of the first hits (SCORES 2), inf where there is none."""
+    """(optimizer, problem, trial) -> evaluations of the first hits (docs/scores.md 2.3), inf where there is none."""
     traces = results.in_full().traces()
     best = traces.best_so_far()
     if metric is not None:

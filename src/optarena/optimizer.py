@@ -111,7 +111,7 @@ def ready_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
 
 
 def is_random_search(label: str) -> bool:
-    """Whether tables call random search so, in any version: scores are measured against it (SCORES 1)."""
+    """Whether tables call random search so, in any version: scores are measured against it (docs/scores.md 1.4)."""
     return label.partition("_")[0] == "RandomSearch"
 
 

@@ -289,7 +289,7 @@ class Space:
         for i, p in enumerate(self.parameters):
             if p.type in ("real", "int"):
                 self._check_low[i], self._check_high[i] = p.least, p.most
-        # (SCORES.md has no say here) an integer owns [k - 1/2, k + 1/2] of its range before warping
+        # an integer owns [k - 1/2, k + 1/2] of its range before warping
         half = np.array([0.5 if p.type == "int" and p.values is None else 0.0 for p in self.parameters])
         self._warp_low, self._warp_high = np.zeros(self.dimension), np.ones(self.dimension)
         self._warped: list[tuple[str, npt.NDArray[np.intp]]] = []

@@ -17,6 +17,7 @@ def staircase(points: Floats, reference: npt.ArrayLike) -> tuple[Floats, Ints]:
 
     A point is in the front from its own place up to, not including, `until`: its own place where an earlier one is as
     good, n where none ever dominates it. Points outside the reference belong to the front but add nothing there.
+    See docs/scores.md 3.11.
     """
     n = len(points)
     gain, until = np.zeros(n), np.arange(n)
@@ -44,7 +45,7 @@ def staircase(points: Floats, reference: npt.ArrayLike) -> tuple[Floats, Ints]:
 
 
 def coco_indicator(points: Floats, ideal: npt.ArrayLike, nadir: npt.ArrayLike, reference: float) -> Floats:
-    """COCO's bi-objective indicator after each of the points (n, 2), in their order (SCORES 3, last paragraph).
+    """COCO's bi-objective indicator after each of the points (n, 2), in their order (docs/scores.md 3.14).
 
     `reference` (the hypervolume of the best known front) - hypervolume of what was found, scaled by ideal (0, 0) and
     nadir (1, 1), the reference point; while no point dominates the nadir: reference + the distance of the nearest point

@@ -57,7 +57,7 @@ def positions(offsets: Ints) -> Ints:
 
 
 def cumulative_minimum(values: Floats, offsets: Ints) -> Floats:
-    """The running minimum within each study, for all studies at once.
+    """The running minimum within each study, for all studies at once (docs/scores.md 1.1).
 
     A scan by doubling: after step j each row has the minimum of the 2^j rows up to it that are its own study's.
     """

@@ -1,4 +1,4 @@
-"""A store in, a comparison out: which optimizers differ, by how much, and how sure that is (SCORES 5)."""
+"""A store in, a comparison out: which optimizers differ, by how much, and how sure that is (docs/scores.md 5)."""
 
 from __future__ import annotations
 

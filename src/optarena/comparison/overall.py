@@ -1,4 +1,7 @@
-"""Each optimizer over all problems: mean score, rank, interquartile mean, strength, Scott-Knott group (SCORES 5)."""
+"""Each optimizer over all problems: mean score, rank, interquartile mean, strength, Scott-Knott group.
+
+See docs/scores.md 5.5 to 5.10.
+"""
 
 from __future__ import annotations
 
@@ -132,13 +135,16 @@ def _alone(values: Floats) -> Ends:
 
 
 def _gaps(good: Floats) -> Floats:
-    """(problems, optimizers): the optimality gap on each problem."""
+    """(problems, optimizers): the optimality gap on each problem (docs/scores.md 5.10)."""
     with np.errstate(invalid="ignore"):
         return 1.0 - np.nanmean(np.where(np.isnan(good), np.nan, np.minimum(good, 1.0)), axis=2)
 
 
 def _medians(values: Floats) -> Ends:
-    """Of each column, with the interval that holds for any distribution (SCORES 1): few problems give infinite ends."""
+    """Of each column, with the interval that holds for any distribution: few problems give infinite ends.
+
+    See docs/scores.md 1.2.
+    """
     ends = np.array([quantile_interval(column, 0.5)[1:] for column in values.T])
     return np.median(values, axis=0), ends[:, 0], ends[:, 1]
 

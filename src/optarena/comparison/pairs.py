@@ -1,6 +1,6 @@
-"""Every two optimizers: by how much one is better, on how many problems, and whether a test can tell (SCORES 5).
+"""Every two optimizers: by how much one is better, on how many problems, and whether a test can tell.
 
-Arrays in, arrays out. A pair (i, j) is read "i against j"; scores are to be minimised.
+Arrays in, arrays out. A pair (i, j) is read "i against j"; scores are to be minimised. See docs/scores.md 5.11.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def differences(means: Floats, first: Ints, second: Ints) -> Floats:
 
 
 def improvements(values: Floats, first: Ints, second: Ints) -> Floats:
-    """(pairs, problems): how often a trial of the first has the lesser score, ties half."""
+    """(pairs, problems): how often a trial of the first has the lesser score, ties half (docs/scores.md 5.2)."""
     problems, _, trials = values.shape
     out = np.empty((len(first), problems))
     for i in np.unique(first).tolist():
@@ -170,7 +170,7 @@ def improvements(values: Floats, first: Ints, second: Ints) -> Floats:
 
 
 def trials_test(values: Floats, each: Floats, first: Ints, second: Ints) -> tuple[Floats, Floats, bool]:
-    """p-values, signs and whether they are exact, of trials within problems."""
+    """p-values, signs and whether they are exact, of trials within problems (docs/scores.md 5.3)."""
     count = np.sum(~np.isnan(values), axis=2)
     m, n = count[:, first].T, count[:, second].T
     both = np.sort(np.concatenate((values[:, first], values[:, second]), axis=2), axis=2)  # NaN last

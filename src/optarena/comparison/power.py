@@ -1,7 +1,7 @@
-"""How many more trials, or more problems, would be expected to settle a pair: by simulation from the data (SCORES 5).
+"""How many more trials, or more problems, would be expected to settle a pair: by simulation from the data.
 
 A design is enough when at least 80 % of its simulated experiments find the observed difference, in its direction, at
-the level that the pair would need among all tests that are still open.
+the level that the pair would need among all tests that are still open. See docs/scores.md 5.12.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many times the evaluations of another an optimizer needs to the same targets (SCORES 2 and 5)."""
+"""How many times the evaluations of another an optimizer needs to the same targets (docs/scores.md 2.4 and 5.14)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Ratios:
 
 
 def runtime_ratios(erts: Floats, axis: str, first: Ints, second: Ints, resamples: int, seed: int) -> Ratios:
-    """Of every pair, from expected running times (problems, targets, optimizers)."""
+    """Of every pair, from expected running times (problems, targets, optimizers) (docs/scores.md 5.14)."""
     n = len(first)
     ratio, lower, upper = (np.full(n, np.nan) for _ in range(3))
     counts = [np.zeros(n, dtype=np.int64) for _ in range(4)]

@@ -1,4 +1,7 @@
-"""Which conclusions change when one optimizer, problem or trial is left out, or another view is taken (SCORES 5)."""
+"""Which conclusions change when one optimizer, problem or trial is left out, or another view is taken.
+
+See docs/scores.md 5.13.
+"""
 
 from __future__ import annotations
 
@@ -202,7 +205,7 @@ def _ordered(names: Sequence[str], figures: Floats) -> tuple[list[str], list[int
 
 
 def _tau(a: Floats, b: Floats) -> float:
-    """Kendall's tau-a: concordant less discordant pairs, of all."""
+    """Kendall's tau-a: concordant less discordant pairs, of all (docs/scores.md 5.15)."""
     first, second = np.triu_indices(len(a), 1)
     if not len(first):
         return 1.0

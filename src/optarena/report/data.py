@@ -144,7 +144,7 @@ def _grid(every: Curves, points: int) -> Floats:
 
 
 def _quartiles(cube: Floats) -> tuple[Floats, Floats, Floats]:
-    """The quantiles 1/4, 1/2 and 3/4 along the last axis as order statistics (SCORES 1), NaN not counted."""
+    """The quantiles 1/4, 1/2 and 3/4 along the last axis as order statistics (docs/scores.md 1.2), NaN not counted."""
     count = np.sum(~np.isnan(cube), axis=-1)
     ordered = np.sort(cube, axis=-1)  # NaN comes last
 
@@ -214,7 +214,10 @@ def times(results: Dataset, *, by_dimension: bool = False) -> pl.DataFrame:
 
 
 def order_statistic(column: str, q: float) -> pl.Expr:
-    """The quantile of a group as the curves and the views have it: the ceil(nq)-th of the sorted values (SCORES 1)."""
+    """The quantile of a group as the curves and the views have it: the ceil(nq)-th of the sorted values.
+
+    See docs/scores.md 1.2.
+    """
     at = (pl.len() * q).ceil().cast(pl.Int64) - 1
     return pl.col(column).sort().get(at)
 

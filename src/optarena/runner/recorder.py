@@ -64,7 +64,7 @@ class Recorder:
             self.journal.write(Rows(self.handle, k, y, self.meter.pending(), failures, x=rows))
             if values.shape[1] == 1:
                 least = float(values.min() if self.sign > 0 else -values.max())
-                if not math.isfinite(least):  # of those that count: NaN and -inf are failures (SCORES 1)
+                if not math.isfinite(least):  # of those that count: NaN and -inf are failures (docs/scores.md 0.3)
                     found = values[:, 0] * self.sign
                     least = float(found[found > -np.inf].min(initial=np.inf))
                 if least < self.best:

@@ -1,4 +1,4 @@
-"""Is the difference real, and how large is it? Pure functions on arrays (SCORES 5).
+"""Is the difference real, and how large is it? Pure functions on arrays (docs/scores.md 5).
 
 >>> from optarena import stats
 >>> stats.cliffs_delta([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])

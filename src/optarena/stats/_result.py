@@ -16,7 +16,7 @@ Seed: TypeAlias = int | np.random.Generator
 LEVEL = 0.95
 RESAMPLES = 10_000
 FEW = 20
-"""Under so many problems an interval over problems is a t interval, flagged (SCORES 5)."""
+"""Under so many problems an interval over problems is a t interval, flagged (docs/scores.md 5.5)."""
 
 
 class Test(NamedTuple):

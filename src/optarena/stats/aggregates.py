@@ -5,7 +5,7 @@
 3.5
 
 Arrays are (trials, problems), more is better (a score that is to be minimised enters as 1 - score); axes before these
-two are kept, so that all resamplings are one call. NaN is a trial that is not there (SCORES 5).
+two are kept, so that all resamplings are one call. NaN is a trial that is not there (docs/scores.md 5.10).
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ BLOCKS = 64
 
 
 def iqm(x: npt.ArrayLike) -> Any:
-    """The interquartile mean: of all values but the lowest and the highest quarter (each rounded down), pooled."""
+    """The interquartile mean: of all values but the lowest and the highest quarter (each rounded down), pooled.
+
+    See docs/scores.md 5.10.
+    """
     flat = _flat(x)
     ordered = np.sort(flat, axis=-1)  # NaN last
     n = np.sum(~np.isnan(flat), axis=-1)
@@ -49,7 +52,10 @@ def median(x: npt.ArrayLike) -> Any:
 
 
 def optimality_gap(x: npt.ArrayLike, threshold: float = 1.0) -> Any:
-    """By how much values stay below a threshold on average, those above it counting as it; less is better."""
+    """By how much values stay below a threshold on average, those above it counting as it; less is better.
+
+    See docs/scores.md 5.10.
+    """
     data = np.asarray(x, dtype=float)
     return _plain(threshold - _task_means(np.where(np.isnan(data), np.nan, np.minimum(data, threshold))).mean(axis=-1))
 
@@ -57,7 +63,7 @@ def optimality_gap(x: npt.ArrayLike, threshold: float = 1.0) -> Any:
 def probability_of_improvement(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """The mean over problems of P(X > Y) + P(X = Y)/2 over trials: how often x does better on a random problem.
 
-    `improvement_interval` has its interval.
+    `improvement_interval` has its interval. See docs/scores.md 5.2.
     """
     a, b = _table(x), _table(y)
     if a.shape[1] != b.shape[1]:
@@ -66,14 +72,20 @@ def probability_of_improvement(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def improvements(a: Floats, b: Floats) -> Floats:
-    """(…, problems): A12 on each problem of arrays (…, problems, trials); NaN is a trial that is not there."""
+    """(…, problems): A12 on each problem of arrays (…, problems, trials); NaN is a trial that is not there.
+
+    See docs/scores.md 5.2.
+    """
     both = ~np.isnan(a)[..., :, None] & ~np.isnan(b)[..., None, :]
     more = (a[..., :, None] > b[..., None, :]) + 0.5 * (a[..., :, None] == b[..., None, :])
     return np.where(both, more, 0.0).sum(axis=(-2, -1)) / both.sum(axis=(-2, -1))
 
 
 def score_distribution(x: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
-    """For each tau the part of all trials with a score above it, each problem counting the same (a profile)."""
+    """For each tau the part of all trials with a score above it, each problem counting the same (a profile).
+
+    See docs/scores.md 5.10.
+    """
     data = _table(x)
     at = np.asarray(tau, dtype=float)
     above = np.where(np.isnan(data)[:, :, None], np.nan, data[:, :, None] > at)

@@ -1,4 +1,4 @@
-"""Bayesian tests over problems with a region of practical equivalence, the rope (SCORES 5).
+"""Bayesian tests over problems with a region of practical equivalence, the rope (docs/scores.md 5.8).
 
 >>> bayesian_sign([1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 5.0], rope=0.1, seed=1).better > 0.9
 True
@@ -40,7 +40,7 @@ def bayesian_signed_rank(
     samples: int = SAMPLES,
     seed: Seed = 0,
 ) -> Posterior:
-    """Benavoli's signed-rank test: a Dirichlet process over the differences y - x, one a problem.
+    """Benavoli's signed-rank test: a Dirichlet process over the differences y - x, one a problem (docs/scores.md 5.8).
 
     Each sample weighs the problems, and one pseudo-problem without a difference that has the weight `prior`; it votes
     for where the weighted mean of two differences mostly lies. Assumes independent problems. Without a rope nothing is
@@ -84,7 +84,7 @@ def bayesian_sign(
 ) -> Posterior:
     """The sign test with a Dirichlet posterior over better, equivalent, worse; the prior's weight lies in the rope.
 
-    Counts problems, whatever the sizes of their differences. Assumes independent problems.
+    Counts problems, whatever the sizes of their differences. Assumes independent problems. See docs/scores.md 5.8.
     """
     d = _differences(x, y, rope)
     counts = np.array([np.sum(d > rope), np.sum(np.abs(d) <= rope) + prior, np.sum(d < -rope)], dtype=float)

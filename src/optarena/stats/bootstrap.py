@@ -1,4 +1,4 @@
-"""Intervals by resampling: problems with their trials whole, or trials within fixed problems (SCORES 5). All seeded.
+"""Intervals by resampling: problems with their trials whole, or trials within fixed problems. All seeded.
 
 >>> import numpy as np
 >>> scores = np.random.default_rng(1).normal(size=(30, 5))     # problems, trials
@@ -8,6 +8,7 @@ True
 
 The unit of replication is the problem: `over="problems"` speaks of new problems of the same kind, `over="trials"` of
 new trials on just these. Resampling both double-counts the noise of trials; it is done only when asked for.
+See docs/scores.md 5.5.
 """
 
 from __future__ import annotations
@@ -134,7 +135,10 @@ def jackknife(data: Floats, statistic: Statistic, over: str) -> Floats:
 
 
 def bca(drawn: Floats, value: float, left_out: Floats, normal: Floats) -> tuple[float, float]:
-    """The ends of Efron's bias-corrected and accelerated interval; `normal`: the quantiles of its two levels."""
+    """The ends of Efron's bias-corrected and accelerated interval; `normal`: the quantiles of its two levels.
+
+    See docs/scores.md 5.5.
+    """
     below = (np.mean(drawn < value) + np.mean(drawn <= value)) / 2
     away = left_out.mean() - left_out
     scale = np.sum(away**2) ** 1.5
@@ -154,7 +158,7 @@ def draws(n: int, resamples: int, seed: Seed) -> Floats:
 
 
 def mean_intervals(x: npt.ArrayLike, counts: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats, Floats, str]:
-    """Means of columns over rows (problems), their ends and the method: BCa, under 20 rows t.
+    """Means of columns over rows (problems), their ends and the method: BCa, under 20 rows t (docs/scores.md 5.5).
 
     counts: from `draws`. The means of all resamplings of all columns are one product of matrices.
     """

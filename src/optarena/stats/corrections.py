@@ -1,4 +1,4 @@
-"""Several tests at once: p-values adjusted so that errors stay rare over all of them (SCORES 5).
+"""Several tests at once: p-values adjusted so that errors stay rare over all of them (docs/scores.md 5.4).
 
 >>> holm([0.01, 0.04, 0.03]).tolist()
 [0.03, 0.06, 0.06]
@@ -19,7 +19,7 @@ from optarena.traces import Floats
 
 
 def holm(p: npt.ArrayLike, tests: int | None = None) -> Floats:
-    """Step-down; valid whatever the tests have to do with each other.
+    """Step-down; valid whatever the tests have to do with each other (docs/scores.md 5.4).
 
     tests: how many there are in all, where these are some of them; the others count as if they came last.
     """

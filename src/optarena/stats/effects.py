@@ -1,4 +1,4 @@
-"""How large a difference between two samples of trials is: A12, Cliff's delta, shifts (SCORES 5).
+"""How large a difference between two samples of trials is: A12, Cliff's delta, shifts (docs/scores.md 5.2).
 
 >>> a12([1, 2, 3], [2, 3, 4])
 0.2222222222222222
@@ -23,7 +23,7 @@ SMALL, MEDIUM, LARGE = 0.56, 0.64, 0.71
 
 
 def a12(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """P(X > Y) + P(X = Y)/2: how often a value of x is the greater one; ties count half (SCORES 5).
+    """P(X > Y) + P(X = Y)/2: how often a value of x is the greater one; ties count half (docs/scores.md 5.2).
 
     Assumes nothing of the distributions; it is U/(nm) of Mann and Whitney. `a12_interval` has its interval.
     """
@@ -31,7 +31,7 @@ def a12(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """P(X > Y) - P(X < Y) = 2 A12 - 1, ties right. `cliffs_delta_interval` has its interval."""
+    """P(X > Y) - P(X < Y) = 2 A12 - 1, ties right. `cliffs_delta_interval` has its interval (docs/scores.md 5.2)."""
     return 2.0 * a12(x, y) - 1.0
 
 
@@ -87,7 +87,7 @@ def score_interval(
 
     m, n: (strata,), or (values, strata) for several values at once.
     Its standard error is Newcombe's for exponential distributions, taken at theta, so that the interval stays within
-    [0, 1] and is never empty.
+    [0, 1] and is never empty. See docs/scores.md 5.11.
     """
     theta = np.asarray(value, dtype=float)
     z = special.ndtri(0.5 + level_of(level) / 2)
@@ -110,12 +110,18 @@ def score_interval(
 
 
 def hodges_lehmann(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """The median of all differences x - y: the shift of one distribution against the other, if they have one shape."""
+    """The median of all differences x - y: the shift of one distribution against the other, if they have one shape.
+
+    See docs/scores.md 5.2.
+    """
     return float(np.median(sample(x)[:, None] - sample(y, "y")[None, :]))
 
 
 def cohens_d(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """The difference of the means in pooled standard deviations. Assumes that both have about the same variance."""
+    """The difference of the means in pooled standard deviations. Assumes that both have about the same variance.
+
+    See docs/scores.md 5.2.
+    """
     a, b = sample(x, least=2), sample(y, "y", least=2)
     freedom = len(a) + len(b) - 2
     spread = np.sqrt(((len(a) - 1) * a.var(ddof=1) + (len(b) - 1) * b.var(ddof=1)) / freedom)
@@ -126,13 +132,13 @@ def cohens_d(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def hedges_g(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Cohen's d, corrected for small samples: times 1 - 3/(4 (n + m) - 9)."""
+    """Cohen's d, corrected for small samples: times 1 - 3/(4 (n + m) - 9) (docs/scores.md 5.2)."""
     size = len(np.asarray(x)) + len(np.asarray(y))
     return cohens_d(x, y) * (1 - 3 / (4 * size - 9))
 
 
 def magnitude(value: float) -> str:
-    """What an A12 of this size is called: negligible, small, medium or large."""
+    """What an A12 of this size is called: negligible, small, medium or large (docs/scores.md 5.2)."""
     away = max(value, 1 - value)
     return "large" if away >= LARGE else "medium" if away >= MEDIUM else "small" if away >= SMALL else "negligible"
 

@@ -1,9 +1,10 @@
-"""Tests of two samples: Mann-Whitney, Brunner-Munzel, Wilcoxon's signed ranks, the sign test (SCORES 5). All two-sided.
+"""Tests of two samples: Mann-Whitney, Brunner-Munzel, Wilcoxon's signed ranks, the sign test. All two-sided.
 
 >>> mann_whitney([1, 2, 3, 4], [5, 6, 7, 8]).p
 0.02857142857142857
 
 SciPy does the work. A p-value is never to be shown alone: `effects` has the size of the difference.
+See docs/scores.md 5.3.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, *, method: str = "auto", al
 
     Assumes independent draws and, under the null, the same distribution. method: `auto` (exact for small samples
     without ties), `exact`, or `asymptotic` (ties corrected, with continuity correction). Constant data: p = 1.
+    See docs/scores.md 5.3.
     """
     a, b = sample(x), sample(y, "y")
     if np.all(np.concatenate((a, b)) == a[0]):
@@ -31,7 +33,7 @@ def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, *, method: str = "auto", al
 
 
 def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
-    """Like Mann-Whitney, where the two may have different spreads; the null is A12 = 1/2.
+    """Like Mann-Whitney, where the two may have different spreads; the null is A12 = 1/2 (docs/scores.md 5.3).
 
     At least two values each. Samples that do not overlap have no variance of ranks: their p is 0, and n says how little
     that may mean.
@@ -55,7 +57,7 @@ def wilcoxon(
 
     Assumes independent problems and, under the null, differences that are symmetric about 0. method: SciPy's `auto`
     (exact up to 50 pairs, all signs up to 13 pairs with ties or zeros, else normal), or one of its others. Pairs that
-    are equal are left out; none left: p = 1.
+    are equal are left out; none left: p = 1. See docs/scores.md 5.3.
     """
     d = paired(x, y)
     used = int(np.count_nonzero(d))
@@ -70,7 +72,7 @@ def wilcoxon(
 def sign_test(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Test:
     """Paired values: does one sign prevail? Assumes independent pairs and nothing else; equal pairs are left out.
 
-    The statistic is the number of pairs in which x is the greater one. Exact (binomial).
+    The statistic is the number of pairs in which x is the greater one. Exact (binomial). See docs/scores.md 5.3.
     """
     d = paired(x, y)
     above, used = int(np.sum(d > 0)), int(np.sum(d != 0))

@@ -1,4 +1,4 @@
-"""Ranks over problems: Friedman, Iman-Davenport, Nemenyi's critical difference, Conover, groups (SCORES 5).
+"""Ranks over problems: Friedman, Iman-Davenport, Nemenyi's critical difference, Conover, groups (docs/scores.md 5.6).
 
 >>> import numpy as np
 >>> average_ranks(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).tolist()
@@ -64,7 +64,7 @@ def average_ranks(x: npt.ArrayLike) -> Floats:
 
 
 def friedman(x: npt.ArrayLike) -> Friedman:
-    """Do all optimizers have the same distribution of ranks? Ties are corrected for.
+    """Do all optimizers have the same distribution of ranks? Ties are corrected for (docs/scores.md 5.6).
 
     Assumes independent problems; nothing of the scale of their scores. Where all optimizers tie on all problems, p = 1.
     """
@@ -81,7 +81,7 @@ def friedman(x: npt.ArrayLike) -> Friedman:
 
 
 def iman_davenport(x: npt.ArrayLike) -> tuple[float, float]:
-    """F and p: Friedman's statistic as an F with k - 1 and (k - 1)(n - 1) degrees of freedom."""
+    """F and p: Friedman's statistic as an F with k - 1 and (k - 1)(n - 1) degrees of freedom (docs/scores.md 5.6)."""
     found = friedman(x)
     return found.iman_davenport_F, found.iman_davenport_p
 
@@ -90,6 +90,7 @@ def nemenyi(x: npt.ArrayLike, alpha: float = 0.05) -> Nemenyi:
     """Every two optimizers by their average ranks, all comparisons allowed for: the critical difference.
 
     Assumes what Friedman's test does. What two optimizers are to each other depends on who else takes part.
+    See docs/scores.md 5.6.
     """
     data = matrix(x)
     n, k = data.shape
@@ -105,7 +106,7 @@ def nemenyi(x: npt.ArrayLike, alpha: float = 0.05) -> Nemenyi:
 
 
 def critical_difference(n: int, k: int, alpha: float = 0.05) -> float:
-    """Nemenyi's: average ranks of k optimizers over n problems that are further apart differ."""
+    """Nemenyi's: average ranks of k optimizers over n problems that are further apart differ (docs/scores.md 5.6)."""
     if n < 1 or k < 2:
         raise OptarenaError(f"a critical difference needs a problem and two optimizers; got n = {n}, k = {k}")
     return float(_range_quantile(alpha, k) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n)))
@@ -147,7 +148,10 @@ def _range_quantile(alpha: float, k: int) -> float:
 
 
 def conover(x: npt.ArrayLike) -> Floats:
-    """(optimizers, optimizers): Conover's p-values of every two after Friedman, not yet corrected for their number."""
+    """(optimizers, optimizers): Conover's p-values of every two after Friedman, not yet corrected for their number.
+
+    See docs/scores.md 5.6.
+    """
     data = matrix(x, rows=2)
     n, k = data.shape
     ranks = ranks_of(data, axis=1)

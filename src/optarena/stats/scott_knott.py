@@ -1,4 +1,4 @@
-"""Scott-Knott: optimizers in groups that differ, by splitting them where they lie furthest apart (SCORES 5).
+"""Scott-Knott: optimizers in groups that differ, by splitting them where they lie furthest apart (docs/scores.md 5.7).
 
 >>> scott_knott({"a": [1, 2, 3, 2, 1, 2], "b": [1, 2, 2, 3, 1, 2], "c": [8, 9, 9, 8, 9, 8]}).ranks
 {'a': 1, 'b': 1, 'c': 2}
@@ -65,6 +65,7 @@ def scott_knott(
     Sorted by median (ties by name), split where the between-group sum of squares is largest. effect: `a12` (0.6 either
     way), `cliffs_delta` (0.147) or `cohens_d` (0.38), or a bound of your own by `least_effect`. Assumes independent
     values; the tests of different splits are not corrected for each other, as in the method's definition.
+    See docs/scores.md 5.7.
     """
     if not treatments:
         raise OptarenaError("Scott-Knott needs at least one name with numbers")
@@ -97,7 +98,7 @@ def bootstrap_test(x: npt.ArrayLike, y: npt.ArrayLike, *, resamples: int = RESAM
     """Efron's test of two means: both samples are moved to the common mean and resampled; p = (1 + extremes)/(1 + B).
 
     The statistic is |difference of means| / its standard error, so spreads may differ. Equal means, or a sample of one
-    number: p = 1; two constants that differ: p = 0, as far as data can tell.
+    number: p = 1; two constants that differ: p = 0, as far as data can tell. See docs/scores.md 5.7.
     """
     a, b = sample(x), sample(y, "y")
     apart = abs(a.mean() - b.mean())

@@ -23,6 +23,7 @@ def signed_rank_p(d: npt.ArrayLike) -> tuple[Floats, Floats]:
     """p-values and signs (-1, 0, 1: on which side the rank sum is larger) of differences (samples, pairs).
 
     Exact up to 50 pairs without ties or zeros, by all signs up to 13 pairs with them, else normal with tie correction.
+    See docs/scores.md 5.3.
     """
     data = np.atleast_2d(np.asarray(d, dtype=float))
     if np.isnan(data).any():

@@ -23,7 +23,7 @@ def stratified_mann_whitney(below: Floats, m: Ints, n: Ints, ties: Floats) -> tu
     below (pairs, problems): A12 of a pair on a problem; m, n (pairs, problems): trials of the two; ties: the sum of
     t^3 - t over groups of t equal values. Exact, the second result, where all problems have as many trials and there
     are no ties; else normal, corrected for ties. Assumes independent trials and, under the null, the same distribution
-    of both on each problem.
+    of both on each problem. See docs/scores.md 5.3.
     """
     problems = below.shape[1]
     same = bool(np.all(m == m[0, 0]) and np.all(n == n[0, 0]))
@@ -45,6 +45,7 @@ def stratified_differences(
     """(optimizers, optimizers): mean differences over fixed problems with t intervals by Welch and Satterthwaite.
 
     mean, variance, trials: (problems, optimizers). One trial on a problem: its noise is unknown, and the ends infinite.
+    See docs/scores.md 5.11.
     """
     problems = len(mean)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Strengths of optimizers from who beat whom: Bradley-Terry from wins, Plackett-Luce from whole rankings (SCORES 5).
+"""Strengths of optimizers from who beat whom: Bradley-Terry from wins, Plackett-Luce from whole rankings.
 
 >>> import numpy as np
 >>> strengths = bradley_terry(np.array([[0, 6, 7], [4, 0, 6], [3, 4, 0]]))
@@ -6,6 +6,7 @@
 [0.417, 0.0, -0.417]
 
 Strengths are logarithms that sum to 0: i beats j with probability 1 / (1 + exp(s_j - s_i)). More is better.
+See docs/scores.md 5.9.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def bradley_terry(wins: npt.ArrayLike, *, alpha: float = 0.0) -> Floats:
 
     Assumes independent comparisons, and that strengths explain them. alpha: virtual wins of everyone over everyone;
     with 0, someone who never loses (or two sets that never met) has no finite strength, which is refused.
+    See docs/scores.md 5.9.
     """
     w = np.asarray(wins, dtype=float)
     if w.ndim != 2 or w.shape[0] != w.shape[1] or np.isnan(w).any() or (w < 0).any():
@@ -61,7 +63,7 @@ def bradley_terry_interval(
 def plackett_luce(rankings: npt.ArrayLike, *, alpha: float = 0.0) -> Floats:
     """Log strengths from whole rankings (rankings, optimizers): the numbers of the optimizers, the best first.
 
-    Each place is drawn from those left, with odds by strength. alpha: virtual wins, as above.
+    Each place is drawn from those left, with odds by strength. alpha: virtual wins, as above. See docs/scores.md 5.9.
     """
     r = np.asarray(rankings, dtype=np.int64)
     if r.ndim != 2 or not len(r) or not np.array_equal(np.sort(r, axis=1), np.tile(np.arange(r.shape[1]), (len(r), 1))):

@@ -1,4 +1,4 @@
-"""The whole curve of a solver: who finds good solutions early, who finishes best (SCORES 4). Optimizers too.
+"""The whole curve of a solver: who finds good solutions early, who finishes best (docs/scores.md 4). Optimizers too.
 
 >>> results.anytime(axis="seconds").summary                       # doctest: +SKIP
 >>> results.anytime(horizon="box").table("instance")

@@ -1,4 +1,7 @@
-"""The scores of one run or of one instance, as pure functions on arrays; values are minimised (SCORES 4)."""
+"""The scores of one run or of one instance, as pure functions on arrays; values are minimised.
+
+See docs/scores.md 4.1, 4.3 to 4.6, 4.8.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from optarena.traces import Floats, Ints, cumulative_minimum
 
 
 def envelope(times: npt.ArrayLike, values: npt.ArrayLike, tolerance: float = 0.0) -> tuple[Floats, Floats]:
-    """The best so far of one run: its strictly improving events, at equal times the best.
+    """The best so far of one run: its strictly improving events, at equal times the best (docs/scores.md 4.1).
 
     tolerance: by how much an event must be better than the one before it to count. Values that are not finite are no
     solutions.
@@ -26,7 +29,7 @@ def envelope(times: npt.ArrayLike, values: npt.ArrayLike, tolerance: float = 0.0
 
 
 def improving(times: Floats, values: Floats, offsets: Ints, tolerance: float = 0.0) -> tuple[Ints, Floats]:
-    """The rows where the envelopes of all runs fall, and the best value then.
+    """The rows where the envelopes of all runs fall, and the best value then (docs/scores.md 4.1).
 
     Run i owns rows offsets[i] to offsets[i+1], by time. Of equal times the last row stands for all.
     """
@@ -65,6 +68,7 @@ def objective_score(best: float, worst: float, value: float | None) -> float:
     """Where a run's last value lies between the best of all (0) and the worst first value of all (1); 1: no solution.
 
     best, worst: of all that take part, minimised. Where they are the same, whoever solved it scores 0.
+    See docs/scores.md 4.3.
     """
     if value is None or not math.isfinite(value):
         return 1.0
@@ -77,7 +81,7 @@ def area_score(
     """The area under a run's envelope, as a part of the box from start to end and from best to worst.
 
     Before its first solution a run stands at the worst, after its last at its own best. Events after `end` are
-    dropped. None where the horizon has no width; 1 without a solution.
+    dropped. None where the horizon has no width; 1 without a solution. See docs/scores.md 4.4.
     """
     if not end > start:
         return None
@@ -93,12 +97,15 @@ def area_score(
 
 
 def primal_gap(value: float | None, best: float) -> float:
-    """How far a value is from the best known: 0 at it, 1 without a solution or where the signs differ (Berthold)."""
+    """How far a value is from the best known: 0 at it, 1 without a solution or where the signs differ (Berthold).
+
+    See docs/scores.md 4.5.
+    """
     return float(primal_gaps(np.array([np.nan if value is None else value]), np.array([best]))[0])
 
 
 def primal_gaps(values: Floats, best: Floats) -> Floats:
-    """The primal gap of each value to its best known; 1 where the value is not finite."""
+    """The primal gap of each value to its best known; 1 where the value is not finite (docs/scores.md 4.5)."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         larger, away = np.maximum(np.abs(values), np.abs(best)), np.abs(values - best)
         # the difference is exact where the two are near; it may overflow where they are not
@@ -110,7 +117,10 @@ def primal_gaps(values: Floats, best: Floats) -> Floats:
 def primal_integral(
     times: npt.ArrayLike, values: npt.ArrayLike, best: float, start: float = 0.0, end: float | None = None
 ) -> float:
-    """The integral of the primal gap from start to end (by default the last event), not divided by its length."""
+    """The integral of the primal gap from start to end (by default the last event), not divided by its length.
+
+    See docs/scores.md 4.6.
+    """
     t, v = envelope(times, values)
     stop = end if end is not None else float(t[-1]) if len(t) else start
     t, v = np.clip(t[t <= stop], start, None), v[t <= stop]
@@ -125,7 +135,7 @@ def borda(times: npt.ArrayLike, values: npt.ArrayLike | None = None, proved: npt
     then, minimised; the same for all by default. proved: whether it proved that nothing is better.
 
     Per pair and instance the better value gets 1 and the other 0, of equal values the one with a proof; else each gets
-    the other's share of their times, 1/2 where both are 0. Who found nothing gets 0.
+    the other's share of their times, 1/2 where both are 0. Who found nothing gets 0. See docs/scores.md 4.8.
     """
     t = np.asarray(times, dtype=float)  # None is NaN
     if t.ndim != 2:
@@ -138,7 +148,7 @@ def borda(times: npt.ArrayLike, values: npt.ArrayLike | None = None, proved: npt
 
 def borda_points(times: Floats, values: Floats, proved: npt.NDArray[np.bool_]) -> Floats:
     """(instances, configurations): Borda points, averaged over all pairs of trials. All are (…, …, trials); NaN or inf
-    times where a trial found nothing, NaN values where there is no such trial."""
+    times where a trial found nothing, NaN values where there is no such trial. See docs/scores.md 4.8."""
     out = np.zeros(times.shape[:2])
     exists = ~np.isnan(values) | ~np.isnan(times)
     solved = np.isfinite(times) & ~np.isnan(values)

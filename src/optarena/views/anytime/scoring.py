@@ -1,4 +1,4 @@
-"""All runs scored at once, between the bounds of their instances (SCORES 4)."""
+"""All runs scored at once, between the bounds of their instances (docs/scores.md 4.2 to 4.7)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Scored:
 
 
 def bounds_of(runs: Runs, horizon: str, without: int | None = None) -> Bounds:
-    """Best, worst and horizon of each instance; `without` leaves a configuration out."""
+    """Best, worst and horizon of each instance; `without` leaves a configuration out (docs/scores.md 4.2)."""
     n = len(runs.instances)
     some = np.diff(runs.offsets) > 0
     if without is not None:
@@ -124,7 +124,10 @@ def score(runs: Runs, bounds: Bounds, gap: float) -> Scored:
 
 
 def relative(some: Bools, last: Floats, wait: Floats, over: Floats, bounds: Bounds, i: Any) -> tuple[Floats, Floats]:
-    """Objective and area score of each run. over: the integral of value - best from its first solution."""
+    """Objective and area score of each run. over: the integral of value - best from its first solution.
+
+    See docs/scores.md 4.3, 4.4.
+    """
     height, width = (bounds.worst - bounds.best)[i], (bounds.end - bounds.start)[i]
     flat = height == 0
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -86,7 +86,7 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
 
 
 def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
-    """A row a configuration: means over instances with their intervals, best area first."""
+    """A row a configuration: means over instances with their intervals, best area first (docs/scores.md 4.7)."""
     names, counted = scored.runs.configurations, ("solved", "proved", "unsolved")
     averaged = ("objective_score", "area_score", "primal_gap", "primal_integral")
     rows = []
@@ -167,7 +167,10 @@ def gaps(scored: Scored) -> list[str]:
 
 
 def sensitive(scored: Scored, horizon: str) -> list[str]:
-    """Which configurations change the order of two others by taking part: best and worst depend on all (SCORES 4)."""
+    """Which configurations change the order of two others by taking part: best and worst depend on all.
+
+    See docs/scores.md 4.9.
+    """
     runs = scored.runs
     names = runs.configurations
     if len(names) < 3:

@@ -83,7 +83,7 @@ def anytime(
     tolerance: float | None = None,
     frame: str | Path | dict[str, Any] | None = None,
 ) -> Anytime:
-    """Score a store by the whole curve of each run (SCORES 4).
+    """Score a store by the whole curve of each run (docs/scores.md 4).
 
     axis: any of `results.axes`, `seconds` by default. horizon: `budget` (the default), from 0 to the declared budget,
     or `box`, from the least to the greatest time of anyone's solutions. gap: up to which primal gap an instance counts

@@ -1,4 +1,4 @@
-"""How good after so many evaluations: Bayesmark's normalised scores (SCORES 1), to the last digit or put right.
+"""How good after so many evaluations: Bayesmark's normalised scores (docs/scores.md 1), to the last digit or put right.
 
 >>> results.fixed_cost().summary                       # doctest: +SKIP
 >>> results.fixed_cost(mode="bayesmark", metric="generalization").table("problem")

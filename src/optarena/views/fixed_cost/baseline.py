@@ -29,12 +29,15 @@ from optarena.views.fixed_cost.order_statistics import (
 )
 
 BAYESMARK = "Bayesmark"
-NUDGE = 1e4  # spacings by which `best` is lowered, so that nobody reaches it (SCORES 1)
+NUDGE = 1e4  # spacings by which `best` is lowered, so that nobody reaches it (docs/scores.md 1.4)
 
 
 @dataclass
 class Baseline:
-    """A metric's baseline: minimised values, a row a problem, a column an iteration. NaN where it is not defined."""
+    """A metric's baseline: minimised values, a row a problem, a column an iteration. NaN where it is not defined.
+
+    See docs/scores.md 1.4.
+    """
 
     problems: list[str]
     median: Floats
@@ -54,7 +57,10 @@ class Baseline:
             return self.clip - self.best
 
     def constant(self) -> Bools:
-        """(problems,): where random search's median is the best that anyone saw: nothing can be told apart."""
+        """(problems,): where random search's median is the best that anyone saw: nothing can be told apart.
+
+        See docs/scores.md 1.8.
+        """
         hair = 1.01 * NUDGE * np.spacing(np.maximum(np.abs(self.best), 5e-324))
         return (self.seen >= self.clip) | (self.width <= hair)
 
@@ -95,7 +101,7 @@ def compute(
     mode: str,
     hidden: bool,
 ) -> Baseline:
-    """The baseline of one metric from all that random search saw on each problem.
+    """The baseline of one metric from all that random search saw on each problem (docs/scores.md 1.4).
 
     `draws[p, t]`: how many evaluations random search has made on problem p at iteration t.
     """
@@ -130,7 +136,7 @@ def compute(
 
 
 def _selected(visible: Floats, values: Floats, clip: float, sizes: Ints) -> tuple[Floats, Floats]:
-    """Median and mean of the metric at the point with the least visible of m draws, for each m (SCORES 1, exact (a)).
+    """Median and mean of the metric at the point with the least visible of m draws, for each m (docs/scores.md 1.5).
 
     The k-th smallest visible value is chosen with the chance C(n-k, m-1)/C(n, m); ties share theirs.
     """
@@ -154,7 +160,7 @@ def _selected(visible: Floats, values: Floats, clip: float, sizes: Ints) -> tupl
 
 
 def _as_bayesmark(ordered: Floats, clip: float, sizes: Ints) -> Floats:
-    """The expected minimum with Bayesmark's own rounding, which shows on constant problems (SCORES 1).
+    """The expected minimum with Bayesmark's own rounding, which shows on constant problems (docs/scores.md 1.10).
 
     The sum itself is rounded once, as by a processor with fused multiply-add; the weights are what is not exact.
     """

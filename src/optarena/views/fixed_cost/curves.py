@@ -181,7 +181,8 @@ class Curves:
     def best(self, grid: Floats, metric: str | None) -> Floats:
         """(studies, iterations): the metric at the point with the least visible value so far; NaN beyond a study's end.
 
-        Within a batch the first least visible value counts; over batches the latest that ties the least (SCORES 1).
+        Within a batch the first least visible value counts; over batches the latest that ties the least.
+        See docs/scores.md 1.1.
         """
         visible, values = self.rows(metric)
         events = self._first_of_batch(visible) if self.axis == "batches" else np.arange(len(visible))

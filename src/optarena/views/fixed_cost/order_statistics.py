@@ -1,4 +1,4 @@
-"""Quantiles, extremes and their uncertainty, as pure functions of arrays (SCORES 1, "Order statistics").
+"""Quantiles, extremes and their uncertainty, as pure functions of arrays (docs/scores.md 1.1 to 1.3).
 
 >>> import numpy as np
 >>> quantile_interval(np.arange(1.0, 21.0), 0.5)
@@ -27,6 +27,7 @@ def cumulative_best(values: npt.ArrayLike, key: npt.ArrayLike | None = None) -> 
     """The best so far along the first axis: the cumulative minimum, or the value where `key` was least.
 
     With a key, the value is read at the *latest* place that ties the key's cumulative minimum; it may rise.
+    See docs/scores.md 1.1.
     """
     x = np.asarray(values, dtype=float)
     k = x if key is None else np.asarray(key, dtype=float)
@@ -40,7 +41,10 @@ def cumulative_best(values: npt.ArrayLike, key: npt.ArrayLike | None = None) -> 
 
 
 def order_statistics(x: npt.ArrayLike) -> Floats:
-    """Sorted along the last axis, with -inf before the first and inf after the last: index k is the k-th smallest."""
+    """Sorted along the last axis, with -inf before the first and inf after the last: index k is the k-th smallest.
+
+    See docs/scores.md 1.2.
+    """
     x = np.asarray(x, dtype=float)
     if np.isnan(x).any():
         raise OptarenaError("a quantile of nan is not defined: leave failures out or make them inf")
@@ -49,7 +53,7 @@ def order_statistics(x: npt.ArrayLike) -> Floats:
 
 
 def quantile_index(n: npt.ArrayLike, q: npt.ArrayLike) -> Ints:
-    """Which order statistic of n is the quantile q: ceil(nq)."""
+    """Which order statistic of n is the quantile q: ceil(nq) (docs/scores.md 1.2)."""
     return np.asarray(np.ceil(np.asarray(n) * np.asarray(q)), dtype=np.int64)
 
 
@@ -57,6 +61,7 @@ def interval_indices(n: npt.ArrayLike, q: npt.ArrayLike, alpha: float) -> tuple[
     """Which order statistics of n enclose the quantile q at level alpha, whatever the distribution.
 
     binom.ppf(alpha/2, n, q) and binom.isf(alpha/2, n, q) + 1; the end is 0 or n + 1 where n is too small.
+    See docs/scores.md 1.2.
     """
     n_, q_ = np.broadcast_arrays(np.asarray(n, dtype=float), np.asarray(q, dtype=float))
     return _binomial_quantile(alpha / 2, n_, q_), _binomial_quantile(alpha / 2, n_, q_, upper=True) + 1
@@ -81,7 +86,7 @@ def _binomial_quantile(tail: float, n: Floats, q: Floats, *, upper: bool = False
 
 
 def quantile_interval(x: npt.ArrayLike, q: float, alpha: float = 0.05) -> tuple[float, float, float]:
-    """The quantile q of a sample and its distribution-free interval: (estimate, lower, upper)."""
+    """The quantile q of a sample and its distribution-free interval: (estimate, lower, upper) (docs/scores.md 1.2)."""
     if not 0 < q < 1:
         raise OptarenaError(f"a quantile lies between 0 and 1, and {q} does not")
     ordered = order_statistics(np.ravel(x))
@@ -91,17 +96,23 @@ def quantile_interval(x: npt.ArrayLike, q: float, alpha: float = 0.05) -> tuple[
 
 
 def minimum_quantile_interval(x: npt.ArrayLike, q: float, m: int, alpha: float = 0.05) -> tuple[float, float, float]:
-    """The quantile q of the minimum of m draws, from a sample of single draws: (estimate, lower, upper)."""
+    """The quantile q of the minimum of m draws, from a sample of single draws: (estimate, lower, upper).
+
+    See docs/scores.md 1.2.
+    """
     return quantile_interval(x, float(minimum_level(q, m)), alpha)
 
 
 def maximum_quantile_interval(x: npt.ArrayLike, q: float, m: int, alpha: float = 0.05) -> tuple[float, float, float]:
-    """The quantile q of the maximum of m draws, from a sample of single draws: (estimate, lower, upper)."""
+    """The quantile q of the maximum of m draws, from a sample of single draws: (estimate, lower, upper).
+
+    See docs/scores.md 1.2.
+    """
     return quantile_interval(x, float(q ** (1.0 / m)), alpha)
 
 
 def minimum_level(q: float, m: npt.ArrayLike) -> Floats:
-    """The quantile of single draws that is the quantile q of the minimum of m: 1 - (1-q)^(1/m)."""
+    """The quantile of single draws that is the quantile q of the minimum of m: 1 - (1-q)^(1/m) (docs/scores.md 1.2)."""
     return 1.0 - (1.0 - q) ** (1.0 / np.asarray(m, dtype=float))
 
 
@@ -115,7 +126,7 @@ def expected_minimum(x: npt.ArrayLike, m: int | npt.NDArray[Any] | list[int]) ->
     sum over k of C(n-k, m-1)/C(n, m) x_(k), summed by parts: x_(1) + sum over k of P_m(k) (x_(k+1) - x_(k)), where
     P_m(k) = C(n-k, m)/C(n, m) is the chance that the k smallest are all missed. Every term is positive and P follows
     from a product, so nothing overflows or cancels. NaN where m > n, where x is empty or has a NaN, and where an
-    infinite value has no weight (0 * inf).
+    infinite value has no weight (0 * inf). See docs/scores.md 1.3.
     """
     ordered = np.sort(np.ravel(np.asarray(x, dtype=float)))
     wanted = np.atleast_1d(np.asarray(m, dtype=np.int64))
@@ -165,7 +176,10 @@ def _expected_minima(ordered: Floats, sizes: Ints) -> Floats:
 
 
 def minimum_weights(n: int, m: int) -> Floats:
-    """C(n-k, m-1)/C(n, m) for k = 1..n: the chance that the k-th smallest of n is the least of m draws."""
+    """C(n-k, m-1)/C(n, m) for k = 1..n: the chance that the k-th smallest of n is the least of m draws.
+
+    See docs/scores.md 1.3.
+    """
     k = np.arange(1.0, n)
     return m / n * np.concatenate(([1.0], np.cumprod(np.maximum(n - m + 1 - k, 0.0) / (n - k))))
 
@@ -175,12 +189,15 @@ def expected_maximum(x: npt.ArrayLike, m: int) -> float: ...
 @overload
 def expected_maximum(x: npt.ArrayLike, m: npt.NDArray[Any] | list[int]) -> Floats: ...
 def expected_maximum(x: npt.ArrayLike, m: int | npt.NDArray[Any] | list[int]) -> float | Floats:
-    """The mean of the greatest of m draws without replacement from the sample x."""
+    """The mean of the greatest of m draws without replacement from the sample x (docs/scores.md 1.3)."""
     return -expected_minimum(-np.asarray(x, dtype=float), m)
 
 
 def t_interval(x: npt.ArrayLike, alpha: float = 0.05, axis: int = -1) -> float | Floats:
-    """Half the width of the mean's t interval: t.ppf(1 - alpha/2, N-1) times the standard error; inf for N <= 1."""
+    """Half the width of the mean's t interval: t.ppf(1 - alpha/2, N-1) times the standard error; inf for N <= 1.
+
+    See docs/scores.md 1.7.
+    """
     x = np.asarray(x, dtype=float)
     if np.isnan(x).any():
         raise OptarenaError("a t interval of nan is not defined: leave failures out")

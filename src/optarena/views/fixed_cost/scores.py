@@ -1,4 +1,4 @@
-"""The figures of one metric: curves and a baseline in, arrays with their intervals out (SCORES 1)."""
+"""The figures of one metric: curves and a baseline in, arrays with their intervals out (docs/scores.md 1.6 to 1.9)."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def score(
     """Score `best` [studies, iterations] against a baseline; problems in `left_out` are not normalised.
 
     `last` (problems,): where each problem's budget ends; in the summary it stands there from then on.
+    See docs/scores.md 1.6 to 1.8.
     """
     exact = every.mode == "exact"
     shape = (len(every.problems), len(every.optimizers), len(grid))
@@ -110,7 +111,10 @@ def score(
 
 
 def rescale(x: Floats, low: Floats, width: Floats, exact: bool) -> Floats:
-    """0 at `low`, 1 at `low + width`. Bayesmark multiplies by the inverse, which may overflow."""
+    """0 at `low`, 1 at `low + width`. Bayesmark multiplies by the inverse, which may overflow.
+
+    See docs/scores.md 1.7 and 1.10.
+    """
     return (x - low) / width if exact else (x - low) * (1.0 / width)
 
 
@@ -128,7 +132,10 @@ def with_baseline_uncertainty(
     times: int,
     seed: int,
 ) -> Scores:
-    """Widen the intervals over all problems by what resampling random search's trials does to them (SCORES 1 (d))."""
+    """Widen the intervals over all problems by what resampling random search's trials does to them.
+
+    See docs/scores.md 1.9.
+    """
     rng = np.random.default_rng(seed)
     base = scores.baseline
     means, normed = [], []
@@ -176,7 +183,10 @@ def put(into: Estimate, p: Ints, o: Ints, estimate: Estimate) -> None:
 
 
 def standing(last: Floats, grid: Floats) -> Ints:
-    """[problems, iterations]: which iteration counts: a problem whose budget ended stands at its last one."""
+    """[problems, iterations]: which iteration counts: a problem whose budget ended stands at its last one.
+
+    See docs/scores.md 1.8.
+    """
     index = np.searchsorted(grid, last * (1 + 1e-12), side="right") - 1
     return np.minimum(np.arange(len(grid))[None, :], np.maximum(index, 0)[:, None])
 

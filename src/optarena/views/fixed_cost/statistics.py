@@ -24,7 +24,7 @@ class Estimate(NamedTuple):
 
 
 def median(x: Floats) -> Estimate:
-    """The quantile 1/2 with its distribution-free interval."""
+    """The quantile 1/2 with its distribution-free interval (docs/scores.md 1.2)."""
     count = np.sum(~np.isnan(x), axis=-1)
     ends = np.full((*x.shape[:-1], 1), np.inf)
     # NaN sorts last and is then +inf: the index count + 1 is the upper end, as it should be
@@ -42,7 +42,10 @@ def median(x: Floats) -> Estimate:
 
 
 def mean(x: Floats, *, scaled: bool = True) -> Estimate:
-    """The mean with its t interval. `scaled`: squares neither overflow nor underflow, whatever the units."""
+    """The mean with its t interval. `scaled`: squares neither overflow nor underflow, whatever the units.
+
+    See docs/scores.md 1.7.
+    """
     there = ~np.isnan(x)
     count = there.sum(axis=-1)
     n = np.maximum(count, 1)
@@ -66,6 +69,7 @@ def mean_of_means(halves: Floats, counts: npt.NDArray[np.int64]) -> Floats:
     """Half the width of the interval of a mean over problems, from the half widths of each problem's own t interval.
 
     For a claim about just these problems: what varies is the trials. Degrees of freedom by Welch and Satterthwaite.
+    See docs/scores.md 1.8.
     """
     there = ~np.isnan(halves)
     freedom = np.maximum(counts - 1, 1)

@@ -148,7 +148,7 @@ def fixed_cost(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> FixedCost:
-    """Score a store by what its optimizers had found after so many batches, evaluations or seconds (SCORES 1).
+    """Score a store by what its optimizers had found after so many batches, evaluations or seconds (docs/scores.md 1).
 
     mode: `exact`, or `bayesmark` for its very numbers. metric: a hidden metric, or `value`; all by default. axis: any
     of `results.axes`; by default batches, if all studies have batches of one size, else evaluations. over: whether

@@ -1,4 +1,4 @@
-"""How long to reach a target: COCO's expected running times and ECDFs (SCORES 2), exact where COCO samples.
+"""How long to reach a target: COCO's expected running times and ECDFs (docs/scores.md 2), exact where COCO samples.
 
 >>> results.fixed_target(targets=[1e1, 1e-1, 1e-3]).ert          # doctest: +SKIP
 >>> results.fixed_target(mode="coco").table("ecdf")

@@ -52,7 +52,7 @@ def _restarts(hits: Floats, spent: Floats, at: Floats, seed: int) -> tuple[Float
 
 
 def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """`ecdf` and `differences`."""
+    """`ecdf` and `differences` (docs/scores.md 2.6)."""
     x = grid(scored)
     cells, runs = scored.runs.cells, scored.runs
     unit = runs.per_dimension
@@ -106,7 +106,7 @@ def _blocks(keys: Iterable[tuple[str | int | None, ...]], names: tuple[str, ...]
 def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
     """For each pair of optimizers the difference of their ECDFs over the problems that both have, with its interval.
 
-    Problems are resampled, each whole: they are the unit of replication (SCORES 5).
+    Problems are resampled, each whole: they are the unit of replication (docs/scores.md 2.6).
     """
     out = []
 
@@ -143,6 +143,7 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
     """The background of an ECDF: for what fraction of its (problem, target) pairs the ERT of a reference is within x.
 
     Null where the reference is not known for all of them: a fraction of some would be of other targets.
+    See docs/scores.md 2.8.
     """
     x, per_dimension = grid(scored), scored.runs.axis == "evaluations"
     several = scored.runs.cells["suite"].n_unique() > 1
@@ -176,7 +177,7 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
 
 
 def precision(scored: Scored) -> pl.DataFrame:
-    """ECDFs of df/10^k at the end of each run, and of df/1e-8 at budgets of D, 10 D, 100 D, … (SCORES 2)."""
+    """ECDFs of df/10^k at the end of each run, and of df/1e-8 at budgets of D, 10 D, 100 D, … (docs/scores.md 2.7)."""
     runs = scored.runs
     unit = runs.per_dimension
     last = np.full(len(runs), np.inf)

@@ -1,4 +1,4 @@
-"""Which number of an evaluation counts: the value itself, or what COCO scores in its place (SCORES 2).
+"""Which number of an evaluation counts: the value itself, or what COCO scores in its place (docs/scores.md 2.1).
 
 Noisy problems: the value without noise. bbob-constrained: max(f - f_opt, 0) + the sum of what constraints are violated
 by. bbob-biobj: the distance of the hypervolume to COCO's reference, the indicator. Elsewhere a point that violates a

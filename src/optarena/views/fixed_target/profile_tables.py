@@ -21,7 +21,10 @@ TOLERANCES = (1e-1, 1e-3, 1e-5)
 
 
 def profiles(scored: Scored, erts: Floats) -> pl.DataFrame:
-    """Performance profiles of the ERTs over (problem, target), and data profiles of runs for three tolerances."""
+    """Performance profiles of the ERTs over (problem, target), and data profiles of runs for three tolerances.
+
+    See docs/scores.md 2.10, 2.11.
+    """
     cells = scored.runs.cells
     optimizers = list(dict.fromkeys(cells["optimizer"]))
     keys = cells.select("suite", "function", "dimension")
@@ -61,7 +64,7 @@ def _solved(scored: Scored, optimizers: list[str], tolerance: float) -> tuple[Fl
     """(problems, optimizers): the median over trials of the effort to f <= f_best + tolerance (f_0 - f_best).
 
     A problem is an instance; f_best is the best of all its runs, f_0 the worst of their first values. Dimensions are
-    those to divide by, less one: 0 where effort is not evaluations.
+    those to divide by, less one: 0 where effort is not evaluations. See docs/scores.md 2.11.
     """
     runs = scored.runs
     problem, run = runs.problem, runs.owner
@@ -91,7 +94,10 @@ def _solved(scored: Scored, optimizers: list[str], tolerance: float) -> tuple[Fl
 
 
 def aocc(scored: Scored) -> pl.DataFrame:
-    """The area over the convergence curve of each run over its problem's largest budget, averaged by cell."""
+    """The area over the convergence curve of each run over its problem's largest budget, averaged by cell.
+
+    See docs/scores.md 2.9.
+    """
     runs = scored.runs
     problem = runs.problem
     budget = np.zeros(int(problem.max()) + 1)

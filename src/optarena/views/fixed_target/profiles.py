@@ -1,4 +1,7 @@
-"""Performance and data profiles, the area over the convergence curve, means of times: pure functions (SCORES 2)."""
+"""Performance and data profiles, the area over the convergence curve, means of times: pure functions.
+
+See docs/scores.md 2.9 to 2.12.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ def performance_profile(times: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
     """(solvers, tau): the fraction of problems that a solver solves within tau times the best time (Dolan and Moré).
 
     times: (problems, solvers), inf where a solver failed; a failure never counts, on problems that nobody solved too.
+    See docs/scores.md 2.10.
     """
     t = _times(times)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -24,7 +28,7 @@ def performance_profile(times: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
 
 
 def data_profile(times: npt.ArrayLike, dimensions: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
-    """(solvers, k): the fraction of problems solved within k (D + 1) evaluations (Moré and Wild).
+    """(solvers, k): the fraction of problems solved within k (D + 1) evaluations (Moré and Wild) (docs/scores.md 2.11).
 
     times: (problems, solvers), the evaluations to f <= f_best + tau (f_0 - f_best), inf where that was not reached.
     """
@@ -59,7 +63,7 @@ def area_over_convergence_curve(
 
     precision: the best f - f_opt so far, run after run; it is clipped to [lowest, highest] and scaled to [0, 1]. Before
     its first evaluation a run stands at the worst; after its last, at its best. shift: evaluation t counts for
-    [t - shift, t) of the budget; 0 for efforts that are not counted, as seconds.
+    [t - shift, t) of the budget; 0 for efforts that are not counted, as seconds. See docs/scores.md 2.9.
     """
     budget = np.asarray(budgets, dtype=float)
     runs = len(offsets) - 1
@@ -80,11 +84,11 @@ def area_over_convergence_curve(
 
 
 def shifted_geometric_mean(times: npt.ArrayLike, shift: float = 10.0) -> float:
-    """exp(mean(log(t + shift))) - shift."""
+    """exp(mean(log(t + shift))) - shift (docs/scores.md 2.12)."""
     return float(np.exp(np.mean(np.log(np.asarray(times, dtype=float) + shift))) - shift)
 
 
 def penalised_average(times: npt.ArrayLike, budgets: npt.ArrayLike, k: float = 10.0) -> float:
-    """PAR-k: the mean time, a failure counting k times its budget."""
+    """PAR-k: the mean time, a failure counting k times its budget (docs/scores.md 2.12)."""
     t = np.asarray(times, dtype=float)
     return float(np.mean(np.where(np.isfinite(t), t, k * np.asarray(budgets, dtype=float))))

@@ -1,4 +1,4 @@
-"""COCO's rank-sum test of two algorithms on one problem and target (SCORES 2, mode coco)."""
+"""COCO's rank-sum test of two algorithms on one problem and target (docs/scores.md 2.13)."""
 
 from __future__ import annotations
 

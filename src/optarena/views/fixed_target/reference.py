@@ -44,9 +44,10 @@ def reference_ert(suite: str, function: str, dimension: int, targets: Floats) ->
 def runlength_targets(
     suite: str, function: str, dimension: int, multiples: Floats, mode: str = "exact"
 ) -> Floats | None:
-    """For each k the last target that best 2009 reaches with ERT <= max(1, k D) (SCORES 2); None where it has no data.
+    """For each k the last target that best 2009 reaches with ERT <= max(1, k D); None where it has no data.
 
     In mode coco, for k = 0.5, 1.2, 3, 10, 50: the targets that cocopp itself takes, a step harder.
+    See docs/scores.md 2.8.
     """
     erts, known = best_2009()
     if suite != "bbob" or (function, dimension) not in erts:

@@ -36,7 +36,7 @@ def problems_of(runs: Runs) -> tuple[Ints, list[str], list[int | None]]:
 
 
 def scores_of_runs(scored: Scored, problem: Ints, metric: str, part: str = "all") -> Floats:
-    """(runs,): less is better, between 0 and 1."""
+    """(runs,): less is better, between 0 and 1 (docs/scores.md 5.1)."""
     runs = scored.runs
     budget = np.zeros(int(problem.max()) + 1)
     np.maximum.at(budget, problem, scored.spent)

@@ -1,4 +1,4 @@
-"""How long to a target: runtimes, expected running times and their distributions, as pure functions (SCORES 2).
+"""How long to a target: runtimes, expected running times and their distributions, as pure functions.
 
 >>> import numpy as np
 >>> hits = runtimes([5.0, 0.5, 2.0, 0.01], [1.0, 0.1, 1e-3])   # after 2 and 4 evaluations; the last never
@@ -6,6 +6,8 @@
 [2.0, 4.0, inf]
 >>> ert([2.0, 4.0, np.inf], [10, 10, 10])                       # two successes, one failure that spent 10
 8.0
+
+See docs/scores.md 2.3 to 2.6.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ NEGLIGIBLE = 1e-16
 
 
 def reachable(targets: npt.ArrayLike, tolerance: float = TOLERANCE) -> Floats:
-    """The greatest value that counts as having reached each target."""
+    """The greatest value that counts as having reached each target (docs/scores.md 2.3)."""
     targets = np.asarray(targets, dtype=float)
     return targets + tolerance * np.abs(targets)
 
 
 def runtimes(trace: Any, targets: npt.ArrayLike) -> Any:
-    """What a run had spent when it first reached each target; inf where it never did.
+    """What a run had spent when it first reached each target; inf where it never did (docs/scores.md 2.3).
 
     `trace`: the value of every evaluation in turn, or a pair (efforts, values) with non-decreasing efforts. Values are
     precisions, f - f_opt, if targets are.
@@ -58,6 +60,7 @@ def first_hits(
     """(runs, targets): `runtimes` of many runs at once, laid end to end: run i owns rows offsets[i] to offsets[i+1].
 
     For sorted targets, how many are reached at each row tells how many are new there; one `repeat` gives every hit.
+    See docs/scores.md 2.3.
     """
     wanted = np.asarray(targets, dtype=float).ravel()
     order = np.argsort(-wanted, kind="stable")
@@ -88,6 +91,7 @@ def ert(runtimes: npt.ArrayLike, budgets: npt.ArrayLike) -> Any:
     """The expected running time: what all runs spent until the target, failures all of *their own* effort, per success.
 
     runtimes: (runs,) or (runs, targets), inf for failures; budgets: what each run spent in all. inf without a success.
+    See docs/scores.md 2.4.
     """
     times = np.asarray(runtimes, dtype=float)
     spent = np.asarray(budgets, dtype=float).reshape(-1, *[1] * (times.ndim - 1))
@@ -100,7 +104,10 @@ def ert(runtimes: npt.ArrayLike, budgets: npt.ArrayLike) -> Any:
 
 
 def ecdf(runtimes: npt.ArrayLike, x: npt.ArrayLike) -> Any:
-    """The fraction of all runtimes that are at most x; those that are inf never are. No restarts."""
+    """The fraction of all runtimes that are at most x; those that are inf never are. No restarts.
+
+    See docs/scores.md 2.6.
+    """
     times = np.sort(np.ravel(np.asarray(runtimes, dtype=float)))
     out = np.searchsorted(times, np.asarray(x, dtype=float), side="right") / max(1, len(times))
     return out if np.ndim(out) else float(out)
@@ -110,8 +117,9 @@ def restart_ecdf(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: npt.ArrayLi
     """The distribution at x of the runtime with simulated restarts, for one target, computed and not sampled.
 
     A run is drawn; while it is a failure, another is drawn; the sum of all their efforts is the runtime. So
-    F(x) = [#{successes <= x} + sum over failures u of F(x - u)]/n (SCORES 2). runtimes: inf for failures; budgets: what
-    each run spent in all. Raises where more than a million jump points would be needed: see `simulated_restarts`.
+    F(x) = [#{successes <= x} + sum over failures u of F(x - u)]/n (docs/scores.md 2.5).
+    runtimes: inf for failures; budgets: what each run spent in all. Raises where more than a million jump points would
+    be needed: see `simulated_restarts`.
     """
     points = np.asarray(x, dtype=float)
     out = restart_ecdf_or_none(runtimes, budgets, points)
@@ -144,7 +152,10 @@ def restart_ecdf_or_none(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: Flo
 
 
 def failed_sums(failures: Floats, n: int, most: float) -> tuple[Floats | None, Floats | None]:
-    """All sums up to `most` of the efforts of failures in a row, 0 first, and the chance of each; None if too many."""
+    """All sums up to `most` of the efforts of failures in a row, 0 first, and the chance of each; None if too many.
+
+    See docs/scores.md 2.5.
+    """
     efforts, counts = np.unique(failures, return_counts=True)
     if len(efforts) == 1:
         return _equal_sums(efforts[0], counts[0] / n, most)
@@ -178,7 +189,7 @@ def _equal_sums(effort: float, chance: float, most: float) -> tuple[Floats | Non
 
 
 def restart_quantile(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: float) -> float:
-    """The least x at which `restart_ecdf` reaches q; inf without a success."""
+    """The least x at which `restart_ecdf` reaches q; inf without a success (docs/scores.md 2.5)."""
     if not 0 < q < 1:
         raise OptarenaError(f"a quantile lies between 0 and 1; got {q}")
     times, spent = _runs(runtimes, budgets)
@@ -208,7 +219,7 @@ def one_cost(times: Floats, spent: Floats) -> tuple[Bools, Floats, Floats, Ints]
     the share of failures and the number of runs.
 
     Then k failures in a row end at k times that cost B, before which all is decided:
-    F(k B + x) = 1 - r^k + r^k #{successes <= x}/n for 0 <= x < B, with the failures' share r.
+    F(k B + x) = 1 - r^k + r^k #{successes <= x}/n for 0 <= x < B, with the failures' share r. See docs/scores.md 2.5.
     """
     spent = spent if spent.ndim == 2 else spent[:, None]
     hit = np.isfinite(times)
@@ -224,7 +235,7 @@ def one_cost(times: Floats, spent: Floats) -> tuple[Bools, Floats, Floats, Ints]
 def restart_ecdfs(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: Floats) -> Floats:
     """(targets, x): `restart_ecdf` of many targets at once, where `one_cost` holds; NaN where it does not.
 
-    runtimes: (runs, targets).
+    runtimes: (runs, targets). See docs/scores.md 2.5.
     """
     times, spent = np.asarray(runtimes, dtype=float), np.asarray(budgets, dtype=float)
     plain, cost, share, n = one_cost(times, spent)
@@ -242,7 +253,7 @@ def restart_ecdfs(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: Floats) ->
 def restart_quantiles(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: Sequence[float]) -> Floats:
     """(targets, q): `restart_quantile` of many targets at once, where `one_cost` holds; NaN where it does not.
 
-    runtimes: (runs, targets); budgets: (runs,), or of the same shape.
+    runtimes: (runs, targets); budgets: (runs,), or of the same shape. See docs/scores.md 2.5.
     """
     times, spent = np.asarray(runtimes, dtype=float), np.asarray(budgets, dtype=float)
     plain, cost, share, n = one_cost(times, spent)
@@ -263,7 +274,10 @@ def restart_quantiles(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: Sequen
 
 
 def simulated_restarts(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, draws: int, seed: int = 0) -> Floats:
-    """Seeded draws of the runtime with simulated restarts, as COCO samples it; inf without a success."""
+    """Seeded draws of the runtime with simulated restarts, as COCO samples it; inf without a success.
+
+    See docs/scores.md 2.5.
+    """
     times, spent = _runs(runtimes, budgets)
     rng = np.random.default_rng(seed)
     out = np.zeros(draws)
@@ -279,7 +293,7 @@ def simulated_restarts(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, draws: i
 
 
 def _runs(runtimes: npt.ArrayLike, budgets: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """The runs that say anything: failures that spent nothing leave the draw (SCORES 2)."""
+    """The runs that say anything: failures that spent nothing leave the draw (docs/scores.md 2.5)."""
     times = np.asarray(runtimes, dtype=float)
     spent = np.broadcast_to(np.asarray(budgets, dtype=float), times.shape)
     if times.ndim != 1:

@@ -56,7 +56,7 @@ def _by_size(scored: Scored) -> dict[int, list[int]]:
 
 
 def _ert(scored: Scored) -> tuple[Floats, pl.DataFrame]:
-    """(cells, targets), and the table."""
+    """(cells, targets), and the table (docs/scores.md 2.4)."""
     cells, width = scored.targets.shape
     figures = {name: np.full((cells, width), np.nan) for name in ("ert", "ert_lb", "ert_ub", "rt_s", "rt_f", "median")}
     counts, wins = np.zeros((cells, width), dtype=np.int64), np.zeros((cells, width), dtype=np.int64)
@@ -99,7 +99,10 @@ def _ert(scored: Scored) -> tuple[Floats, pl.DataFrame]:
 
 
 def _ert_interval(cost: Floats, hit: Any, times: int, seed: int) -> tuple[Floats, Floats]:
-    """Percentiles of the ERT over resamplings of the runs; inf where a resampling has no success."""
+    """Percentiles of the ERT over resamplings of the runs; inf where a resampling has no success.
+
+    See docs/scores.md 2.4.
+    """
     runs = cost.shape[1]
     drawn = np.random.default_rng(seed).multinomial(runs, np.full(runs, 1 / runs), size=times).astype(float)
     lower, upper = np.empty((len(cost), cost.shape[2])), np.empty((len(cost), cost.shape[2]))
@@ -113,7 +116,7 @@ def _ert_interval(cost: Floats, hit: Any, times: int, seed: int) -> tuple[Floats
 
 
 def _reference(scored: Scored, erts: Floats) -> pl.DataFrame:
-    """The best ERT of the store for each problem and target, and best 2009 where it is known."""
+    """The best ERT of the store for each problem and target, and best 2009 where it is known (docs/scores.md 2.8)."""
     cells = scored.runs.cells
     keys = cells.select("suite", "function", "dimension")
     problem = keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
@@ -135,7 +138,10 @@ def _reference(scored: Scored, erts: Floats) -> pl.DataFrame:
 
 
 def _with_loss(table: pl.DataFrame, reference: pl.DataFrame) -> pl.DataFrame:
-    """How many times the ERT of the reference, best 2009 where it is known, else the best of the store."""
+    """How many times the ERT of the reference, best 2009 where it is known, else the best of the store.
+
+    See docs/scores.md 2.8.
+    """
     joined = table.join(
         reference, on=["suite", "function", "dimension", "target"], how="left", nulls_equal=True, maintain_order="left"
     )
@@ -149,7 +155,7 @@ def _with_loss(table: pl.DataFrame, reference: pl.DataFrame) -> pl.DataFrame:
 def _percentiles(scored: Scored) -> pl.DataFrame:
     """How far runtimes with simulated restarts scatter: computed where all failures of a problem spent the same.
 
-    Elsewhere from seeded draws, and `sampled` says so.
+    Elsewhere from seeded draws, and `sampled` says so. See docs/scores.md 2.5.
     """
     cells, width = scored.targets.shape
     found = np.full((cells, width, len(QUANTILES)), np.nan)
@@ -183,7 +189,7 @@ def _percentiles(scored: Scored) -> pl.DataFrame:
 
 
 def _ranksum(scored: Scored) -> pl.DataFrame:
-    """The rank-sum test of every two optimizers on each problem and target, as COCO makes it."""
+    """The rank-sum test of every two optimizers on each problem and target, as COCO makes it (docs/scores.md 2.13)."""
     rows = []
     for a, b, both in scored.runs.opponents():
         for pair in both.iter_rows(named=True):

@@ -62,6 +62,7 @@ def per_cell(runs: Runs, wanted: Targets | None, mode: str) -> tuple[Floats, Flo
     """(cells, targets): the targets of each cell, as precisions of its runs, from the easiest to the hardest.
 
     NaN at the end of those that have fewer. Twice: as they are called, and as runs are compared with them.
+    See docs/scores.md 2.2.
     """
     rows, compared = [], []
     indicator, parts = _any(runs, runs.indicator), _any(runs, runs.parts)
@@ -106,14 +107,17 @@ def _any(runs: Runs, flags: Bools) -> Bools:
 
 
 def on_grid(targets: Floats) -> Floats:
-    """COCO's grid 10**(i/5): a target between two of its points is rounded to the next harder."""
+    """COCO's grid 10**(i/5): a target between two of its points is rounded to the next harder (docs/scores.md 2.14)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.floor(5 * np.log10(targets) + 1e-6)
     return np.where(np.isfinite(steps), 10.0 ** (steps / 5), targets)
 
 
 def on_fine_grid(targets: Floats) -> Floats:
-    """COCO's grid for two objectives, 10**(i/10), 0 and the negatives: as floats, the next harder (SCORES 2)."""
+    """COCO's grid for two objectives, 10**(i/10), 0 and the negatives: as floats, the next harder.
+
+    See docs/scores.md 2.14.
+    """
     at = np.searchsorted(FINE_GRID, targets, side="right") - 1
     return np.where(at >= 0, FINE_GRID[np.maximum(at, 0)], targets)
 

@@ -126,7 +126,7 @@ def fixed_target(
     quantity: Measured | None = None,
     only: Sequence[str] = tables.TABLES,
 ) -> FixedTarget:
-    """Score a store by how long its optimizers take to reach targets of f - f_opt (SCORES 2).
+    """Score a store by how long its optimizers take to reach targets of f - f_opt (docs/scores.md 2).
 
     mode: `exact`, or `coco` for what cocopp does (targets on its grid, runs end at 1e-8, balanced instances).
     targets: precisions, `relative:…` or `runlength:…`; by default COCO's 51, and parts of the way from
@@ -263,7 +263,7 @@ def _score(
 
 
 def _balanced(runs: Runs, part: Ints) -> Ints:
-    """Each run as often as makes all instances count the same: lcm(counts)/count times (SCORES 2)."""
+    """Each run as often as makes all instances count the same: lcm(counts)/count times (docs/scores.md 2.14)."""
     instance = runs.table["instance"].fill_null(-1).to_numpy()[part]
     _, back, counts = np.unique(instance, return_inverse=True, return_counts=True)
     return np.repeat(part, np.lcm.reduce(counts) // counts[back])

@@ -1,4 +1,7 @@
-"""How good is a front: hypervolume, distances to a reference set, spread, domination (SCORES 3). All minimised."""
+"""How good is a front: hypervolume, distances to a reference set, spread, domination. All minimised.
+
+See docs/scores.md 3.
+"""
 
 from optarena.views.pareto.anytime import anytime_hypervolume, lifetimes
 from optarena.views.pareto.attainment import attainment, attainment_difference

@@ -1,7 +1,9 @@
-"""A front as it grows: its hypervolume after every evaluation, and how long each point stays in it (SCORES 3).
+"""A front as it grows: its hypervolume after every evaluation, and how long each point stays in it.
 
 >>> anytime_hypervolume([[2.0, 2.0], [3.0, 3.0], [1.0, 1.0]], [3.0, 3.0]).tolist()
 [1.0, 1.0, 4.0]
+
+See docs/scores.md 3.11.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ PAIRS = 4_000_000
 
 
 def anytime_hypervolume(points: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
-    """The hypervolume of the first k points, for every k.
+    """The hypervolume of the first k points, for every k (docs/scores.md 3.11).
 
     Two objectives: a sorted staircase. Three: the space is cut into cells, and for each the time is found from which it
     is dominated. More: an accepted point p adds its box less what the archive already has of it, HV({max(a, p)}).

@@ -1,4 +1,7 @@
-"""Empirical attainment: which part of the objective space how many runs reach (SCORES 3). Two or three objectives."""
+"""Empirical attainment: which part of the objective space how many runs reach. Two or three objectives.
+
+See docs/scores.md 3.12.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ def attainment(points: npt.ArrayLike, runs: npt.ArrayLike, percentiles: Sequence
 
 
 def surface(fronts: Sequence[npt.ArrayLike], count: int) -> Floats:
-    """The points of the surface that at least `count` of the fronts attain, sorted; none if fewer can."""
+    """The points of the surface that at least `count` of the fronts attain, sorted; none if fewer can.
+
+    See docs/scores.md 3.12.
+    """
     parts = [as_points(front) for front in fronts]
     full = [part for part in parts if len(part)]
     if not 1 <= count <= len(full):
@@ -46,6 +52,7 @@ def surface(fronts: Sequence[npt.ArrayLike], count: int) -> Floats:
 def attainment_difference(first: Sequence[npt.ArrayLike], second: Sequence[npt.ArrayLike]) -> Floats:
     """Rows (left, bottom, right, top, difference): by how much the part of the first's runs that attain a rectangle
     exceeds that of the second's; two objectives. Rectangles without difference are left out; they may be endless.
+    See docs/scores.md 3.12.
     """
     sides = [[as_points(front, width=2) for front in fronts] for fronts in (first, second)]
     if any(part.shape[1] != 2 for side in sides for part in side):

@@ -1,4 +1,7 @@
-"""Who dominates whom: binary and continuous domination, ranks, crowding; pure functions, minimised (SCORES 3)."""
+"""Who dominates whom: binary and continuous domination, ranks, crowding; pure functions, minimised.
+
+See docs/scores.md 3.1, 3.2, 3.10.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +51,13 @@ def difference(a: Floats, b: Floats) -> Floats:
 
 
 def dominates(x: npt.ArrayLike, y: npt.ArrayLike) -> bool:
-    """Whether x is nowhere worse than y and somewhere better."""
+    """Whether x is nowhere worse than y and somewhere better (docs/scores.md 3.1)."""
     a, b = as_pair(x, y)
     return bool((a <= b).all() and (a < b).any())
 
 
 def non_dominated(points: npt.ArrayLike, *, keep_duplicates: bool = False) -> Bools:
-    """Which rows no other row dominates; of equal ones the first, unless duplicates are kept."""
+    """Which rows no other row dominates; of equal ones the first, unless duplicates are kept (docs/scores.md 3.1)."""
     x = as_points(points)
     if not len(x):
         return np.zeros(0, dtype=bool)
@@ -64,7 +67,10 @@ def non_dominated(points: npt.ArrayLike, *, keep_duplicates: bool = False) -> Bo
 
 
 def pareto_ranks(points: npt.ArrayLike) -> Ints:
-    """The front that each row is in: 0 is not dominated, 1 is when front 0 is taken away, and so on."""
+    """The front that each row is in: 0 is not dominated, 1 is when front 0 is taken away, and so on.
+
+    See docs/scores.md 3.1.
+    """
     x = as_points(points)
     if not len(x):
         return np.zeros(0, dtype=np.int64)
@@ -74,7 +80,7 @@ def pareto_ranks(points: npt.ArrayLike) -> Ints:
 
 
 def domination_count(points: npt.ArrayLike) -> Ints:
-    """How many rows each row dominates."""
+    """How many rows each row dominates (docs/scores.md 3.1)."""
     x = as_points(points)
     out = np.zeros(len(x), dtype=np.int64)
     step = max(1, BLOCK // max(1, x.size))
@@ -87,14 +93,14 @@ def domination_count(points: npt.ArrayLike) -> Ints:
 def continuous_loss(x: npt.ArrayLike, y: npt.ArrayLike, lo: npt.ArrayLike, hi: npt.ArrayLike) -> float:
     """The loss of x against y: mean over objectives of -exp(-(x_i - y_i)/n), normalised by the bounds.
 
-    x is better than y where loss(x, y) < loss(y, x) (continuous domination).
+    x is better than y where loss(x, y) < loss(y, x) (continuous domination). See docs/scores.md 3.2.
     """
     a, b = _normalised(as_points(np.stack(as_pair(x, y))), lo, hi)
     return float(_losses(a, b))
 
 
 def total_loss(points: npt.ArrayLike, lo: npt.ArrayLike, hi: npt.ArrayLike) -> Floats:
-    """The sum of each row's losses to all rows, itself included (-1); the least is the best."""
+    """The sum of each row's losses to all rows, itself included (-1); the least is the best (docs/scores.md 3.2)."""
     x = _normalised(as_points(points), lo, hi)
     n = x.shape[1]
     if x.size and np.abs(x).max() > FAR * n:  # exp would overflow: pair by pair
@@ -123,20 +129,23 @@ def _normalised(x: Floats, lo: npt.ArrayLike, hi: npt.ArrayLike) -> Floats:
 def cuboid(points: npt.ArrayLike) -> Floats:
     """How much room each row has: the product over objectives of the gap between its neighbours, inf at the ends.
 
-    Gaps are normalised by the range of the set; per objective the sort is stable in row order.
+    Gaps are normalised by the range of the set; per objective the sort is stable in row order. See docs/scores.md 3.10.
     """
     return room(as_points(points))[0]
 
 
 def crowding_order(points: npt.ArrayLike) -> Ints:
-    """Rows from the most room to the least; among those without any, by the sum of their gaps; then by row."""
+    """Rows from the most room to the least; among those without any, by the sum of their gaps; then by row.
+
+    See docs/scores.md 3.10.
+    """
     x = as_points(points)
     product, total = room(x)
     return np.lexsort((np.arange(len(x)), np.where(product == 0, -total, 0.0), -product))
 
 
 def room(x: Floats) -> tuple[Floats, Floats]:
-    """Of each row the product and the sum of its gaps, infinite at the ends."""
+    """Of each row the product and the sum of its gaps, infinite at the ends (docs/scores.md 3.10)."""
     n, m = x.shape
     gaps = np.full((n, m), np.inf)
     for j in range(m):

@@ -49,7 +49,7 @@ class Reference:
         return signs(self.senses)
 
     def normalised(self, points: Floats) -> Floats:
-        """Minimised points with the ideal at 0 and the nadir at 1."""
+        """Minimised points with the ideal at 0 and the nadir at 1 (docs/scores.md 3.3)."""
         low, high = np.array(self.ideal) * self.signs, np.array(self.nadir) * self.signs
         return (points - low) / (high - low)
 

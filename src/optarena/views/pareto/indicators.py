@@ -1,4 +1,4 @@
-"""How good is a front: hypervolume, distances, spread; pure functions on minimised points (SCORES 3).
+"""How good is a front: hypervolume, distances, spread; pure functions on minimised points (docs/scores.md 3.5 to 3.9).
 
 >>> hypervolume([[1.0, 2.0], [2.0, 1.0]], [3.0, 3.0])
 3.0
@@ -17,7 +17,10 @@ BLOCK = 4_000_000
 
 
 def hypervolume(points: npt.ArrayLike, reference: npt.ArrayLike) -> float:
-    """The volume between the points and the reference point; points that do not dominate it add nothing."""
+    """The volume between the points and the reference point; points that do not dominate it add nothing.
+
+    See docs/scores.md 3.5.
+    """
     x, ref = with_reference(points, reference)
     inside = (x < ref).all(axis=1)
     if not inside.any():
@@ -30,7 +33,7 @@ def hypervolume(points: npt.ArrayLike, reference: npt.ArrayLike) -> float:
 
 
 def hypervolume_contributions(points: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
-    """What each row alone adds to the hypervolume of the front.
+    """What each row alone adds to the hypervolume of the front (docs/scores.md 3.5).
 
     0 for dominated rows, which take nothing from others either, for equal rows, and for those outside the reference.
     """
@@ -62,25 +65,34 @@ def distances(away: Floats) -> Floats:
 
 
 def gd(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
-    """Generational distance: the mean over the points of the distance to the nearest of the reference set."""
+    """Generational distance: the mean over the points of the distance to the nearest of the reference set.
+
+    See docs/scores.md 3.6.
+    """
     a, r = _both(points, reference_set)
     return _mean_of_least(a, r, plus=False)
 
 
 def igd(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
-    """Inverted generational distance: the mean over the reference set of the distance to the nearest point."""
+    """Inverted generational distance: the mean over the reference set of the distance to the nearest point.
+
+    See docs/scores.md 3.6.
+    """
     a, r = _both(points, reference_set)
     return _mean_of_least(r, a, plus=False)
 
 
 def igd_plus(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
-    """IGD that only counts where a point is worse than the reference: it never prefers a dominated front."""
+    """IGD that only counts where a point is worse than the reference: it never prefers a dominated front.
+
+    See docs/scores.md 3.6.
+    """
     a, r = _both(points, reference_set)
     return _mean_of_least(r, a, plus=True)
 
 
 def additive_epsilon(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
-    """By how much the points must be improved to weakly dominate the whole reference set."""
+    """By how much the points must be improved to weakly dominate the whole reference set (docs/scores.md 3.7)."""
     a, r = _both(points, reference_set)
     if not len(a) or not len(r):
         return float("inf") if len(r) else float("nan")
@@ -123,7 +135,7 @@ def spread(points: npt.ArrayLike, extremes: npt.ArrayLike | None = None) -> floa
     """Deb's spread of a front with two objectives: 0 where gaps are equal and the ends are reached.
 
     extremes: the reference's rows with the least and the greatest f1; None: the ends count as reached. NaN for fewer
-    than two points, and where there is no extreme.
+    than two points, and where there is no extreme. See docs/scores.md 3.9.
     """
     x = np.unique(as_points(points, width=2), axis=0)
     if x.shape[1] != 2:
@@ -142,7 +154,7 @@ def spread(points: npt.ArrayLike, extremes: npt.ArrayLike | None = None) -> floa
 
 
 def uneven(gaps: Floats, ends: float) -> float:
-    """(ends + sum |gap - mean|)/(ends + sum of gaps): NaN where a gap is infinite."""
+    """(ends + sum |gap - mean|)/(ends + sum of gaps): NaN where a gap is infinite (docs/scores.md 3.9)."""
     with np.errstate(invalid="ignore"):
         whole = ends + float(gaps.sum())
         return float((ends + np.abs(gaps - gaps.mean()).sum()) / whole) if whole != 0 else 0.0
@@ -151,7 +163,7 @@ def uneven(gaps: Floats, ends: float) -> float:
 def generalised_spread(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
     """Spread for any number of objectives, by distances to the nearest neighbour; NaN for fewer than two points.
 
-    The ends are the rows of the reference set with the greatest value of each objective.
+    The ends are the rows of the reference set with the greatest value of each objective. See docs/scores.md 3.9.
     """
     x, r = _both(points, reference_set)
     x = np.unique(x, axis=0)
@@ -168,7 +180,10 @@ def generalised_spread(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> f
 
 
 def r2(points: npt.ArrayLike, ideal: npt.ArrayLike) -> float:
-    """The R2 indicator of a front with two objectives, in moocore's exact form; inf for an empty front."""
+    """The R2 indicator of a front with two objectives, in moocore's exact form; inf for an empty front.
+
+    See docs/scores.md 3.8.
+    """
     x = as_points(points, width=2)
     if x.shape[1] != 2:
         raise OptarenaError(f"the exact R2 indicator is for two objectives, got {x.shape[1]}")
@@ -195,6 +210,9 @@ def with_reference(points: npt.ArrayLike, reference: npt.ArrayLike) -> tuple[Flo
 
 
 def front(points: npt.ArrayLike) -> Floats:
-    """The non-dominated points, duplicates removed, sorted lexicographically: what the view scores."""
+    """The non-dominated points, duplicates removed, sorted lexicographically: what the view scores.
+
+    See docs/scores.md 3.1.
+    """
     x = as_points(points)
     return np.unique(x[non_dominated(x)], axis=0)

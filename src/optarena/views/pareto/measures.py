@@ -1,6 +1,7 @@
-"""Every indicator of one study's front, at chosen moments; points are normalised by the frame (SCORES 3).
+"""Every indicator of one study's front, at chosen moments; points are normalised by the frame.
 
 The front changes only when a point enters: it is measured once for each number of points that had entered.
+See docs/scores.md 3.5 to 3.9.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Yardstick:
 
     @cached_property
     def figures(self) -> Floats:
-        """The indicators of the reference set itself."""
+        """The indicators of the reference set itself (docs/scores.md 3.5)."""
         return measure(self.points, self, np.array([len(self.points)]))[0]
 
     @cached_property
@@ -117,7 +118,10 @@ def _figures(front: Floats, by: Yardstick) -> dict[str, float]:
 
 
 def _spreads(front: Floats, by: Yardstick) -> tuple[float, float]:
-    """Deb's and the generalised spread; with two objectives the nearest of a sorted front is one of its neighbours."""
+    """Deb's and the generalised spread; with two objectives the nearest of a sorted front is one of its neighbours.
+
+    See docs/scores.md 3.9.
+    """
     if len(front) < 2:
         return np.nan, np.nan
     if front.shape[1] > 2:

@@ -1,4 +1,7 @@
-"""How near a front comes to each of some targets: what GD, IGD, IGD+ and additive epsilon are made of (SCORES 3)."""
+"""How near a front comes to each of some targets: what GD, IGD, IGD+ and additive epsilon are made of.
+
+See docs/scores.md 3.6, 3.7.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""An indicator of the front after every evaluation, as the quantity whose targets runtimes are counted to (SCORES 3).
+"""An indicator of the front after every evaluation, as the quantity whose targets runtimes are counted to.
 
 >>> view.runtimes("igd_plus", targets=[1e-1, 1e-2]).ert          # doctest: +SKIP
+
+See docs/scores.md 3.13.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ def distance_trace(points: Floats, by: Yardstick, indicator: str) -> Floats:
     """(rows,): how far the front of the first k points is from the reference set's own value of an indicator.
 
     points: normalised, in the order they were made. What is greater the better is subtracted from the reference's.
+    See docs/scores.md 3.13.
     """
     if indicator in GREATER:
         lost = by.volume - anytime_hypervolume(points, by.corner)
@@ -50,7 +53,7 @@ def distance_trace(points: Floats, by: Yardstick, indicator: str) -> Floats:
 
 
 def _least(points: Floats, reference: Floats, *, plus: bool) -> Floats:
-    """IGD+ or the additive epsilon of the first k points, for every k."""
+    """IGD+ or the additive epsilon of the first k points, for every k (docs/scores.md 3.6, 3.7)."""
     least = np.full((1, len(reference)), np.inf)
     out = np.zeros(len(points))
     step = max(1, PAIRS // len(reference))

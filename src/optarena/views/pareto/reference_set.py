@@ -1,4 +1,4 @@
-"""What fronts are measured against when the true front is not known (SCORES 3, "Reference set")."""
+"""What fronts are measured against when the true front is not known (docs/scores.md 3.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Indicators of all studies in, tables with their intervals out: the statistics of fixed cost (SCORES 1) on fronts."""
+"""Indicators of all studies in, tables with their intervals out: the statistics of fixed cost on fronts.
+
+See docs/scores.md 1.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,10 @@ def score(every: Studies, values: Floats, best: Floats, grid: Floats, over: str)
 
 
 def _normed(every: Studies, values: Floats, best: Floats, mean: Estimate) -> Estimate:
-    """0 is the reference set, 1 is what random search has at the same effort; NaN where nobody can tell."""
+    """0 is the reference set, 1 is what random search has at the same effort; NaN where nobody can tell.
+
+    See docs/scores.md 3.15.
+    """
     random = np.array([is_random_search(name) for name in every.optimizers], dtype=bool)[every.optimizer]
     level = np.full((len(every.problems), *values.shape[1:]), np.nan)
     for p in np.unique(every.problem[random]).tolist():

@@ -143,7 +143,7 @@ def pareto(
     over: str = "problems",
     frame: str | Path | Frame | None = None,
 ) -> Pareto:
-    """Score the fronts of a store's studies with several objectives, at the end and over effort (SCORES 3).
+    """Score the fronts of a store's studies with several objectives, at the end and over effort (docs/scores.md 3).
 
     reference: `true`, `crowding`, `bdom-count` or `cdom`; by default the true front where it is known, else crowding.
     size: of a reference set made of all fronts; by default that of the largest front. epsilon: points whose numeric
