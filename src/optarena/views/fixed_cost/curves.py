@@ -5,8 +5,8 @@ The iterations are batches, evaluations, or points on any other effort axis; not
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -14,20 +14,10 @@ import polars as pl
 from optarena.dataset import Dataset, Pool
 from optarena.errors import OptarenaError
 from optarena.optimizer import is_random_search
-from optarena.sense import signs
-from optarena.status import EVALUATION, FINISHED
+from optarena.status import EVALUATION
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
-from optarena.views._studies import (
-    by_instance,
-    ends_of,
-    in_order,
-    indices,
-    named,
-    spans,
-    tell_unfinished,
-)
+from optarena.views.selection import COUNTED, SEVERAL, Candidates, Selection, named, no_evaluation, spans
 
-COUNTED = ("batches", "evaluations")
 MOST_ITERATIONS = 1000
 MOST_NUMBERS = 40_000_000  # in one matrix of studies x iterations
 BETWEEN = 50  # iterations on an axis that is not counted
@@ -37,36 +27,22 @@ VISIBLE = "value"
 
 
 @dataclass
-class Curves:
-    """The studies that can be scored, their rows, and where they stand on the chosen axis."""
+class Curves(Selection):
+    """The studies that can be scored, and their best so far on the chosen axis."""
 
-    results: Dataset
-    mode: str
-    axis: str
-    problems: list[str]
-    optimizers: list[str]
-    problem: Ints
-    """(studies,): index into `problems`; `optimizer` likewise."""
-    optimizer: Ints
-    trial: Ints
-    sign: Floats
-    """(problems,): -1 where the problem is maximised."""
-    kept: Ints
-    """(studies,): which of the begun studies of the results."""
-    random: Bools
-    """(studies,): whether it is random search whose every evaluation is kept."""
-    batch: Ints
-    """(studies,): the size of its batches."""
-    end: Floats
-    """(studies,): how far its best is known on the axis: its budget where it ended by itself, else its last row."""
-    last: Floats
-    """(studies,): where its last row stands on the axis, or its budget of seconds."""
-    reach: Ints
-    """(studies,): the same in evaluations."""
+    mode: str = "exact"
     irregular: bool = False
     """Whether batches differ in size within a study, beyond the remainder."""
-    excluded: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def random(self) -> Bools:
+        """(studies,): whether it is random search whose every evaluation is kept."""
+        return self.called_random & (self.table["record"] == "all").to_numpy()
+
+    @cached_property
+    def called_random(self) -> Bools:
+        """(studies,): whether it is random search, by its name."""
+        return np.array([is_random_search(name) for name in self.table["optimizer"]], dtype=bool)
 
     def __post_init__(self) -> None:
         traces = self.results.traces()
@@ -125,7 +101,7 @@ class Curves:
     def draws(self, grid: Floats) -> Ints:
         """(problems, iterations): how many evaluations random search has made by then, for the baseline."""
         if self.counted and not self.irregular:
-            size = int(self.batch.max()) if self.axis == "batches" else 1
+            size = int(self.size.max()) if self.axis == "batches" else 1
             most = np.zeros(len(self.problems), dtype=np.int64)
             np.maximum.at(most, self.problem, self.reach)
             return np.minimum(size * grid.astype(np.int64)[None, :], most[:, None])
@@ -225,95 +201,55 @@ def last_at(grid: Floats, effort: Floats, values: Floats, offsets: Ints, nothing
 
 def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
     """Choose the studies of a store that can be scored; name the others."""
-    frame = results.studies
-    excluded = [
-        named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").iter_rows(named=True)
-    ]
-    frame = by_instance(frame.filter(frame["status"] != "missing"))
-    traces = results.traces()
-    size = np.maximum(frame["batch"].fill_null(1).to_numpy(), 1).astype(np.int64)
-    given = results.extra("batch")
-    study_of_row = np.repeat(np.arange(len(traces)), traces.lengths)
-    told = np.flatnonzero(~np.isnan(given))
-    irregular = False
-    if len(told):  # imported batches may have any size
-        key, counts = np.unique(np.column_stack((study_of_row[told], given[told])), axis=0, return_counts=True)
-        largest = np.zeros(len(size), dtype=np.int64)
-        np.maximum.at(largest, key[:, 0].astype(np.int64), counts)
-        size = np.where(largest > 0, largest, size)
-        last_of = np.append(key[1:, 0] != key[:-1, 0], True)
-        irregular = bool((counts[~last_of] != size[key[~last_of, 0].astype(np.int64)]).any())
+    found = Candidates(results)
+    several = found.table["sense"].is_null().to_numpy()
     # where only improvements are kept and nothing feasible was found there is no row: it found nothing, at its cost
-    usable = frame["sense"].is_not_null().to_numpy() & ((traces.lengths > 0) | (frame["evaluations"].to_numpy() > 0))
-    for i in np.flatnonzero(~usable).tolist():
-        row = frame.row(i, named=True)
-        why = f"no evaluation is recorded ({row['reason'] or row['status']})"
-        excluded.append(named(row, "it has several objectives: see the pareto view" if row["sense"] is None else why))
-    for i in np.flatnonzero(usable & _differences(results, frame)).tolist():
-        usable[i] = False
-        excluded.append(
-            named(frame.row(i, named=True), "it has f - f_opt, others on its problem have f: see fixed targets")
-        )
+    found.leave_out(
+        several | found.never_evaluated, lambda row: SEVERAL if row["sense"] is None else no_evaluation(row)
+    )
+    found.leave_out(
+        _differences(results, found.table), "it has f - f_opt, others on its problem have f: see fixed targets"
+    )
+    size, irregular = _batches(found)
     notes: list[str] = []
+    sizes = np.unique(size[found.usable])
     chosen = axis
     if chosen is None:
-        chosen = "batches" if len(np.unique(size[usable])) <= 1 else "evaluations"
+        chosen = "batches" if len(sizes) <= 1 else "evaluations"
         if chosen == "evaluations":
             notes.append("the batches of the studies differ in size: scored by evaluations")
-    elif chosen == "batches" and len(np.unique(size[usable])) > 1:
+    elif chosen == "batches" and len(sizes) > 1:
         raise OptarenaError(
-            f"batches of {', '.join(map(str, np.unique(size[usable])))} evaluations cannot share the axis 'batches': "
+            f"batches of {', '.join(map(str, sizes))} evaluations cannot share the axis 'batches': "
             "filter by optimizer, or score by evaluations"
         )
-    if irregular and chosen == "batches":
+    irregular = irregular and chosen == "batches"
+    if irregular:
         notes.append("batches differ in size: random search's draws are the evaluations that it had made on average")
-    effort = results.efforts(chosen)  # names the axis if there is no such
-    lacking = np.bincount(study_of_row[np.isnan(effort)], minlength=len(usable)) > 0
-    for i in np.flatnonzero(usable & lacking).tolist():
-        usable[i] = False
-        excluded.append(named(frame.row(i, named=True), f"it has no {chosen}"))
-    kept = np.flatnonzero(usable)
-    if not len(kept):
-        reasons = "; ".join(dict.fromkeys(item["reason"] for item in excluded)) or "it is empty"
-        raise OptarenaError(f"nothing in store {results.path} can be scored: {reasons}")
-    part = frame[kept.tolist()]
-    problems, optimizers = sorted(set(part["problem"])), in_order(part["optimizer"].to_list())
-    ended = part["status"].is_in(FINISHED).to_numpy()
-    made = part["evaluations"].to_numpy()
-    budget = part["budget"].fill_null(0).to_numpy()
-    reach = np.where(ended, np.maximum(made, budget), made)
-    tell_unfinished(part, made, notes)
-    name = np.array([is_random_search(text) for text in part["optimizer"]], dtype=bool)
-    if mode == "bayesmark" and name.any():
-        _versioned(part["optimizer"].to_list())
-    whole = (part["record"] == "all").to_numpy()
-    for row in part.filter(name & ~whole).iter_rows(named=True):
-        excluded.append(named(row, "only its improvements are recorded: not in random search's baseline"))
-    sign = np.ones(len(problems))
-    np.minimum.at(sign, indices(part["problem"], problems), signs(part["sense"]))
-    last = np.append(effort, 0.0)[np.where(traces.lengths[kept] > 0, traces.offsets[1:][kept] - 1, len(effort))]
-    if chosen == "seconds":
-        last = np.fmax(last, np.where(ended, part["budget_seconds"].fill_null(np.nan).to_numpy(), np.nan))
-    return Curves(
-        results=results,
-        mode=mode,
-        axis=chosen,
-        problems=problems,
-        optimizers=optimizers,
-        problem=indices(part["problem"], problems),
-        optimizer=indices(part["optimizer"], optimizers),
-        trial=part["trial"].to_numpy(),
-        sign=sign,
-        kept=kept,
-        random=name & whole,
-        batch=size[kept],
-        last=last,
-        end=ends_of(chosen, last, ended, reach, size[kept]),
-        reach=reach,
-        irregular=irregular and chosen == "batches",
-        excluded=excluded,
-        notes=notes,
-    )
+    found.leave_out(found.lacking(chosen), f"it has no {chosen}")
+    every = found.selection(chosen, Curves, notes=notes, mode=mode, irregular=irregular)
+    every.size = size[every.kept]
+    every.note_unfinished()
+    if mode == "bayesmark" and every.called_random.any():
+        _versioned(every.table["optimizer"].to_list())
+    for row in every.table.filter(every.called_random & ~every.random).iter_rows(named=True):
+        every.excluded.append(named(row, "only its improvements are recorded: not in random search's baseline"))
+    return every
+
+
+def _batches(found: Candidates) -> tuple[Ints, bool]:
+    """(begun studies,): the size of its batches; and whether imported batches differ in size within a study."""
+    size = np.maximum(found.table["batch"].fill_null(1).to_numpy(), 1).astype(np.int64)
+    given = found.results.extra("batch")
+    told = np.flatnonzero(~np.isnan(given))
+    if not len(told):
+        return size, False
+    key, counts = np.unique(np.column_stack((found.study_of_row[told], given[told])), axis=0, return_counts=True)
+    largest = np.zeros(len(size), dtype=np.int64)
+    np.maximum.at(largest, key[:, 0].astype(np.int64), counts)
+    size = np.where(largest > 0, largest, size)
+    last_of = np.append(key[1:, 0] != key[:-1, 0], True)
+    return size, bool((counts[~last_of] != size[key[~last_of, 0].astype(np.int64)]).any())
 
 
 def _versioned(optimizers: list[str]) -> None:

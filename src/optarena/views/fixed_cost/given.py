@@ -31,7 +31,7 @@ def check(given: Frame, every: Curves, bootstrap: int) -> list[str]:
 
 
 def _check_batch(given: Frame, every: Curves) -> list[str]:
-    size = int(every.batch.max())
+    size = int(every.size.max())
     if given.axis != "batches" or given.batch == size:
         return []
     if given.batch is None:

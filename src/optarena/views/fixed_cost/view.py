@@ -13,7 +13,6 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores as TrialScores
-from optarena.views._scores import cube
 from optarena.views._view import View
 from optarena.views.fixed_cost.baseline import BAYESMARK, Baseline, Frame, compute, read_frame
 from optarena.views.fixed_cost.curves import VISIBLE, Curves, curves
@@ -195,7 +194,7 @@ def fixed_cost(
         tell_undefined(every, scores, grid)
     used = given or Frame(
         axis=every.axis,
-        batch=int(every.batch.max()) if every.axis == "batches" else None,
+        batch=int(every.size.max()) if every.axis == "batches" else None,
         grid=grid,
         metrics={name: figures.baseline for name, figures in scores.items()},
         facts={
@@ -235,13 +234,11 @@ def fixed_cost(
         optimizers=every.optimizers,
         problems=every.problems,
         trials={
-            (name, part): cube(
-                every.problem, every.optimizer, every.trial, values, (len(every.problems), len(every.optimizers))
-            )
+            (name, part): every.cube(values)
             for name, one in scores.items()
             for part, values in one.trials.items()
         },
-        dimensions=_dimensions(results, every),
+        dimensions=every.dimensions,
     )
 
 
@@ -278,13 +275,6 @@ def _ends(every: Curves, grid: Floats, given: Frame | None) -> Floats:
     np.maximum.at(out, every.problem, np.minimum(every.end, grid[-1]))
     pinned = {} if given is None else given.facts.get("ends", {})
     return np.array([pinned.get(name, out[i]) for i, name in enumerate(every.problems)])
-
-
-def _dimensions(results: Dataset, every: Curves) -> list[int | None]:
-    """(problems,): of any of its studies."""
-    table = results.studies.filter(results.studies["status"] != "missing")["dimension"].to_list()
-    of = {int(p): table[i] for p, i in zip(every.problem, every.kept.tolist(), strict=True)}
-    return [of.get(p) for p in range(len(every.problems))]
 
 
 def _one_metric(

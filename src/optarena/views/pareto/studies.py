@@ -14,15 +14,13 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError
 from optarena.problem import Known
-from optarena.status import FINISHED
 from optarena.store.records import ProblemCard
 from optarena.traces import Bools, Floats, Ints
-from optarena.views._studies import by_instance, ends_of, in_order, indices, named, tell_unfinished
 from optarena.views.pareto.domination import non_dominated
+from optarena.views.selection import ONE, Candidates, Selection, no_evaluation
 
-ONE = "it has one objective: see the fixed-cost and fixed-target views"
+NO_FRONT = "no study of store {path} has a front to score: {reasons}"
 
 
 @dataclass
@@ -39,33 +37,23 @@ class Objectives:
 
 
 @dataclass
-class Studies:
+class Studies(Selection):
     """The studies of several objectives that can be scored, and where they stand on the chosen axis."""
 
-    results: Dataset
-    axis: str
-    table: pl.DataFrame
-    """A row a study: optimizer, problem, trial, evaluations, and how many rows entered no front, by reason."""
-    problems: list[str]
-    optimizers: list[str]
-    objectives: list[Objectives]
-    """A problem each."""
-    problem: Ints
-    """(studies,): index into `problems`; `optimizer` likewise."""
-    optimizer: Ints
-    kept: Ints
-    """(studies,): which of the begun studies of the results."""
-    end: Floats
-    """(studies,): how far its front is known on the axis: its budget where it ended by itself, else its last row."""
-    last: Floats
-    """(studies,): where its last row stands."""
-    usable: Bools
+    objectives_of: dict[str, Objectives] = field(default_factory=dict)
+    """By the problem's name."""
+    usable: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
     """(rows of the results): whether the row can enter a front."""
-    excluded: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
-    def __len__(self) -> int:
-        return len(self.kept)
+    @property
+    def objectives(self) -> list[Objectives]:
+        """(problems,)"""
+        return [self.objectives_of[name] for name in self.problems]
+
+    @property
+    def counts(self) -> pl.DataFrame:
+        """One row per study: its evaluations, and how many of them entered no front, by reason."""
+        return self.table.select("optimizer", "problem", "trial", "evaluations", "failed", "infeasible", "not_finite")
 
     @cached_property
     def rows(self) -> list[Ints]:
@@ -99,67 +87,32 @@ class Studies:
 
 def studies_of(results: Dataset, axis: str = "evaluations") -> Studies:
     """Every study with several objectives; the others are named."""
-    frame = results.studies
-    excluded = [named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
-    frame = by_instance(frame.filter(frame["status"] != "missing"))
+    found = Candidates(results)
     traces, cards = results.traces(), results.cards
-    effort = results.efforts(axis)  # names the axis if there is no such
-    study = np.repeat(np.arange(len(traces)), traces.lengths)
-    lacking = np.bincount(study[np.isnan(effort)], minlength=len(traces)) > 0
+    lacking = found.lacking(axis)
     objectives: dict[str, Objectives] = {}
-    kept = []
-    for i, row in enumerate(frame.iter_rows(named=True)):
+    unfit: dict[int, str] = {}
+    for i, row in enumerate(found.table.iter_rows(named=True)):
         reason = _unusable(row, cards[i], int(traces.lengths[i]), objectives)
         reason = reason or (f"it has no {axis}" if lacking[i] else "")
         if reason:
-            excluded.append(named(row, reason))
-        else:
-            kept.append(i)
-    if not kept:
-        reasons = "; ".join(dict.fromkeys(item["reason"] for item in excluded)) or "it is empty"
-        raise OptarenaError(f"no study of store {results.path} has a front to score: {reasons}")
-    part = frame[kept]
-    chosen = np.array(kept, dtype=np.int64)
+            unfit[i] = reason
+    found.leave_out_each(unfit)
+    study = found.study_of_row
     wide = np.array([len(card.objectives) for card in cards], dtype=np.int64)
     usable, strange = _sorted_out(results, study, wide)
+    every = found.selection(axis, Studies, NO_FRONT, objectives_of=objectives, usable=usable)
     lost = {
-        "failed": part["failures"].to_numpy(),
-        "infeasible": results.infeasible()[chosen],
-        "not finite": np.bincount(study[strange], minlength=len(traces))[chosen],
+        "failed": every.table["failures"].to_numpy(),
+        "infeasible": results.infeasible()[every.kept],
+        "not finite": np.bincount(study[strange], minlength=len(traces))[every.kept],
     }
-    problems, optimizers = sorted(set(part["problem"])), in_order(part["optimizer"].to_list())
-    notes: list[str] = []
     for name, count in lost.items():
         if count.sum():
-            notes.append(f"{int(count.sum()):,} {name} evaluations entered no front")
-    made = part["evaluations"].to_numpy()
-    tell_unfinished(part, made, notes)
-    ended = part["status"].is_in(FINISHED).to_numpy()
-    reach = np.where(ended, np.maximum(made, part["budget"].fill_null(0).to_numpy()), made)
-    # without a row (only improvements are kept, and there was none) it stands at the beginning
-    at = np.where(traces.lengths[chosen] > 0, traces.offsets[1:][chosen] - 1, len(effort))
-    last = np.append(effort, 0.0)[at]
-    if axis == "seconds":
-        last = np.fmax(last, np.where(ended, part["budget_seconds"].fill_null(np.nan).to_numpy(), np.nan))
-    size = np.maximum(part["batch"].fill_null(1).to_numpy(), 1).astype(np.int64)
-    return Studies(
-        results=results,
-        axis=axis,
-        table=part.select("optimizer", "problem", "trial", "evaluations").with_columns(
-            pl.Series(name.replace(" ", "_"), count) for name, count in lost.items()
-        ),
-        problems=problems,
-        optimizers=optimizers,
-        objectives=[objectives[name] for name in problems],
-        problem=indices(part["problem"], problems),
-        optimizer=indices(part["optimizer"], optimizers),
-        kept=chosen,
-        end=ends_of(axis, last, ended, reach, size),
-        last=last,
-        usable=usable,
-        excluded=excluded,
-        notes=notes,
-    )
+            every.notes.append(f"{int(count.sum()):,} {name} evaluations entered no front")
+    every.table = every.table.with_columns(pl.Series(name.replace(" ", "_"), count) for name, count in lost.items())
+    every.note_unfinished()
+    return every
 
 
 def _unusable(row: dict[str, Any], card: ProblemCard, rows: int, objectives: dict[str, Objectives]) -> str:
@@ -167,7 +120,7 @@ def _unusable(row: dict[str, Any], card: ProblemCard, rows: int, objectives: dic
     if len(card.objectives) < 2:
         return ONE
     if not rows and not row["evaluations"]:
-        return f"no evaluation is recorded ({row['reason'] or row['status']})"
+        return no_evaluation(row)
     signs = np.array([one.sign for one in card.objectives])
     names = [one.name for one in card.objectives]
     first = objectives.setdefault(row["problem"], Objectives(names, signs, card.known))

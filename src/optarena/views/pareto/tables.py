@@ -181,7 +181,7 @@ def anytime_table(every: Studies, scores: Scores, grid: Floats) -> pl.DataFrame:
 def study_table(every: Studies, values: Floats, scored: Bools) -> pl.DataFrame:
     """A row a study: what it counts, and its indicators at the end."""
     figures = [pl.Series(name, values[:, -1, k]).fill_nan(None) for k, name in enumerate(INDICATORS)]
-    return every.table.with_columns(figures).filter(scored)
+    return every.counts.with_columns(figures).filter(scored)
 
 
 def attainment_table(every: Studies, frame: Frame) -> pl.DataFrame:

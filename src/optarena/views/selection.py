@@ -1,0 +1,245 @@
+"""Which studies a view scores, and how far each is known on an axis of effort: decided once, for all views.
+
+A view names what it cannot score and why (`Candidates.leave_out`); what remains is a `Selection`, with the problems,
+the optimizers and the places of its studies in a cube (problem, optimizer, trial). See docs/scores.md 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from optarena.dataset import Dataset
+from optarena.errors import OptarenaError
+from optarena.sense import signs
+from optarena.status import FINISHED
+from optarena.traces import Bools, Floats, Ints
+
+COUNTED = ("batches", "evaluations")
+"""The axes that count whole numbers."""
+SEVERAL = "it has several objectives: see the pareto view"
+ONE = "it has one objective: see the fixed-cost and fixed-target views"
+NOTHING = "nothing in store {path} can be scored: {reasons}"
+Excluded = dict[str, Any]
+S = TypeVar("S", bound="Selection")
+
+
+class Candidates:
+    """The begun studies of a dataset, from which a view takes out those that it cannot score, each with a reason."""
+
+    def __init__(self, results: Dataset) -> None:
+        frame = results.studies
+        self.results = results
+        planned = frame.filter(frame["status"] == "missing")
+        self.excluded: list[Excluded] = [named(row, "planned, not begun") for row in planned.iter_rows(named=True)]
+        self.table = by_instance(frame.filter(frame["status"] != "missing"))
+        """One row per begun study."""
+        self.usable: Bools = np.ones(self.table.height, dtype=bool)
+
+    @cached_property
+    def study_of_row(self) -> Ints:
+        """(rows of the results,): the begun study of each."""
+        traces = self.results.traces()
+        return np.repeat(np.arange(len(traces)), traces.lengths)
+
+    @property
+    def never_evaluated(self) -> Bools:
+        """Which studies have no evaluation. Where only improvements are kept, one without rows may have made some."""
+        return (self.results.traces().lengths == 0) & (self.table["evaluations"].to_numpy() == 0)
+
+    def leave_out(self, which: Bools, why: str | Callable[[dict[str, Any]], str]) -> None:
+        """Take some studies out; `why`: a reason for all, or what gives the reason for the row of a study."""
+        self.leave_out_each(
+            {
+                i: why if isinstance(why, str) else why(self.table.row(i, named=True))
+                for i in np.flatnonzero(which & self.usable).tolist()
+            }
+        )
+
+    def leave_out_each(self, reasons: Mapping[int, str]) -> None:
+        """Take studies out, by their numbers, each for its own reason."""
+        for i in sorted(reasons):
+            if self.usable[i]:
+                self.usable[i] = False
+                self.excluded.append(named(self.table.row(i, named=True), reasons[i]))
+
+    def lacking(self, axis: str, rows: Bools | None = None) -> Bools:
+        """Which studies have a row (of some rows) without this effort. An axis that nobody has is named."""
+        unknown = np.isnan(self.results.efforts(axis))
+        unknown = unknown if rows is None else unknown & rows
+        return np.bincount(self.study_of_row[unknown], minlength=len(self.usable)) > 0
+
+    def selection(self, axis: str, kind: type[S], nothing: str = NOTHING, **own: Any) -> S:
+        """What is left, as a view's own kind of selection; where that is nothing, an error that gives the reasons."""
+        if not self.usable.any():
+            reasons = "; ".join(dict.fromkeys(item["reason"] for item in self.excluded)) or "it is empty"
+            raise OptarenaError(nothing.format(path=self.results.path, reasons=reasons))
+        kept = np.flatnonzero(self.usable)
+        return kind(self.results, axis, self.table[kept.tolist()], kept, self.excluded, **own)
+
+
+@dataclass
+class Selection:
+    """The studies that a view scores."""
+
+    results: Dataset
+    axis: str
+    table: pl.DataFrame
+    """One row per study, as in `results.studies`; several instances under one problem id are problems of their own."""
+    kept: Ints
+    """(studies,): which of the begun studies of the results."""
+    excluded: list[Excluded] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    @cached_property
+    def problems(self) -> list[str]:
+        return sorted(set(self.table["problem"]))
+
+    @cached_property
+    def optimizers(self) -> list[str]:
+        return list(dict.fromkeys(self.table["optimizer"].to_list()))
+
+    @cached_property
+    def problem(self) -> Ints:
+        """(studies,): place in `problems`."""
+        return _places(self.table["problem"], self.problems)
+
+    @cached_property
+    def optimizer(self) -> Ints:
+        """(studies,): place in `optimizers`."""
+        return _places(self.table["optimizer"], self.optimizers)
+
+    @property
+    def trial(self) -> Ints:
+        """(studies,)"""
+        return self.table["trial"].to_numpy()
+
+    @cached_property
+    def size(self) -> Ints:
+        """(studies,): how many evaluations its batches have, as it was asked for."""
+        return np.maximum(self.table["batch"].fill_null(1).to_numpy(), 1).astype(np.int64)
+
+    @cached_property
+    def sign(self) -> Floats:
+        """(problems,): -1 where the problem is maximised."""
+        out = np.ones(len(self.problems))
+        np.minimum.at(out, self.problem, signs(self.table["sense"]))
+        return out
+
+    @property
+    def dimensions(self) -> list[int | None]:
+        """(problems,): of any of its studies."""
+        of = dict(zip(self.problem.tolist(), self.table["dimension"].to_list(), strict=True))
+        return [of[p] for p in range(len(self.problems))]
+
+    # ---- how far a study is known ------------------------------------------------------------------------------------
+
+    @cached_property
+    def ended(self) -> Bools:
+        """(studies,): whether it came to its end."""
+        return self.table["status"].is_in(FINISHED).to_numpy()
+
+    @cached_property
+    def reach(self) -> Ints:
+        """(studies,): up to which evaluation its best is known: an ended one keeps it to the end of its budget."""
+        made, budget = self.table["evaluations"].to_numpy(), self.table["budget"].fill_null(0).to_numpy()
+        return np.where(self.ended, np.maximum(made, budget), made)
+
+    @cached_property
+    def last(self) -> Floats:
+        """(studies,): where its last row stands on the axis, or its budget of seconds; 0 without rows."""
+        traces, effort = self.results.traces(), self.results.efforts(self.axis)
+        at = np.where(traces.lengths[self.kept] > 0, traces.offsets[1:][self.kept] - 1, len(effort))
+        out = np.append(effort, 0.0)[at]
+        if self.axis == "seconds":
+            budget = self.table["budget_seconds"].fill_null(np.nan).to_numpy()
+            out = np.fmax(out, np.where(self.ended, budget, np.nan))
+        return out
+
+    @cached_property
+    def end(self) -> Floats:
+        """(studies,): how far its best is known: an ended study keeps it to the end of its budget.
+
+        On an axis that is not counted it keeps it forever: nothing more was to come.
+        """
+        if self.axis == "evaluations":
+            return np.maximum(self.last, self.reach)
+        if self.axis == "batches":
+            return np.maximum(self.last, np.ceil(self.reach / self.size))
+        return np.where(self.ended, np.inf, self.last)
+
+    def note_unfinished(self) -> None:
+        """Note the studies that are scored although they made fewer evaluations than their budget."""
+        made, budget = self.table["evaluations"].to_numpy(), self.table["budget"].fill_null(0).to_numpy()
+        to_the_end = "its best stands until the end of its budget"
+        for status, what in (
+            ("stopped early", to_the_end),
+            ("failed", f"scored from what is there; {to_the_end}"),
+            ("timed out", f"scored from what is there; {to_the_end}"),
+            ("interrupted", "scored from what is there"),
+            ("running", "scored from what is there"),
+            ("stale", "scored from what is there"),
+        ):
+            mine = (self.table["status"] == status).to_numpy() & ((made < budget) | (budget == 0))
+            if count := int(mine.sum()):
+                self.notes.append(f"{count:,} {'study' if count == 1 else 'studies'} {status}: {what}")
+
+    # ---- cubes -------------------------------------------------------------------------------------------------------
+
+    def cube(self, values: Floats) -> Floats:
+        """(problems, optimizers, trials): numbers that come one per study; trials in their order, NaN where none is."""
+        return cube(
+            self.problem,
+            self.optimizer,
+            self.trial,
+            values,
+            (len(self.problems), len(self.optimizers)),
+        )
+
+
+def cube(problem: Ints, optimizer: Ints, trial: Ints, values: Floats, shape: tuple[int, int]) -> Floats:
+    """(problems, optimizers, trials) of numbers that come one per study; NaN where a pair has fewer trials."""
+    order = np.lexsort((np.arange(len(values)), trial, optimizer, problem))
+    pair = (problem * shape[1] + optimizer)[order]
+    first = np.searchsorted(pair, pair)
+    place = np.arange(len(pair)) - first
+    out = np.full((shape[0] * shape[1], int(place.max(initial=-1)) + 1), np.nan)
+    out[pair, place] = values[order]
+    return out.reshape(*shape, -1)
+
+
+def named(row: dict[str, Any], reason: str) -> Excluded:
+    """A study that is not scored, and why."""
+    return {"optimizer": row["optimizer"], "problem": row["problem"], "trial": row["trial"], "reason": reason}
+
+
+def no_evaluation(row: dict[str, Any]) -> str:
+    """Why a study without evaluations is not scored."""
+    return f"no evaluation is recorded ({row['reason'] or row['status']})"
+
+
+def by_instance(frame: pl.DataFrame) -> pl.DataFrame:
+    """Instances that an import gave one problem id are problems of their own: each has its own optimum."""
+    several = frame.group_by("problem").agg(count=pl.col("instance").n_unique()).filter(pl.col("count") > 1)["problem"]
+    apart = pl.format("{} instance {}", "problem", pl.col("instance").cast(pl.String).fill_null("?"))
+    return frame.with_columns(
+        problem=pl.when(pl.col("problem").is_in(several.to_list())).then(apart).otherwise("problem")
+    )
+
+
+def _places(names: pl.Series, known: list[str]) -> Ints:
+    return names.replace_strict(known, np.arange(len(known)), return_dtype=pl.Int64).to_numpy().astype(np.int64)
+
+
+def spans(starts: Ints, lengths: Ints) -> Ints:
+    """The rows of several spans, one after the other."""
+    before = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.zeros(0, dtype=np.int64)
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
