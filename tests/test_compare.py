@@ -22,7 +22,8 @@ from optarena.comparison.numbers import chart, rank_numbers, read_numbers
 from optarena.comparison.ratios import runtime_ratios
 from optarena.comparison.words import p_value
 from optarena.errors import OptarenaError
-from optarena.views._scores import Scores, cube
+from optarena.views._scores import Scores
+from optarena.views.selection import cube
 from stores import hostile, imported
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bayesmark_figures import array, floats, load
 from optarena.errors import OptarenaError
+from optarena.stats.estimates import interval_indices, quantile_index
 from optarena.views.fixed_cost import (
     cumulative_best,
     expected_maximum,
@@ -21,7 +22,7 @@ from optarena.views.fixed_cost import (
     quantile_interval,
     t_interval,
 )
-from optarena.views.fixed_cost.order_statistics import interval_indices, minimum_weights, quantile_index
+from optarena.views.fixed_cost.order_statistics import minimum_weights
 
 GOLDEN = load("functions.json.gz")
 SAMPLES = {name: array(values) for name, values in GOLDEN["samples"].items()}

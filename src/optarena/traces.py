@@ -74,6 +74,13 @@ def cumulative_minimum(values: Floats, offsets: Ints) -> Floats:
     return out
 
 
+def at_best(values: Floats, key: Floats, offsets: Ints) -> Floats:
+    """The value of each row's best row so far, within each study: that of the latest least key (docs/scores.md 1.1)."""
+    ties = key == cumulative_minimum(key, offsets)  # the first row of a study always is one
+    latest = np.maximum.accumulate(np.where(ties, np.arange(len(key)), 0)) if len(key) else np.arange(0)
+    return values[latest]
+
+
 def first_argmin(values: Floats, offsets: Ints) -> Ints:
     """(studies,): the row of each study's first least value, or -1 where it has none below inf."""
     out = np.full(len(offsets) - 1, -1, dtype=np.int64)

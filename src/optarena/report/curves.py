@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from optarena.stats.estimates import mean
 from optarena.traces import Bools, Floats
 from optarena.views.anytime import Anytime
 from optarena.views.anytime.scores import primal_gaps
 from optarena.views.anytime.scoring import Scored
-from optarena.views.fixed_cost.statistics import mean
 
 POINTS = 60
 

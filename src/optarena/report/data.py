@@ -16,11 +16,11 @@ import polars as pl
 from optarena._text import mailable
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
+from optarena.stats.estimates import mean as mean_estimate
+from optarena.stats.estimates import quantile_index
 from optarena.status import SUCCEEDED, UNSUCCESSFUL
 from optarena.traces import Floats, Ints
 from optarena.views.fixed_cost.curves import Curves, curves
-from optarena.views.fixed_cost.order_statistics import quantile_index
-from optarena.views.fixed_cost.statistics import mean as mean_estimate
 
 POINTS = 100
 """Of a curve, at most: more is not seen on a screen."""

@@ -63,20 +63,3 @@ class Scores:
     def complete(self) -> Scores:
         """Only the problems on which every optimizer has a score: means over others could not be compared."""
         return self.on(np.asarray((self.trials > 0).all(axis=1)))
-
-
-def cube(
-    problem: npt.NDArray[np.int64],
-    optimizer: npt.NDArray[np.int64],
-    trial: npt.ArrayLike,
-    values: Floats,
-    shape: tuple[int, int],
-) -> Floats:
-    """(problems, optimizers, trials) of numbers that come a study at a time; trials stand in their order."""
-    order = np.lexsort((np.arange(len(values)), np.asarray(trial), optimizer, problem))
-    pair = (problem * shape[1] + optimizer)[order]
-    first = np.searchsorted(pair, pair)
-    place = np.arange(len(pair)) - first
-    out = np.full((shape[0] * shape[1], int(place.max(initial=-1)) + 1), np.nan)
-    out[pair, place] = values[order]
-    return out.reshape(*shape, -1)

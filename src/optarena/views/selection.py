@@ -24,7 +24,6 @@ COUNTED = ("batches", "evaluations")
 """The axes that count whole numbers."""
 SEVERAL = "it has several objectives: see the pareto view"
 ONE = "it has one objective: see the fixed-cost and fixed-target views"
-NOTHING = "nothing in store {path} can be scored: {reasons}"
 Excluded = dict[str, Any]
 S = TypeVar("S", bound="Selection")
 
@@ -32,12 +31,14 @@ S = TypeVar("S", bound="Selection")
 class Candidates:
     """The begun studies of a dataset, from which a view takes out those that it cannot score, each with a reason."""
 
-    def __init__(self, results: Dataset) -> None:
+    def __init__(self, results: Dataset, *, instances_apart: bool = True) -> None:
+        """instances_apart: several instances under one problem id are problems of their own."""
         frame = results.studies
         self.results = results
         planned = frame.filter(frame["status"] == "missing")
         self.excluded: list[Excluded] = [named(row, "planned, not begun") for row in planned.iter_rows(named=True)]
-        self.table = by_instance(frame.filter(frame["status"] != "missing"))
+        begun = frame.filter(frame["status"] != "missing")
+        self.table = by_instance(begun) if instances_apart else begun
         """One row per begun study."""
         self.usable: Bools = np.ones(self.table.height, dtype=bool)
 
@@ -74,11 +75,11 @@ class Candidates:
         unknown = unknown if rows is None else unknown & rows
         return np.bincount(self.study_of_row[unknown], minlength=len(self.usable)) > 0
 
-    def selection(self, axis: str, kind: type[S], nothing: str = NOTHING, **own: Any) -> S:
+    def selection(self, axis: str, kind: type[S], wanted: str = "can be scored", hint: str = "", **own: Any) -> S:
         """What is left, as a view's own kind of selection; where that is nothing, an error that gives the reasons."""
         if not self.usable.any():
             reasons = "; ".join(dict.fromkeys(item["reason"] for item in self.excluded)) or "it is empty"
-            raise OptarenaError(nothing.format(path=self.results.path, reasons=reasons))
+            raise OptarenaError(f"nothing in store {self.results.path} {wanted}: {reasons}{hint}")
         kept = np.flatnonzero(self.usable)
         return kind(self.results, axis, self.table[kept.tolist()], kept, self.excluded, **own)
 

@@ -9,12 +9,11 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError
 from optarena.sense import signs
 from optarena.status import CRASHED, OUT_OF_MEMORY, PROVEN, WRONG
 from optarena.traces import Bools, Floats, Ints, first_argmin
-from optarena.views._studies import by_instance, indices, named
 from optarena.views.anytime.scores import improving
+from optarena.views.selection import SEVERAL, Candidates, Selection
 
 OPTIMAL = "optimal"
 """How a run ends that proved that nothing is better than its last value."""
@@ -88,41 +87,29 @@ class Runs:
 
 def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
     """Every study with one objective that has this effort."""
-    frame = results.studies
-    excluded = [named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
-    frame = frame.filter(frame["status"] != "missing")
-    traces = results.traces()
-    effort = results.efforts(axis)
-    study = np.repeat(np.arange(len(traces)), traces.lengths)
-    several = frame["sense"].is_null().to_numpy()
+    found = Candidates(results)
+    traces, effort, study = results.traces(), results.efforts(axis), found.study_of_row
     y = traces.values[:, 0]
     y = np.where(traces.feasible & np.isfinite(y), y, np.nan)
-    lacking = np.bincount(study[np.isnan(effort) & ~np.isnan(y)], minlength=len(traces)) > 0
-    for i in np.flatnonzero(several | lacking).tolist():
-        why = "it has several objectives: see the pareto view" if several[i] else f"it has no {axis}"
-        excluded.append(named(frame.row(i, named=True), why))
-    kept = np.flatnonzero(~several & ~lacking)
-    if not len(kept):
-        reasons = "; ".join(dict.fromkeys(item["reason"] for item in excluded)) or "it is empty"
-        raise OptarenaError(
-            f"nothing in store {results.path} can be scored by {axis}: {reasons} (axes: {', '.join(results.axes)})"
-        )
-    rows = np.flatnonzero(~np.isnan(y) & ~(several | lacking)[study])
+    several, lacking = found.table["sense"].is_null().to_numpy(), found.lacking(axis, ~np.isnan(y))
+    found.leave_out(several | lacking, lambda row: SEVERAL if row["sense"] is None else f"it has no {axis}")
+    axes = f" (axes: {', '.join(results.axes)})"
+    chosen = found.selection(axis, Selection, f"can be scored by {axis}", axes)
+    kept, part = chosen.kept, chosen.table
+    rows = np.flatnonzero(~np.isnan(y) & found.usable[study])
     number = np.full(len(traces), -1, dtype=np.int64)
     number[kept] = np.arange(len(kept))
     # by time within each run: imported events may stand in any order
     rows = rows[np.lexsort((effort[rows], number[study[rows]]))]
     offsets = np.searchsorted(number[study[rows]], np.arange(len(kept) + 1)).astype(np.int64)
     events, best = improving(effort[rows], y[rows], offsets, tolerance)
-    part = by_instance(frame[kept.tolist()])
-    instances, configurations = sorted(set(part["problem"])), list(dict.fromkeys(part["optimizer"]))
-    instance, configuration = indices(part["problem"], instances), indices(part["optimizer"], configurations)
+    instances, configurations = chosen.problems, chosen.optimizers
+    instance, configuration = chosen.problem, chosen.optimizer
     end = _ends(results, axis, part, kept, effort, study)
     endings = np.array(results.endings(), dtype=object)[kept].tolist()
     status = [word if word in SAY_MORE else row for word, row in zip(endings, part["status"], strict=True)]
     notes = _cut_short(status)
-    sign = np.ones(len(instances))
-    sign[instance] = signs(part["sense"])
+    sign = chosen.sign
     told = part["optimum"].fill_null(part["best_known"]).to_numpy().astype(float) * sign[instance]
     known = np.full(len(instances), np.nan)
     known[instance[~np.isnan(told)]] = told[~np.isnan(told)]
@@ -143,7 +130,7 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
         offsets=np.searchsorted(number[study[rows[events]]], np.arange(len(kept) + 1)).astype(np.int64),
         times=effort[rows[events]],
         values=best,
-        excluded=excluded,
+        excluded=chosen.excluded,
         notes=notes,
     )
 

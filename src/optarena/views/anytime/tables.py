@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from optarena.stats.estimates import mean
 from optarena.traces import Floats
 from optarena.views.anytime.scores import borda_points
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, relative
-from optarena.views.fixed_cost.statistics import mean
 
 SHIFT = 10.0
 LOG = "_log"

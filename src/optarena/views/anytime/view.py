@@ -12,11 +12,12 @@ import polars as pl
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.views._frames import hash_of, saved
-from optarena.views._scores import Scores, cube
+from optarena.views._scores import Scores
 from optarena.views._view import View
 from optarena.views.anytime import tables
 from optarena.views.anytime.runs import Runs, runs_of
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, score
+from optarena.views.selection import cube
 
 HORIZONS = ("budget", "box")
 METRICS = {

@@ -18,15 +18,10 @@ from optarena._damage import damage_in_words, is_damage
 from optarena._json import numbers
 from optarena.dataset import Pool
 from optarena.errors import OptarenaError
+from optarena.stats.estimates import order_statistics, quantile_index
 from optarena.traces import Bools, Floats, Ints
 from optarena.views._frames import hash_of
-from optarena.views.fixed_cost.order_statistics import (
-    expected_minimum,
-    minimum_level,
-    minimum_weights,
-    order_statistics,
-    quantile_index,
-)
+from optarena.views.fixed_cost.order_statistics import expected_minimum, minimum_level, minimum_weights
 
 BAYESMARK = "Bayesmark"
 NUDGE = 1e4  # spacings by which `best` is lowered, so that nobody reaches it (docs/scores.md 1.4)

@@ -15,7 +15,7 @@ from optarena.dataset import Dataset, Pool
 from optarena.errors import OptarenaError
 from optarena.optimizer import is_random_search
 from optarena.status import EVALUATION
-from optarena.traces import Bools, Floats, Ints, cumulative_minimum
+from optarena.traces import Bools, Floats, Ints, at_best
 from optarena.views.selection import COUNTED, SEVERAL, Candidates, Selection, named, no_evaluation, spans
 
 MOST_ITERATIONS = 1000
@@ -162,11 +162,9 @@ class Curves(Selection):
         """
         visible, values = self.rows(metric)
         events = self._first_of_batch(visible) if self.axis == "batches" else np.arange(len(visible))
-        study, v = self._study[events], visible[events]
-        offsets = np.searchsorted(study, np.arange(len(self.kept) + 1)).astype(np.int64)
-        so_far = cumulative_minimum(v, offsets)
-        latest = np.maximum.accumulate(np.where(v == so_far, np.arange(len(v)), 0)) if len(v) else np.arange(0)
-        out, known = self._at(grid, values[events][latest], np.inf, events)
+        offsets = np.searchsorted(self._study[events], np.arange(len(self.kept) + 1)).astype(np.int64)
+        found = at_best(values[events], visible[events], offsets)
+        out, known = self._at(grid, found, np.inf, events)
         out[~known] = np.nan
         return out
 

@@ -13,10 +13,10 @@ from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from optarena.errors import OptarenaError
-from optarena.traces import Floats, Ints
+from optarena.stats.estimates import mean, quantile
+from optarena.traces import Floats, Ints, at_best
 
 NEGLIGIBLE = 1e-18
 """Weights are left out once all that remain together cannot change the result by more than this part of it."""
@@ -35,64 +35,24 @@ def cumulative_best(values: npt.ArrayLike, key: npt.ArrayLike | None = None) -> 
         raise OptarenaError("the best so far is not defined where the key is nan: leave failures out or make them inf")
     if not len(x):
         return x.copy()
-    place = np.arange(len(x)).reshape(-1, *[1] * (x.ndim - 1))
-    latest = np.maximum.accumulate(np.where(k == np.minimum.accumulate(k, axis=0), place, 0), axis=0)
-    return np.take_along_axis(x, latest, axis=0)
-
-
-def order_statistics(x: npt.ArrayLike) -> Floats:
-    """Sorted along the last axis, with -inf before the first and inf after the last: index k is the k-th smallest.
-
-    See docs/scores.md 1.2.
-    """
-    x = np.asarray(x, dtype=float)
-    if np.isnan(x).any():
-        raise OptarenaError("a quantile of nan is not defined: leave failures out or make them inf")
-    ends = np.full((*x.shape[:-1], 1), np.inf)
-    return np.concatenate((-ends, np.sort(x, axis=-1), ends), axis=-1)
-
-
-def quantile_index(n: npt.ArrayLike, q: npt.ArrayLike) -> Ints:
-    """Which order statistic of n is the quantile q: ceil(nq) (docs/scores.md 1.2)."""
-    return np.asarray(np.ceil(np.asarray(n) * np.asarray(q)), dtype=np.int64)
-
-
-def interval_indices(n: npt.ArrayLike, q: npt.ArrayLike, alpha: float) -> tuple[Ints, Ints]:
-    """Which order statistics of n enclose the quantile q at level alpha, whatever the distribution.
-
-    binom.ppf(alpha/2, n, q) and binom.isf(alpha/2, n, q) + 1; the end is 0 or n + 1 where n is too small.
-    See docs/scores.md 1.2.
-    """
-    n_, q_ = np.broadcast_arrays(np.asarray(n, dtype=float), np.asarray(q, dtype=float))
-    return _binomial_quantile(alpha / 2, n_, q_), _binomial_quantile(alpha / 2, n_, q_, upper=True) + 1
-
-
-def _binomial_quantile(tail: float, n: Floats, q: Floats, *, upper: bool = False) -> Ints:
-    """The least k with P(X <= k) >= tail, or with P(X > k) <= tail. (`scipy.stats` takes a second to import.)"""
-
-    whole = n.astype(np.int64)
-
-    def reached(k: Floats) -> npt.NDArray[np.bool_]:
-        if upper:
-            return np.where(k >= n, True, special.bdtrc(np.maximum(k, 0), whole, q) <= tail) & (k >= 0)
-        return np.where(k >= n, True, special.bdtr(np.maximum(k, 0), whole, q) >= tail) & (k >= 0)
-
-    low, high = np.full(n.shape, -1.0), n.copy()  # bisection keeps: not reached at low, reached at high
-    while (high - low > 1).any():
-        middle = np.floor((low + high) / 2)
-        yes = reached(middle)
-        high, low = np.where(yes, middle, high), np.where(yes, low, middle)
-    return high.astype(np.int64)
+    columns = x.reshape(len(x), -1)
+    offsets = len(x) * np.arange(columns.shape[1] + 1)
+    return (
+        at_best(columns.T.ravel(), k.reshape(columns.shape).T.ravel(), offsets).reshape(-1, len(x)).T.reshape(x.shape)
+    )
 
 
 def quantile_interval(x: npt.ArrayLike, q: float, alpha: float = 0.05) -> tuple[float, float, float]:
     """The quantile q of a sample and its distribution-free interval: (estimate, lower, upper) (docs/scores.md 1.2)."""
     if not 0 < q < 1:
         raise OptarenaError(f"a quantile lies between 0 and 1, and {q} does not")
-    ordered = order_statistics(np.ravel(x))
-    n = len(ordered) - 2
-    low, high = interval_indices(n, q, alpha)
-    return float(ordered[quantile_index(n, q)]), float(ordered[low]), float(ordered[high])
+    values = np.ravel(np.asarray(x, dtype=float))
+    if np.isnan(values).any():
+        raise OptarenaError("a quantile of nan is not defined: leave failures out or make them inf")
+    if not len(values):  # the order statistics of nothing are its two ends
+        return -np.inf, -np.inf, np.inf
+    found = quantile(values, q, alpha)
+    return float(found.value), float(found.lower), float(found.upper)
 
 
 def minimum_quantile_interval(x: npt.ArrayLike, q: float, m: int, alpha: float = 0.05) -> tuple[float, float, float]:
@@ -201,10 +161,7 @@ def t_interval(x: npt.ArrayLike, alpha: float = 0.05, axis: int = -1) -> float |
     x = np.asarray(x, dtype=float)
     if np.isnan(x).any():
         raise OptarenaError("a t interval of nan is not defined: leave failures out")
-    n = x.shape[axis]
-    if n <= 1:
-        out = np.full(np.delete(x.shape, axis), np.inf)
-    else:
-        with np.errstate(invalid="ignore", over="ignore"):
-            out = special.stdtrit(n - 1, 1 - alpha / 2) * np.std(x, axis=axis, ddof=1) / np.sqrt(n)
-    return out if np.ndim(out) else float(out)
+    found = mean(np.moveaxis(x, axis, -1), scaled=False, alpha=alpha)
+    with np.errstate(invalid="ignore"):
+        half = np.where(found.n > 1, found.upper - found.value, np.inf)
+    return half if np.ndim(half) else float(half)

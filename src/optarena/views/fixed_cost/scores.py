@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from optarena.dataset import Pool
 from optarena.errors import OptarenaError
+from optarena.stats.estimates import Estimate, mean, median
 from optarena.traces import Bools, Floats, Ints
-from optarena.views.fixed_cost import statistics
 from optarena.views.fixed_cost.baseline import Baseline, compute
 from optarena.views.fixed_cost.curves import Curves
-from optarena.views.fixed_cost.statistics import Estimate
+from optarena.views.summary import by_trials, empty_estimate, mean_over_problems, over_problems, put, standing
 
 PARTS = (1.0, 0.5, 0.1)
 """Of the budget: where single trials are kept for comparisons."""
@@ -51,48 +50,36 @@ def score(
     """
     exact = every.mode == "exact"
     shape = (len(every.problems), len(every.optimizers), len(grid))
-    median, mean, normed = empty_estimate(shape), empty_estimate(shape), empty_estimate(shape)
+    medians, means, normed = empty_estimate(shape), empty_estimate(shape), empty_estimate(shape)
     low, width = base.best, base.width
-    pair = every.problem * shape[1] + every.optimizer
-    order = np.argsort(pair, kind="stable")
-    pairs, first, counts = np.unique(pair[order], return_index=True, return_counts=True)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for trials in np.unique(counts).tolist():  # the pairs with as many trials make one array
-            chosen = np.flatnonzero(counts == trials)
-            p, o = np.divmod(pairs[chosen], shape[1])
-            x = best[order[first[chosen][:, None] + np.arange(trials)]].transpose(
-                0, 2, 1
-            )  # [pairs, iterations, trials]
+        for p, o, studies in by_trials(every):
+            x = best[studies].transpose(0, 2, 1)  # [pairs, iterations, trials]
             clipped = np.where(np.isnan(x), np.nan, np.minimum(x, base.clip[p][:, None, None]))
             scaled = rescale(x, low[p][:, None, None], width[p][:, None, None], exact)
-            put(median, p, o, statistics.median(x))
-            put(mean, p, o, statistics.mean(clipped, scaled=exact))
-            put(normed, p, o, statistics.mean(np.clip(scaled, -1.0, 1.0)))
+            put(medians, p, o, median(x))
+            put(means, p, o, mean(clipped, scaled=exact))
+            put(normed, p, o, mean(np.clip(scaled, -1.0, 1.0)))
         room = base.median - low[:, None]
         undefined = exact & (room < NEAR * width[:, None]) & ~left_out[:, None]
         room = np.where(np.isfinite(room) & ~undefined, room, np.nan)
-        median_normed = rescale(median.value, low[:, None, None], room[:, None, :], exact)
+        median_normed = rescale(medians.value, low[:, None, None], room[:, None, :], exact)
         random = rescale(base.mean, low[:, None], width[:, None], exact)
     if not exact:
-        _refuse_overflow(every, mean, left_out)
+        _refuse_overflow(every, means, left_out)
     for values in (median_normed, normed.value, normed.lower, normed.upper):
         values[left_out] = np.nan
     at = standing(last, grid)
-    means = over_problems(normed.value, at)
-    there = ~np.isnan(means)
-    overall = statistics.mean(means)
-    if over == "trials":
-        half = statistics.mean_of_means(
-            np.where(there, over_problems(normed.upper - normed.value, at), np.nan), over_problems(normed.n, at)
-        )
-        overall = Estimate(overall.value, overall.value - half, overall.value + half, overall.n)
+    each = over_problems(normed.value, at)
+    there = ~np.isnan(each)
+    overall = mean_over_problems(normed, at, over)
     of_random = over_problems(np.broadcast_to(random[:, None, :], shape), at)
     both = there & ~np.isnan(of_random)  # the same problems above and below the line
     with np.errstate(divide="ignore", invalid="ignore"):
-        normaliser = statistics.mean(np.where(both, of_random, np.nan)).value
+        normaliser = mean(np.where(both, of_random, np.nan)).value
         if exact:
             normaliser = np.where(normaliser < NEAR, np.nan, normaliser)
-        same = statistics.mean(np.where(both, means, np.nan)).value if (both != there).any() else overall.value
+        same = mean(np.where(both, each, np.nan)).value if (both != there).any() else overall.value
         value = same / normaliser
         overall_normed = Estimate(
             value,
@@ -100,14 +87,16 @@ def score(
             value + (overall.upper - overall.value) / normaliser,
             both.sum(axis=-1),
         )
-    overall_median = statistics.median(over_problems(median_normed, at))
+    overall_median = median(over_problems(median_normed, at))
     trials = {}
     for part in PARTS:
         at_part = best[np.arange(len(best)), standing(part * last, grid)[:, -1][every.problem]]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             scaled = np.clip(rescale(at_part, low[every.problem], width[every.problem], exact), -1.0, 1.0)
         trials[part] = np.where(left_out[every.problem], np.nan, scaled)
-    return Scores(base, median, median_normed, mean, normed, overall_median, overall, overall_normed, undefined, trials)
+    return Scores(
+        base, medians, median_normed, means, normed, overall_median, overall, overall_normed, undefined, trials
+    )
 
 
 def rescale(x: Floats, low: Floats, width: Floats, exact: bool) -> Floats:
@@ -170,30 +159,6 @@ def _resampled(pool: Pool, rng: np.random.Generator) -> Pool:
         return pool
     rows = np.concatenate([np.flatnonzero(pool.study == s) for s in rng.choice(studies, len(studies))])
     return Pool(pool.visible[rows], pool.values[rows], pool.study[rows])
-
-
-def empty_estimate(shape: tuple[int, ...]) -> Estimate:
-    value, lower, upper = (np.full(shape, np.nan) for _ in range(3))
-    return Estimate(value, lower, upper, np.zeros(shape, dtype=np.int64))
-
-
-def put(into: Estimate, p: Ints, o: Ints, estimate: Estimate) -> None:
-    for target, values in zip(into, estimate, strict=True):
-        target[p, o] = values
-
-
-def standing(last: Floats, grid: Floats) -> Ints:
-    """[problems, iterations]: which iteration counts: a problem whose budget ended stands at its last one.
-
-    See docs/scores.md 1.8.
-    """
-    index = np.searchsorted(grid, last * (1 + 1e-12), side="right") - 1
-    return np.minimum(np.arange(len(grid))[None, :], np.maximum(index, 0)[:, None])
-
-
-def over_problems(figures: Any, at: Ints) -> Any:
-    """[optimizers, iterations, problems] of [problems, optimizers, iterations]."""
-    return np.ascontiguousarray(np.moveaxis(np.take_along_axis(figures, at[:, None, :], axis=2), 0, -1))
 
 
 def _refuse_overflow(every: Curves, mean: Estimate, left_out: Bools) -> None:

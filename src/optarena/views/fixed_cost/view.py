@@ -234,9 +234,7 @@ def fixed_cost(
         optimizers=every.optimizers,
         problems=every.problems,
         trials={
-            (name, part): every.cube(values)
-            for name, one in scores.items()
-            for part, values in one.trials.items()
+            (name, part): every.cube(values) for name, one in scores.items() for part, values in one.trials.items()
         },
         dimensions=every.dimensions,
     )

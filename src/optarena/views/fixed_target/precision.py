@@ -14,11 +14,10 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError
 from optarena.sense import signs
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
-from optarena.views._studies import named
 from optarena.views.fixed_target.measured import Measured, measured
+from optarena.views.selection import Candidates, Selection
 
 Levels = dict[str, tuple[float, float]]
 """Problem -> the value that counts as optimal (NaN: its own optimum), and the unit of precision."""
@@ -117,62 +116,54 @@ def runs_of(
     parts: count precision in parts of the way from random search to the best; None: where no optimum is known.
     pinned: level and unit of problems, from a frame. quantity: what counts, where it is not the value.
     """
-    frame = results.studies
-    excluded = [named(row, "planned, not begun") for row in frame.filter(frame["status"] == "missing").to_dicts()]
-    frame = frame.filter(frame["status"] != "missing")
-    traces = results.traces()
+    found = Candidates(results, instances_apart=False)
+    frame, traces, study = found.table, results.traces(), found.study_of_row
     measure = measured(results, frame) if quantity is None else quantity
     effort = results.efforts(axis)
-    study = np.repeat(np.arange(len(traces)), traces.lengths)
-    for i in np.flatnonzero(np.bincount(study[np.isnan(effort)], minlength=len(traces))).tolist():
+    for i in np.flatnonzero(found.lacking(axis)).tolist():
         measure.unfit.setdefault(i, f"it has no {axis}")
     notes = _share_optima(frame, measure)
     if pinned is not None:
         for i, name in enumerate(_keys(frame)):
             if name not in pinned:
                 measure.unfit.setdefault(i, "the frame does not have its problem")
-    excluded += [named(frame.row(i, named=True), reason) for i, reason in sorted(measure.unfit.items())]
-    usable = np.ones(len(traces), dtype=bool)
-    usable[list(measure.unfit)] = False
+    found.leave_out_each(measure.unfit)
+    chosen = found.selection(axis, Selection)
+    part = chosen.table
     best = cumulative_minimum(measure.values, traces.offsets)
     first_row = np.zeros(len(best), dtype=bool)
     first_row[traces.offsets[:-1][traces.lengths > 0]] = True
     improves = (best < np.inf) & (first_row | (best < np.append(np.inf, best[:-1])))
-    kept = improves & usable[study]
-    chosen = np.flatnonzero(usable)
-    part = frame[chosen.tolist()]
+    kept = improves & found.usable[study]
     number = np.full(len(traces), -1, dtype=np.int64)
-    number[chosen] = np.arange(len(chosen))
+    number[chosen.kept] = np.arange(len(chosen))
     owner = number[study[kept]]
     table = part.select(
         "optimizer", "suite", "problem", "dimension", "instance", "trial",
         function=pl.when(pl.col("function").fill_null("") == "").then("problem").otherwise("function"),
     )  # fmt: skip
-    if not table.height:
-        reasons = "; ".join(dict.fromkeys(item["reason"] for item in excluded)) or "it is empty"
-        raise OptarenaError(f"nothing in store {results.path} can be scored: {reasons}")
-    unknown = np.isnan(measure.optimum[chosen])
-    level = _level(part, measure.optimum[chosen], best[kept], owner)
+    unknown = np.isnan(measure.optimum[chosen.kept])
+    level = _level(part, measure.optimum[chosen.kept], best[kept], owner)
     in_parts = unknown if parts is None else np.full(len(chosen), parts)
     keys = _keys(part)
     if pinned is not None:
         fixed = np.array([pinned[name] for name in keys]).reshape(-1, 2)
-        level = np.where(measure.difference[chosen] | np.isnan(fixed[:, 0]), level, fixed[:, 0])
+        level = np.where(measure.difference[chosen.kept] | np.isnan(fixed[:, 0]), level, fixed[:, 0])
         span = fixed[:, 1]
     else:
         span = _span(part, best[kept] - level[owner], owner, in_parts)
     if unknown.any() and pinned is None:
         notes.append(_unknown_note(len(np.unique(_numbered(part)[unknown])), bool(in_parts[unknown].all())))
-    own = np.where(measure.difference[chosen], np.nan, level)
+    own = np.where(measure.difference[chosen.kept], np.nan, level)
     levels: Levels = {}
     for name, value, width in zip(keys, own.tolist(), span.tolist(), strict=True):
         if name not in levels or np.isnan(levels[name][0]):
             levels[name] = (value, width)
     cells, cell = _cells(table)
     spent, unsure = _spent(results, axis, frame, effort, traces.offsets)
-    if unsure[chosen].any():
+    if unsure[chosen.kept].any():
         notes.append(
-            f"of {int(unsure[chosen].sum()):,} runs the {axis} at their end are not recorded: "
+            f"of {int(unsure[chosen.kept].sum()):,} runs the {axis} at their end are not recorded: "
             "where they fail they are charged up to their last improvement"
         )
     return Runs(
@@ -184,12 +175,12 @@ def runs_of(
         offsets=np.searchsorted(owner, np.arange(len(chosen) + 1)).astype(np.int64),
         precision=(best[kept] - level[owner]) / span[owner],
         effort=effort[kept],
-        spent=spent[chosen],
+        spent=spent[chosen.kept],
         unknown=unknown,
         parts=in_parts,
-        indicator=measure.indicator[chosen],
+        indicator=measure.indicator[chosen.kept],
         levels=levels,
-        excluded=excluded,
+        excluded=chosen.excluded,
         notes=notes,
     )
 

@@ -15,7 +15,6 @@ from optarena.errors import OptarenaError, nearest
 from optarena.traces import Bools, Floats, Ints
 from optarena.views._frames import hash_of, saved
 from optarena.views._scores import Scores as TrialScores
-from optarena.views._scores import cube
 from optarena.views._view import View
 from optarena.views.fixed_target import tables
 from optarena.views.fixed_target.measured import Measured
@@ -23,6 +22,7 @@ from optarena.views.fixed_target.precision import Levels, Runs, runs_of
 from optarena.views.fixed_target.run_scores import METRICS, PARTS, problems_of, scores_of_runs
 from optarena.views.fixed_target.runtimes import TOLERANCE, first_hits
 from optarena.views.fixed_target.targets import FINAL, Targets, parse, per_cell, to_data
+from optarena.views.selection import cube
 
 MODES = ("exact", "coco")
 COUNTED = ("evaluations", "batches")

@@ -20,8 +20,6 @@ from optarena.traces import Bools, Floats, Ints
 from optarena.views.pareto.domination import non_dominated
 from optarena.views.selection import ONE, Candidates, Selection, no_evaluation
 
-NO_FRONT = "no study of store {path} has a front to score: {reasons}"
-
 
 @dataclass
 class Objectives:
@@ -101,7 +99,7 @@ def studies_of(results: Dataset, axis: str = "evaluations") -> Studies:
     study = found.study_of_row
     wide = np.array([len(card.objectives) for card in cards], dtype=np.int64)
     usable, strange = _sorted_out(results, study, wide)
-    every = found.selection(axis, Studies, NO_FRONT, objectives_of=objectives, usable=usable)
+    every = found.selection(axis, Studies, "has a front to score", objectives_of=objectives, usable=usable)
     lost = {
         "failed": every.table["failures"].to_numpy(),
         "infeasible": results.infeasible()[every.kept],

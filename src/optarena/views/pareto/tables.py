@@ -5,20 +5,21 @@ See docs/scores.md 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from optarena.optimizer import is_random_search
+from optarena.stats import estimates
+from optarena.stats.estimates import Estimate
 from optarena.traces import Bools, Floats, Ints
-from optarena.views.fixed_cost import statistics
-from optarena.views.fixed_cost.scores import empty_estimate, over_problems, put, standing
-from optarena.views.fixed_cost.statistics import Estimate
 from optarena.views.pareto.attainment import surface
 from optarena.views.pareto.frame import Frame
 from optarena.views.pareto.measures import GREATER, INDICATORS, RANKED
 from optarena.views.pareto.studies import Studies
+from optarena.views.summary import by_trials, empty_estimate, mean_over_problems, over_problems, put, standing
 
 FIGURES = (
     *("median", "median_lb", "median_ub", "mean", "mean_lb", "mean_ub"),
@@ -43,24 +44,19 @@ def score(every: Studies, values: Floats, best: Floats, grid: Floats, over: str)
     """values [studies, moments, indicators]: the last moment is the end; best [problems, indicators]: of references."""
     shape = (len(every.problems), len(every.optimizers), *values.shape[1:])
     median, mean = empty_estimate(shape), empty_estimate(shape)
-    pair = every.problem * shape[1] + every.optimizer
-    order = np.argsort(pair, kind="stable")
-    pairs, first, counts = np.unique(pair[order], return_index=True, return_counts=True)
-    for trials in np.unique(counts).tolist():  # the pairs with as many trials make one array
-        chosen = np.flatnonzero(counts == trials)
-        p, o = np.divmod(pairs[chosen], shape[1])
-        x = np.moveaxis(values[order[first[chosen][:, None] + np.arange(trials)]], 1, -1)
-        put(median, p, o, statistics.median(x))
-        put(mean, p, o, statistics.mean(x))
+    for p, o, studies in by_trials(every):
+        x = np.moveaxis(values[studies], 1, -1)
+        put(median, p, o, estimates.median(x))
+        put(mean, p, o, estimates.mean(x))
     normed = _normed(every, values, best, mean)
     at = _standing(every, grid)
     return Scores(
         median,
         mean,
         normed,
-        _overall(statistics.median, median, at),
-        _overall(_mean_over(over), mean, at),
-        _overall(_mean_over(over), normed, at),
+        _overall(median, lambda each: estimates.median(over_problems(each.value, at))),
+        _overall(mean, lambda each: mean_over_problems(each, at, over)),
+        _overall(normed, lambda each: mean_over_problems(each, at, over)),
     )
 
 
@@ -72,7 +68,7 @@ def _normed(every: Studies, values: Floats, best: Floats, mean: Estimate) -> Est
     random = np.array([is_random_search(name) for name in every.optimizers], dtype=bool)[every.optimizer]
     level = np.full((len(every.problems), *values.shape[1:]), np.nan)
     for p in np.unique(every.problem[random]).tolist():
-        level[p] = statistics.mean(np.moveaxis(values[random & (every.problem == p)], 0, -1)).value
+        level[p] = estimates.mean(np.moveaxis(values[random & (every.problem == p)], 0, -1)).value
     with np.errstate(invalid="ignore", divide="ignore"):
         width = level - best[:, None, :]
         right = np.isin(INDICATORS, RANKED) & (np.where(np.isin(INDICATORS, GREATER), -width, width) > 0)
@@ -88,28 +84,9 @@ def _standing(every: Studies, grid: Floats) -> Ints:
     return np.column_stack((standing(last, grid), np.full(len(last), len(grid))))
 
 
-def _mean_over(over: str) -> Any:
-    def mean(values: Floats, halves: Floats, counts: Ints) -> Estimate:
-        out = statistics.mean(values)
-        if over == "problems":
-            return out
-        half = statistics.mean_of_means(np.where(np.isnan(values), np.nan, halves), counts)
-        return Estimate(out.value, out.value - half, out.value + half, out.n)
-
-    return mean
-
-
-def _overall(statistic: Any, estimate: Estimate, at: Ints) -> Estimate:
-    """[optimizers, moments, indicators]: a statistic of the problems' figures."""
-    parts = []
-    for k in range(estimate.value.shape[-1]):
-        values = over_problems(estimate.value[..., k], at)
-        if statistic is statistics.median:
-            parts.append(statistics.median(values))
-        else:
-            with np.errstate(invalid="ignore"):
-                halves = over_problems((estimate.upper - estimate.value)[..., k], at)
-            parts.append(statistic(values, halves, over_problems(estimate.n[..., k], at)))
+def _overall(estimate: Estimate, statistic: Callable[[Estimate], Estimate]) -> Estimate:
+    """[optimizers, moments, indicators]: a statistic of the problems' figures, indicator by indicator."""
+    parts = [statistic(estimate.part((..., k))) for k in range(estimate.value.shape[-1])]
     return Estimate(*(np.stack(figures, axis=-1) for figures in zip(*parts, strict=True)))
 
 

@@ -14,12 +14,13 @@ import polars as pl
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Floats
-from optarena.views._scores import Scores, cube
+from optarena.views._scores import Scores
 from optarena.views._view import View
 from optarena.views.pareto import tables
 from optarena.views.pareto.frame import REFERENCE_POINT, Frame, fitting, make_frame, read_frame
 from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
 from optarena.views.pareto.studies import Studies, studies_of
+from optarena.views.selection import cube
 
 if TYPE_CHECKING:
     from optarena.views.fixed_target import FixedTarget
