@@ -241,7 +241,7 @@ def test_a_reference_set_by_crowding_is_non_dominated_and_keeps_the_ends():
     assert (reference_set([b, a], n=10) == chosen).all()
 
 
-def test_the_seeds_modes_can_keep_dominated_points_and_crowding_cannot():
+def test_counts_and_losses_can_keep_dominated_points_and_crowding_cannot():
     rng = np.random.default_rng(1)
     a, b = rng.random((40, 2)), rng.random((40, 2))
     n = int(non_dominated(np.concatenate((a, b))).sum()) - 1

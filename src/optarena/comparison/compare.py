@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -74,19 +75,19 @@ class Comparison:
     def __str__(self) -> str:
         return "\n".join(self.sentences)
 
-    @property
+    @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """optimizers, pairs, stability, rankings, profiles, scott_knott, scores."""
+        """optimizers, pairs, rankings, stability, groups, scott_knott, profiles, problems; computed once."""
         from optarena.comparison.tables import tables
 
         return tables(self)
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by its name."""
-        made = self.tables
-        if name not in made:
-            raise OptarenaError(f"no table {name!r}.{nearest(name, made)} (a comparison has {', '.join(made)})")
-        return made[name]
+        if name not in self.tables:
+            known = ", ".join(self.tables)
+            raise OptarenaError(f"no table {name!r}.{nearest(name, self.tables)} (a comparison has {known})")
+        return self.tables[name]
 
     def to_data(self) -> dict[str, Any]:
         """What `optarena compare --format json` prints."""

@@ -231,6 +231,6 @@ def to_data(made: Comparison) -> dict[str, Any]:
         "nemenyi": None if nemenyi is None else {"critical_difference": nemenyi.cd, "q": nemenyi.q},
         "tables": {
             name: table.with_columns(pl.selectors.float().fill_nan(None)).to_dicts()
-            for name, table in tables(made).items()
+            for name, table in made.tables.items()
         },
     }

@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 
 from optarena.comparison import Comparison
-from optarena.comparison.tables import optimizers, pairs
 from optarena.comparison.words import p_value
 from optarena.report.latex import latex_table
 from optarena.views._view import View
@@ -159,7 +158,7 @@ def latex_comparison(made: Comparison) -> str:
         f"intervals 95%: {made.overall.intervals}; {made.pairs.test}, Holm over {made.pairs.tests} tests",
         *([f"frame {made.frame['hash']}"] if "hash" in made.frame else []),
     ]
-    rows = optimizers(made).rows(named=True)
+    rows = made.table("optimizers").rows(named=True)
     board = latex_table(
         ["optimizer", "mean score", "95% interval", "rank", "IQM", "95% interval", "group", "best on"],
         [
@@ -172,7 +171,7 @@ def latex_comparison(made: Comparison) -> str:
         bold={(0, 1)},
         comment=comment,
     )  # fmt: skip
-    found = pairs(made).rows(named=True)
+    found = made.table("pairs").rows(named=True)
     return (
         board
         + "\n"

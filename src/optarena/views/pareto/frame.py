@@ -37,7 +37,7 @@ class Reference:
     nadir: list[float]
     reference_point: list[float]
     reference_set: list[list[float]]
-    """As it was chosen: with the dominated points that the seed's modes can keep."""
+    """As it was chosen, including the dominated points that `bdom-count` and `cdom` can keep."""
     source: str
     bounds: str
     """Where ideal and nadir come from."""

@@ -62,7 +62,7 @@ def reference_set(
         chosen = [np.asarray(rows, dtype=object).reshape(len(part), -1) for rows, part in pairs if len(part)]
     points = _without_duplicates(points, None if chosen is None else np.concatenate(chosen), epsilon)
     kept = points[non_dominated(points, keep_duplicates=True)]
-    if len(kept) <= size:  # the seed's first branch: fewer than n non-dominated
+    if len(kept) <= size:  # in every mode (docs/scores.md 3.4, step 2)
         return _sorted(kept)
     if mode == "crowding":
         return _sorted(_thinned(_sorted(kept), size))
