@@ -13,7 +13,7 @@ from optarena.stats._result import LEVEL
 from optarena.stats.bayes import signed_rank_votes
 from optarena.stats.bootstrap import mean_intervals
 from optarena.stats.corrections import holm
-from optarena.stats.effects import score_interval
+from optarena.stats.effects import a12_of, score_interval
 from optarena.stats.ranks import ranks_of
 from optarena.stats.signed_rank import signed_rank_p
 from optarena.stats.stratified import stratified_differences, stratified_mann_whitney
@@ -25,6 +25,8 @@ EQUAL = 1e-12
 MANY = 60
 """Beyond so many optimizers only the pairs with the leader are compared: the work grows with their number, not with
 its square."""
+WORK = 4_000_000
+"""Comparisons of single trials that are made at once."""
 BAYES = 4000
 """Samples of the Bayesian test of a pair."""
 
@@ -153,20 +155,10 @@ def differences(means: Floats, first: Ints, second: Ints) -> Floats:
 def improvements(values: Floats, first: Ints, second: Ints) -> Floats:
     """(pairs, problems): how often a trial of the first has the lesser score, ties half (docs/scores.md 5.2)."""
     problems, _, trials = values.shape
-    out = np.empty((len(first), problems))
-    for i in np.unique(first).tolist():
-        mine = np.flatnonzero(first == i)
-        a = values[:, i, None, :, None]  # problems, others, trials, trials
-        block = max(1, 4_000_000 // max(1, problems * trials * trials))
-        for start in range(0, len(mine), block):
-            part = mine[start : start + block]
-            b = values[:, second[part], None, :]
-            less = np.count_nonzero(a < b - EQUAL, axis=(2, 3))  # NaN is never less
-            more = np.count_nonzero(a > b + EQUAL, axis=(2, 3))
-            n = np.sum(~np.isnan(a), axis=(2, 3)) * np.sum(~np.isnan(b), axis=(2, 3))
-            with np.errstate(invalid="ignore"):
-                out[part] = (0.5 + 0.5 * (less - more) / n).T
-    return out
+    block = max(1, WORK // max(1, problems * trials * trials))
+    parts = (slice(start, start + block) for start in range(0, len(first), block))
+    found = [a12_of(values[:, second[part]], values[:, first[part]], equal=EQUAL).T for part in parts]
+    return np.concatenate([np.empty((0, problems)), *found])
 
 
 def trials_test(values: Floats, each: Floats, first: Ints, second: Ints) -> tuple[Floats, Floats, bool]:

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from optarena.comparison.pairs import MANY, Pairs, differences
+from optarena.stats.effects import a12_of, ordering, weighted_a12
 from optarena.stats.signed_rank import least_p, signed_rank_p, signed_rank_p_of_counts
 from optarena.stats.stratified import stratified_mann_whitney
 from optarena.traces import Floats, Ints
@@ -129,19 +130,19 @@ class _Trials:
         self, scores: Scores, a: int, b: int, sizes: list[int], level: float, rng: np.random.Generator
     ) -> None:
         x, y = scores.values[:, a], scores.values[:, b]
-        self.more = (x[:, :, None] > y[:, None, :]) + 0.5 * (x[:, :, None] == y[:, None, :])
+        self.order = ordering(x, y)
         there = [(~np.isnan(v)).astype(float) for v in (x, y)]
         self.chances = [v / v.sum(axis=1, keepdims=True) for v in there]
-        self.lean = np.sign(np.einsum("pi,pij,pj->", self.chances[0], self.more, self.chances[1]) / len(x) - 0.5)
+        self.lean = np.sign(a12_of(x, y).mean() - 0.5)
         self.sizes, self.level, self.rng = sizes, level, rng
 
     def enough(self, size: int) -> bool:
-        trials, problems = self.sizes[size], len(self.more)
+        trials, problems = self.sizes[size], len(self.order)
         first, second = (
             np.swapaxes(self.rng.multinomial(trials, c, size=(SIMULATIONS, problems)), 0, 1) / trials
             for c in self.chances
         )
-        above = np.einsum("pst,pst->sp", first @ self.more, second)
+        above = weighted_a12(self.order, first, second).T
         each = np.full(above.shape, trials)
         p, _ = stratified_mann_whitney(above, each, each, np.ones(above.shape))  # ties: drawn trials repeat
         return bool(np.mean((p < self.level) & (np.sign(above.mean(axis=1) - 0.5) == self.lean)) >= POWER)

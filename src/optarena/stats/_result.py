@@ -65,7 +65,7 @@ def paired(x: npt.ArrayLike, y: npt.ArrayLike | None, least: int = 1) -> Floats:
         return first
     second = sample(y, "y", least)
     if len(first) != len(second):
-        raise OptarenaError(f"paired samples have as many numbers each; got {len(first)} and {len(second)}")
+        raise OptarenaError(f"paired samples must have equal length; got {len(first)} and {len(second)}")
     with np.errstate(invalid="ignore"):
         out = first - second
     out[first == second] = 0.0  # inf - inf too: they are equal
@@ -95,3 +95,10 @@ def level_of(level: float) -> float:
     if not 0 < level < 1:
         raise OptarenaError(f"the level of an interval lies between 0 and 1, as 0.95; got {level}")
     return float(level)
+
+
+def percentile_ends(drawn: Floats, level: float) -> tuple[Floats, Floats]:
+    """Both ends of the percentile interval of resamplings (resamples, …)."""
+    tail = (1 - level_of(level)) / 2
+    lower, upper = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    return lower, upper

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.errors import OptarenaError
-from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, level_of
+from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, percentile_ends
 from optarena.stats.bootstrap import OVER, mean_of_means, resampled
+from optarena.stats.effects import a12_of, draw_weights, ordering, weighted_a12
 from optarena.traces import Floats
 
 TRIMMED = 0.25
@@ -68,17 +69,7 @@ def probability_of_improvement(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     a, b = _table(x), _table(y)
     if a.shape[1] != b.shape[1]:
         raise OptarenaError(f"both have a column a problem; got {a.shape[1]} and {b.shape[1]} problems")
-    return float(improvements(a.T[None], b.T[None])[0].mean())
-
-
-def improvements(a: Floats, b: Floats) -> Floats:
-    """(…, problems): A12 on each problem of arrays (…, problems, trials); NaN is a trial that is not there.
-
-    See docs/scores.md 5.2.
-    """
-    both = ~np.isnan(a)[..., :, None] & ~np.isnan(b)[..., None, :]
-    more = (a[..., :, None] > b[..., None, :]) + 0.5 * (a[..., :, None] == b[..., None, :])
-    return np.where(both, more, 0.0).sum(axis=(-2, -1)) / both.sum(axis=(-2, -1))
+    return float(a12_of(a.T, b.T).mean())
 
 
 def score_distribution(x: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
@@ -102,12 +93,11 @@ def score_distribution_band(
 ) -> tuple[Floats, Floats, Floats]:
     """The score distribution with its pointwise band from resampling trials within problems."""
     data, at = _table(x), np.asarray(tau, dtype=float)
-    tail = (1 - level_of(level)) / 2
     lower, upper = np.empty(len(at)), np.empty(len(at))
     for i, one in enumerate(at.tolist()):
         above = _first(np.where(np.isnan(data), np.nan, data > one).T)
         drawn = resampled(above, mean_of_means, "trials", resamples, generator(seed))[0]
-        lower[i], upper[i] = np.quantile(drawn, [tail, 1 - tail])
+        lower[i], upper[i] = percentile_ends(drawn, level)
     return score_distribution(data, at), lower, upper
 
 
@@ -134,8 +124,7 @@ def stratified_bootstrap(
     drawn = resampled(
         _first(data.T), lambda d: aggregate(np.swapaxes(d, -1, -2)), over, resamples, generator(seed)
     )[0]  # fmt: skip
-    tail = (1 - level_of(level)) / 2
-    lower, upper = np.quantile(drawn, [tail, 1 - tail])
+    lower, upper = percentile_ends(drawn, level)
     return Interval(value, float(lower), float(upper), n, f"percentiles of {resamples:,} resamplings of {over}")
 
 
@@ -154,11 +143,8 @@ def improvement_interval(
     total = np.zeros(resamples)
     for p, q in zip(a, b, strict=True):
         p, q = p[~np.isnan(p)], q[~np.isnan(q)]
-        compared = (p[:, None] > q[None, :]) + 0.5 * (p[:, None] == q[None, :])
-        first, second = (rng.multinomial(len(s), np.full(len(s), 1 / len(s)), size=resamples) / len(s) for s in (p, q))
-        total += np.einsum("ri,ri->r", first @ compared, second)
-    tail = (1 - level_of(level)) / 2
-    lower, upper = np.quantile(total / len(a), [tail, 1 - tail])
+        total += weighted_a12(ordering(p, q), *(draw_weights(len(s), resamples, rng) for s in (p, q)))
+    lower, upper = percentile_ends(total / len(a), level)
     method = f"percentiles of {resamples:,} resamplings of trials"
     return Interval(value, float(lower), float(upper), len(a), method)
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import special
 
 from optarena.errors import OptarenaError
-from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, level_of, sample
+from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, level_of, percentile_ends, sample
 from optarena.traces import Floats
 
 SMALL, MEDIUM, LARGE = 0.56, 0.64, 0.71
@@ -27,12 +27,47 @@ def a12(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
     Assumes nothing of the distributions; it is U/(nm) of Mann and Whitney. `a12_interval` has its interval.
     """
-    return float(_placements(sample(x), sample(y, "y")).mean())
+    return float(a12_of(sample(x), sample(y, "y")))
 
 
 def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """P(X > Y) - P(X < Y) = 2 A12 - 1, ties right. `cliffs_delta_interval` has its interval (docs/scores.md 5.2)."""
     return 2.0 * a12(x, y) - 1.0
+
+
+def a12_of(x: Floats, y: Floats, *, equal: float = 0.0) -> Floats:
+    """(…): A12 of many pairs of samples (…, n) and (…, m) at once; NaN is a missing trial (docs/scores.md 5.2).
+
+    Values that differ by at most `equal` are ties. NaN where a sample is empty.
+    """
+    if x.ndim == 1:  # one pair, of any size: the sorted y are searched
+        a, b = x[~np.isnan(x)], np.sort(y[~np.isnan(y)])
+        lesser, not_greater = np.searchsorted(b, a - equal, "left"), np.searchsorted(b, a + equal, "right")
+        more = np.sum(lesser + not_greater - len(b))
+    else:
+        more = ordering(x, y, equal=equal).sum(axis=(-2, -1), dtype=np.int64)
+    pairs = np.sum(~np.isnan(x), axis=-1) * np.sum(~np.isnan(y), axis=-1)
+    with np.errstate(invalid="ignore"):
+        return 0.5 + 0.5 * more / pairs
+
+
+def ordering(x: Floats, y: Floats, *, equal: float = 0.0) -> npt.NDArray[np.int8]:
+    """(…, n, m): 1 where the value of x is the greater one, -1 where that of y is; 0 for ties and missing trials."""
+    a, b = x[..., :, None], y[..., None, :]
+    return (b < a - equal).view(np.int8) - (b > a + equal).view(np.int8)
+
+
+def weighted_a12(order: npt.NDArray[np.int8], first: Floats, second: Floats) -> Floats:
+    """(…, resamples): A12 where the values of two samples have weights (…, resamples, n) and (…, resamples, m).
+
+    order: from `ordering`, (…, n, m). Weights sum to 1, so a trial drawn twice counts twice (docs/scores.md 5.2).
+    """
+    return np.einsum("...ri,...ri->...r", first @ (0.5 + 0.5 * order), second)
+
+
+def draw_weights(n: int, resamples: int, rng: np.random.Generator) -> Floats:
+    """(resamples, n): the weight of each of n values when as many are drawn with replacement."""
+    return rng.multinomial(n, np.full(n, 1 / n), size=resamples) / n
 
 
 def a12_interval(
@@ -58,10 +93,8 @@ def a12_interval(
         lower, upper = score_interval(value, np.array([len(a)]), np.array([len(b)]), level)
         return Interval(value, float(lower), float(upper), n, "score (Newcombe)")
     rng = generator(seed)
-    p, q = (rng.multinomial(len(s), np.full(len(s), 1 / len(s)), size=resamples) / len(s) for s in (a, b))
-    drawn = np.einsum("ri,ri->r", p @ _compared(a, b), q)
-    tail = (1 - level_of(level)) / 2
-    lower, upper = np.quantile(drawn, [tail, 1 - tail])
+    drawn = weighted_a12(ordering(a, b), *(draw_weights(len(s), resamples, rng) for s in (a, b)))
+    lower, upper = percentile_ends(drawn, level)
     note = "all of one sample lie on one side: see method='score'" if value in (0.0, 1.0) else ""
     return Interval(value, float(lower), float(upper), n, f"percentiles of {resamples:,} resamplings", note)
 
@@ -141,14 +174,3 @@ def magnitude(value: float) -> str:
     """What an A12 of this size is called: negligible, small, medium or large (docs/scores.md 5.2)."""
     away = max(value, 1 - value)
     return "large" if away >= LARGE else "medium" if away >= MEDIUM else "small" if away >= SMALL else "negligible"
-
-
-def _compared(a: Floats, b: Floats) -> Floats:
-    """(n, m): 1 where a is greater, 1/2 where they are equal."""
-    return (a[:, None] > b[None, :]) + 0.5 * (a[:, None] == b[None, :])
-
-
-def _placements(a: Floats, b: Floats) -> Floats:
-    """(n,): of each value of a, the part of b that lies below it."""
-    ordered = np.sort(b)
-    return (np.searchsorted(ordered, a, "left") + np.searchsorted(ordered, a, "right")) / (2 * len(b))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.errors import OptarenaError
-from optarena.stats._result import LEVEL, Seed, generator, level_of
+from optarena.stats._result import LEVEL, Seed, generator, percentile_ends
 from optarena.traces import Floats
 
 STEPS = 200
@@ -55,9 +55,7 @@ def bradley_terry_interval(
             for start in range(0, len(counts), CHUNK)
         ]
     )
-    tail = (1 - level_of(level)) / 2
-    lower, upper = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    return value, lower, upper
+    return value, *percentile_ends(drawn, level)
 
 
 def plackett_luce(rankings: npt.ArrayLike, *, alpha: float = 0.0) -> Floats:
@@ -87,9 +85,7 @@ def plackett_luce_interval(
     rng = generator(seed)
     times = rng.multinomial(len(r), np.full(len(r), 1 / len(r)), size=resamples).astype(float)
     drawn = _rankings_fit_many(r, times, alpha)
-    tail = (1 - level_of(level)) / 2
-    lower, upper = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    return value, lower, upper
+    return value, *percentile_ends(drawn, level)
 
 
 def _fit(wins: Floats, alpha: float, start: Floats | None = None) -> Floats:
