@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.staircase import entering, staircase
-from optarena.traces import Bools, Floats, Ints
-from optarena.views.pareto.domination import as_points
+from optarena.traces import Floats, Ints
+from optarena.views.pareto.domination import as_points, dominating
 from optarena.views.pareto.indicators import with_reference
 
 CELLS = 20_000
@@ -62,9 +62,7 @@ def lifetimes(points: npt.ArrayLike) -> tuple[Ints, Ints]:
         step = max(1, PAIRS // max(1, kept.size))
         for start in range(0, n, step):
             part = kept[start : start + step]
-            better: Bools = np.all(kept[None, :, :] <= part[:, None, :], axis=2)
-            # none before is as good, so that the first other than itself comes later
-            better[np.arange(len(part)), np.arange(start, start + len(part))] = False
+            better = dominating(kept[None], part[:, None])  # none before does, so the first that does comes later
             until[start : start + step] = np.where(better.any(axis=1), better.argmax(axis=1), n)
     return rows, np.append(rows, len(x))[until]
 

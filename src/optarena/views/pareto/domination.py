@@ -52,8 +52,17 @@ def difference(a: Floats, b: Floats) -> Floats:
 
 def dominates(x: npt.ArrayLike, y: npt.ArrayLike) -> bool:
     """Whether x is nowhere worse than y and somewhere better (docs/scores.md 3.1)."""
-    a, b = as_pair(x, y)
-    return bool((a <= b).all() and (a < b).any())
+    return bool(dominating(*as_pair(x, y)))
+
+
+def dominating(x: Floats, y: Floats) -> Bools:
+    """(…): whether points x (…, m) dominate points y (…, m), broadcast against each other (docs/scores.md 3.1)."""
+    shape = np.broadcast_shapes(x.shape, y.shape)[:-1]
+    no_worse, better = np.ones(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    for j in range(x.shape[-1]):  # one objective at a time: rows stay contiguous
+        no_worse &= x[..., j] <= y[..., j]
+        better |= x[..., j] < y[..., j]
+    return no_worse & better
 
 
 def non_dominated(points: npt.ArrayLike, *, keep_duplicates: bool = False) -> Bools:
@@ -85,8 +94,7 @@ def domination_count(points: npt.ArrayLike) -> Ints:
     out = np.zeros(len(x), dtype=np.int64)
     step = max(1, BLOCK // max(1, x.size))
     for start in range(0, len(x), step):
-        part = x[start : start + step, None, :]
-        out[start : start + step] = ((part <= x[None]).all(axis=2) & (part < x[None]).any(axis=2)).sum(axis=1)
+        out[start : start + step] = dominating(x[start : start + step, None, :], x[None]).sum(axis=1)
     return out
 
 
@@ -146,24 +154,27 @@ def crowding_order(points: npt.ArrayLike) -> Ints:
 
 def room(x: Floats) -> tuple[Floats, Floats]:
     """Of each row the product and the sum of its gaps, infinite at the ends (docs/scores.md 3.10)."""
-    n, m = x.shape
-    gaps = np.full((n, m), np.inf)
-    for j in range(m):
-        order = np.argsort(x[:, j], kind="stable")
-        if n > 2:
-            gaps[order[1:-1], j] = relative(difference(x[order[2:], j], x[order[:-2], j]), _range(x[order, j]))
-    ends = np.isinf(gaps).any(axis=1)
-    with np.errstate(invalid="ignore"):
-        product = np.where(ends, np.inf, np.prod(np.where(ends[:, None], 0.0, gaps), axis=1))
-        total = np.where(ends, np.inf, np.where(ends[:, None], 0.0, gaps).sum(axis=1))
-    return product, total
+    gaps = np.full(x.T.shape, np.inf)
+    for column, out in zip(x.T, gaps, strict=True):
+        order = np.argsort(column, kind="stable")
+        out[order[1:-1]] = gap_shares(column[order[:-2]], column[order[2:]], width_of(column))
+    return room_of_gaps(gaps)
 
 
-def _range(ascending: Floats) -> float:
-    return float(difference(ascending[-1:], ascending[:1])[0])
+def room_of_gaps(gaps: Floats) -> tuple[Floats, Floats]:
+    """Product and sum over objectives of gaps (m, rows); infinite where one is, at an end (docs/scores.md 3.10)."""
+    ends = np.isinf(gaps).any(axis=0)
+    inner = np.where(ends, 0.0, gaps)
+    return np.where(ends, np.inf, inner.prod(axis=0)), np.where(ends, np.inf, inner.sum(axis=0))
 
 
-def relative(gap: Floats, width: float) -> Floats:
-    """A gap as a part of the range; 0 where there is no range, all of it where both are infinite."""
-    with np.errstate(invalid="ignore"):
-        return np.where(np.isinf(gap), 1.0, gap / width) if width > 0 else np.zeros_like(gap)
+def gap_shares(low: Floats, high: Floats, width: npt.ArrayLike) -> Floats:
+    """The gaps between neighbours as shares of the range; 0 without a range, 1 where both are infinite."""
+    gap, whole = difference(high, low), np.asarray(width, dtype=float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(whole > 0, np.where(np.isinf(gap), 1.0, gap / whole), 0.0)
+
+
+def width_of(column: Floats) -> float:
+    """The range of an objective."""
+    return float(difference(column.max(keepdims=True), column.min(keepdims=True))[0]) if len(column) else 0.0

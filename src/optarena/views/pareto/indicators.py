@@ -12,14 +12,15 @@ import numpy.typing as npt
 from optarena.errors import OptarenaError
 from optarena.traces import Floats
 from optarena.views.pareto.domination import as_points, difference, non_dominated
+from optarena.views.pareto.nearness import Kind, figure, nearest
 
 BLOCK = 4_000_000
 
 
-def hypervolume(points: npt.ArrayLike, reference: npt.ArrayLike) -> float:
+def hypervolume(points: npt.ArrayLike, reference: npt.ArrayLike, *, exact: bool = True) -> float:
     """The volume between the points and the reference point; points that do not dominate it add nothing.
 
-    See docs/scores.md 3.5.
+    exact: False approximates it, deterministically, as the view does beyond six objectives. See docs/scores.md 3.5.
     """
     x, ref = with_reference(points, reference)
     inside = (x < ref).all(axis=1)
@@ -27,9 +28,9 @@ def hypervolume(points: npt.ArrayLike, reference: npt.ArrayLike) -> float:
         return 0.0
     if np.isinf(x[inside]).any():
         return float("inf")
-    from moocore import hypervolume as exact
+    import moocore
 
-    return float(exact(x[inside], ref=ref))
+    return float((moocore.hypervolume if exact else moocore.hv_approx)(x[inside], ref=ref))
 
 
 def hypervolume_contributions(points: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
@@ -70,7 +71,7 @@ def gd(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
     See docs/scores.md 3.6.
     """
     a, r = _both(points, reference_set)
-    return _mean_of_least(a, r, plus=False)
+    return _figure("distance", r, a)  # GD(A, R) is IGD(R, A)
 
 
 def igd(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
@@ -78,8 +79,7 @@ def igd(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
 
     See docs/scores.md 3.6.
     """
-    a, r = _both(points, reference_set)
-    return _mean_of_least(r, a, plus=False)
+    return _figure("distance", *_both(points, reference_set))
 
 
 def igd_plus(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
@@ -87,21 +87,17 @@ def igd_plus(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
 
     See docs/scores.md 3.6.
     """
-    a, r = _both(points, reference_set)
-    return _mean_of_least(r, a, plus=True)
+    return _figure("plus", *_both(points, reference_set))
 
 
 def additive_epsilon(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
     """By how much the points must be improved to weakly dominate the whole reference set (docs/scores.md 3.7)."""
-    a, r = _both(points, reference_set)
-    if not len(a) or not len(r):
-        return float("inf") if len(r) else float("nan")
-    worst = -np.inf
-    step = max(1, BLOCK // max(1, a.size))
-    for start in range(0, len(r), step):
-        gap = difference(a[None, :, :], r[start : start + step, None, :]).max(axis=2)
-        worst = max(worst, float(gap.min(axis=1).max()))
-    return worst
+    return _figure("epsilon", *_both(points, reference_set))
+
+
+def _figure(kind: Kind, points: Floats, targets: Floats) -> float:
+    (least,) = nearest((kind,), points, targets, difference)
+    return float(figure(kind, least))
 
 
 def _both(
@@ -114,23 +110,6 @@ def _both(
     return a, r
 
 
-def _mean_of_least(rows: Floats, others: Floats, *, plus: bool) -> float:
-    """The mean over rows of the distance to the nearest other; with `plus`, of max(other - row, 0).
-
-    Without others every distance is infinite; without rows there is no mean.
-    """
-    if not len(rows) or not len(others):
-        return float("inf") if len(rows) else float("nan")
-    least = np.empty(len(rows))
-    step = max(1, BLOCK // max(1, others.size))
-    for start in range(0, len(rows), step):
-        away = difference(others[None, :, :], rows[start : start + step, None, :])
-        if plus:
-            away = np.maximum(away, 0.0)
-        least[start : start + step] = distances(away).min(axis=1)
-    return float(least.mean())
-
-
 def spread(points: npt.ArrayLike, extremes: npt.ArrayLike | None = None) -> float:
     """Deb's spread of a front with two objectives: 0 where gaps are equal and the ends are reached.
 
@@ -140,24 +119,21 @@ def spread(points: npt.ArrayLike, extremes: npt.ArrayLike | None = None) -> floa
     x = np.unique(as_points(points, width=2), axis=0)
     if x.shape[1] != 2:
         raise OptarenaError(f"Deb's spread is for two objectives, got {x.shape[1]}: see generalised_spread")
-    if len(x) < 2:
+    if extremes is None:
+        return spread_of(x, x[[0, -1]]) if len(x) else float("nan")
+    e = _both(x, extremes, "the set of extremes")[1]
+    return spread_of(x, e[[np.argmin(e[:, 0]), np.argmax(e[:, 0])]]) if len(e) else float("nan")
+
+
+def spread_of(front: Floats, extremes: Floats) -> float:
+    """Deb's spread of points in lexicographic order, without duplicates; extremes: first and last (docs/scores.md 3.9).
+
+    NaN for fewer than two points.
+    """
+    if len(front) < 2:
         return float("nan")
-    gaps = distances(difference(x[1:], x[:-1]))
-    ends = 0.0
-    if extremes is not None:
-        e = _both(x, extremes, "the set of extremes")[1]
-        if not len(e):
-            return float("nan")
-        first, last = e[np.argmin(e[:, 0])], e[np.argmax(e[:, 0])]
-        ends = float(distances(difference(x[0], first)) + distances(difference(x[-1], last)))
-    return uneven(gaps, ends)
-
-
-def uneven(gaps: Floats, ends: float) -> float:
-    """(ends + sum |gap - mean|)/(ends + sum of gaps): NaN where a gap is infinite (docs/scores.md 3.9)."""
-    with np.errstate(invalid="ignore"):
-        whole = ends + float(gaps.sum())
-        return float((ends + np.abs(gaps - gaps.mean()).sum()) / whole) if whole != 0 else 0.0
+    ends = distances(difference(front[[0, -1]], extremes)).sum()
+    return _uneven(distances(difference(front[1:], front[:-1])), float(ends))
 
 
 def generalised_spread(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> float:
@@ -166,17 +142,36 @@ def generalised_spread(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> f
     The ends are the rows of the reference set with the greatest value of each objective. See docs/scores.md 3.9.
     """
     x, r = _both(points, reference_set)
-    x = np.unique(x, axis=0)
-    if len(x) < 2 or not len(r):
+    return generalised_spread_of(np.unique(x, axis=0), r[r.argmax(axis=0)]) if len(r) else float("nan")
+
+
+def generalised_spread_of(front: Floats, extremes: Floats, neighbour: Floats | None = None) -> float:
+    """The generalised spread of points without duplicates; extremes (m, m): one row per objective (docs/scores.md 3.9).
+
+    neighbour: the distance of each point to its nearest neighbour, where that is known. NaN for fewer than two points.
+    """
+    if len(front) < 2:
         return float("nan")
-    nearest = np.empty(len(x))
+    ends = distances(difference(front[None, :, :], extremes[:, None, :])).min(axis=1).sum()
+    return _uneven(_neighbour_distances(front) if neighbour is None else neighbour, float(ends))
+
+
+def _uneven(gaps: Floats, ends: float) -> float:
+    """(ends + sum |gap - mean|)/(ends + sum of gaps): NaN where a gap is infinite (docs/scores.md 3.9)."""
+    with np.errstate(invalid="ignore"):
+        whole = ends + float(gaps.sum())
+        return float((ends + np.abs(gaps - gaps.mean()).sum()) / whole) if whole != 0 else 0.0
+
+
+def _neighbour_distances(x: Floats) -> Floats:
+    """(n,): the distance of each row to the nearest other row."""
+    out = np.empty(len(x))
     step = max(1, BLOCK // max(1, x.size))
     for start in range(0, len(x), step):
         part = distances(difference(x[start : start + step, None, :], x[None]))
         part[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf
-        nearest[start : start + step] = part.min(axis=1)
-    ends = sum(float(distances(difference(x, r[np.argmax(r[:, j])])).min()) for j in range(r.shape[1]))
-    return uneven(nearest, ends)
+        out[start : start + step] = part.min(axis=1)
+    return out
 
 
 def r2(points: npt.ArrayLike, ideal: npt.ArrayLike) -> float:

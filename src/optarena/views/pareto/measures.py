@@ -14,8 +14,8 @@ import numpy as np
 from optarena.staircase import entering, staircase
 from optarena.traces import Floats, Ints
 from optarena.views.pareto.anytime import lifetimes
-from optarena.views.pareto.indicators import distances, generalised_spread, hypervolume, r2, uneven
-from optarena.views.pareto.nearness import nearness
+from optarena.views.pareto.indicators import distances, generalised_spread_of, hypervolume, r2, spread_of
+from optarena.views.pareto.nearness import figure, nearness
 
 INDICATORS = (
     "hypervolume",
@@ -37,18 +37,6 @@ EXACT_UP_TO = 6
 """Objectives: with more, hypervolumes are approximated."""
 
 
-def volume(points: Floats, corner: Floats) -> float:
-    """The hypervolume; approximated, deterministically, for more than six objectives."""
-    if len(corner) <= EXACT_UP_TO:
-        return hypervolume(points, corner)
-    inside = points[(points < corner).all(axis=1)]
-    if not len(inside):
-        return 0.0
-    from moocore import hv_approx
-
-    return float(hv_approx(inside, ref=corner))
-
-
 @dataclass
 class Yardstick:
     """What the fronts of a problem are measured with: a normalised reference set and reference point."""
@@ -58,7 +46,11 @@ class Yardstick:
 
     @cached_property
     def volume(self) -> float:
-        return volume(self.points, self.corner)
+        return self.volume_of(self.points)
+
+    def volume_of(self, front: Floats) -> float:
+        """The hypervolume; approximated, deterministically, for more than six objectives (docs/scores.md 3.5)."""
+        return hypervolume(front, self.corner, exact=len(self.corner) <= EXACT_UP_TO)
 
     @cached_property
     def figures(self) -> Floats:
@@ -84,9 +76,9 @@ def measure(points: Floats, by: Yardstick, moments: Ints) -> Floats:
         rows = order[((place < count) & (until >= count))[order]]
         front = points[rows]
         figures = _figures(front, by)
-        figures["hypervolume"] = volume(front, by.corner) if gained is None else float(gained[count])
+        figures["hypervolume"] = by.volume_of(front) if gained is None else float(gained[count])
         figures["hypervolume_ratio"] = figures["hypervolume"] / by.volume if by.volume > 0 else np.nan
-        figures["gd"] = near[rows].mean() if count else np.nan
+        figures["gd"] = float(figure("distance", near[rows]))
         figures["r2"] = r2(front, (0.0, 0.0)) if two else np.nan
         out[i] = [figures[name] for name in INDICATORS]
     return out[back]
@@ -106,28 +98,19 @@ def _history(points: Floats, corner: Floats) -> tuple[Ints, Ints, Floats | None]
 def _figures(front: Floats, by: Yardstick) -> dict[str, float]:
     """What a sorted front alone tells."""
     near = nearness(front, by.points)
-    spread, generalised = _spreads(front, by)
     return {
-        "igd_plus": float(near.plus.mean()),
-        "igd": float(near.distance.mean()),
-        "additive_epsilon": float(near.epsilon.max()),
-        "spread": spread,
-        "generalised_spread": generalised,
+        "igd_plus": float(figure("plus", near.plus)),
+        "igd": float(figure("distance", near.distance)),
+        "additive_epsilon": float(figure("epsilon", near.epsilon)),
+        "spread": spread_of(front, by.points[[0, -1]]) if front.shape[1] == 2 else np.nan,
+        "generalised_spread": generalised_spread_of(front, by.extremes, _neighbours(front)),
         "non_dominated": float(len(front)),
     }
 
 
-def _spreads(front: Floats, by: Yardstick) -> tuple[float, float]:
-    """Deb's and the generalised spread; with two objectives the nearest of a sorted front is one of its neighbours.
-
-    See docs/scores.md 3.9.
-    """
-    if len(front) < 2:
-        return np.nan, np.nan
+def _neighbours(front: Floats) -> Floats | None:
+    """With two objectives the nearest neighbour in a sorted front is the one before or after."""
     if front.shape[1] > 2:
-        return np.nan, generalised_spread(front, by.points)
+        return None
     gaps = distances(np.diff(front, axis=0))
-    nearest = np.minimum(np.append(gaps, np.inf), np.append(np.inf, gaps))
-    ends = float(distances(front[[0, -1]] - by.points[[0, -1]]).sum())
-    far = float(distances(front[None, :, :] - by.extremes[:, None, :]).min(axis=1).sum())
-    return uneven(gaps, ends), uneven(nearest, far)
+    return np.minimum(np.append(gaps, np.inf), np.append(np.inf, gaps))

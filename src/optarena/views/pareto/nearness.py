@@ -1,54 +1,92 @@
-"""How near a front comes to each of some targets: what GD, IGD, IGD+ and additive epsilon are made of.
+"""How near points come to each of some targets: the one body of GD, IGD, IGD+ and additive epsilon.
 
 See docs/scores.md 3.6, 3.7.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from optarena.traces import Floats
 
+Kind = Literal["distance", "plus", "epsilon"]
+Minus = Callable[[Floats, Floats], Floats]
 PAIRS = 1_000_000
 FEW = 30
 """Points: with fewer, all pairs are quicker than sorted search."""
 
 
 class Nearness(NamedTuple):
-    """(targets,): the least over the front of each; infinite where the front is empty."""
+    """(targets,): the least over the points of each kind; infinite where there is no point."""
 
     distance: Floats
+    """Of |point - target|: IGD; GD, where the reference set is near to the points."""
     plus: Floats
-    """Of max(point - target, 0): only where the point is worse counts."""
+    """Of |max(point - target, 0)|, where only what is worse counts: IGD+."""
     epsilon: Floats
+    """Of the greatest of point - target over the objectives."""
+
+
+def figure(kind: Kind, least: Floats) -> Floats:
+    """(…): GD, IGD or IGD+ (the mean) or additive epsilon (the maximum) of the least values (…, targets).
+
+    NaN without targets. See docs/scores.md 3.6, 3.7.
+    """
+    if not least.shape[-1]:
+        return np.full(least.shape[:-1], np.nan)
+    return least.max(axis=-1) if kind == "epsilon" else least.mean(axis=-1)
+
+
+def apart(kinds: Sequence[Kind], points: Floats, targets: Floats, minus: Minus = np.subtract) -> list[Floats]:
+    """For each kind (points, targets): how far each point is from each target (docs/scores.md 3.6, 3.7).
+
+    minus: `difference` where values can be infinite.
+    """
+    shape = (len(points), len(targets))
+    out = [np.full(shape, -np.inf) if kind == "epsilon" else np.zeros(shape) for kind in kinds]
+    with np.errstate(over="ignore"):
+        for a, t in zip(points.T, targets.T, strict=True):  # one objective at a time: rows stay contiguous
+            gap = minus(a[:, None], t[None, :])
+            for kind, total in zip(kinds, out, strict=True):
+                if kind == "epsilon":
+                    np.maximum(total, gap, out=total)
+                else:
+                    counted = np.maximum(gap, 0.0) if kind == "plus" else gap
+                    total += counted * counted
+    return [total if kind == "epsilon" else np.sqrt(total) for kind, total in zip(kinds, out, strict=True)]
+
+
+def nearest(kinds: Sequence[Kind], points: Floats, targets: Floats, minus: Minus = np.subtract) -> list[Floats]:
+    """For each kind (targets,): the least of `apart` over all points, whatever their order; infinite without points."""
+    out = [np.full(len(targets), np.inf) for _ in kinds]
+    step = max(1, PAIRS // max(1, len(points)))
+    for start in range(0, len(targets) if len(points) else 0, step):
+        here = slice(start, start + step)
+        for least, away in zip(out, apart(kinds, points, targets[here], minus), strict=True):
+            least[here] = away.min(axis=0)
+    return out
+
+
+def so_far(kind: Kind, points: Floats, targets: Floats) -> Floats:
+    """(points,): the figure of the first k points, for every k."""
+    least = np.full((1, len(targets)), np.inf)
+    out = np.zeros(len(points))
+    step = max(1, PAIRS // len(targets))
+    for start in range(0, len(points), step):
+        (away,) = apart((kind,), points[start : start + step], targets)
+        running = np.minimum.accumulate(np.concatenate((least, away)))[1:]
+        out[start : start + step] = figure(kind, running)
+        least = running[-1:]
+    return out
 
 
 def nearness(front: Floats, targets: Floats) -> Nearness:
-    """The front must be non-dominated and sorted by its first objective."""
-    if front.shape[1] == 2 and len(front) > FEW:
-        found = _sorted_search(front, targets)
-        if found is not None:
-            return found
-    out = Nearness(*(np.full(len(targets), np.inf) for _ in range(3)))
-    if not len(front):
-        return out
-    step = max(1, PAIRS // len(front))
-    for start in range(0, len(targets), step):
-        here = slice(start, start + step)
-        shape = (len(targets[here]), len(front))
-        square, plus, epsilon = np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
-        for a, t in zip(front.T, targets[here].T, strict=True):  # an objective at a time: whole rows stay together
-            away = a[None, :] - t[:, None]
-            np.maximum(epsilon, away, out=epsilon)
-            square += away * away
-            np.maximum(away, 0.0, out=away)
-            plus += away * away
-        out.distance[here] = np.sqrt(square.min(axis=1))
-        out.plus[here] = np.sqrt(plus.min(axis=1))
-        out.epsilon[here] = epsilon.min(axis=1)
-    return out
+    """All three kinds. The front must be finite, non-dominated and sorted by its first objective."""
+    found = _sorted_search(front, targets) if front.shape[1] == 2 and len(front) > FEW else None
+    return found or Nearness(*nearest(("distance", "plus", "epsilon"), front, targets))
 
 
 def _sorted_search(front: Floats, targets: Floats) -> Nearness | None:

@@ -19,7 +19,7 @@ from optarena.views._frames import hash_of
 from optarena.views.pareto.anytime import anytime_hypervolume
 from optarena.views.pareto.frame import Frame
 from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
-from optarena.views.pareto.nearness import PAIRS
+from optarena.views.pareto.nearness import Kind, so_far
 from optarena.views.pareto.studies import Studies
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TARGETS = 10.0 ** (np.arange(0, -51, -1) / 10)
 """51 distances to the reference set, 1 … 1e-5."""
-GROWING = ("igd_plus", "additive_epsilon")
+GROWING: dict[str, Kind] = {"igd_plus": "plus", "additive_epsilon": "epsilon"}
 """Those that a point never spoils: the least over all points so far."""
 
 
@@ -42,7 +42,7 @@ def distance_trace(points: Floats, by: Yardstick, indicator: str) -> Floats:
         return lost / by.volume if indicator == "hypervolume_ratio" else lost
     entered = entering(points)
     if indicator in GROWING:
-        found = _least(points[entered], by.points, plus=indicator == "igd_plus")
+        found = so_far(GROWING[indicator], points[entered], by.points)
     else:
         found = measure(points, by, entered + 1)[:, INDICATORS.index(indicator)]
     # between two points that enter nothing changes
@@ -50,23 +50,6 @@ def distance_trace(points: Floats, by: Yardstick, indicator: str) -> Floats:
         found[np.searchsorted(entered, np.arange(len(points)), side="right") - 1]
         - by.figures[INDICATORS.index(indicator)]
     )
-
-
-def _least(points: Floats, reference: Floats, *, plus: bool) -> Floats:
-    """IGD+ or the additive epsilon of the first k points, for every k (docs/scores.md 3.6, 3.7)."""
-    least = np.full((1, len(reference)), np.inf)
-    out = np.zeros(len(points))
-    step = max(1, PAIRS // len(reference))
-    for start in range(0, len(points), step):
-        part = points[start : start + step]
-        away = np.zeros((len(part), len(reference))) if plus else np.full((len(part), len(reference)), -np.inf)
-        for a, r in zip(part.T, reference.T, strict=True):
-            gap = a[:, None] - r[None, :]
-            away = away + np.maximum(gap, 0.0) ** 2 if plus else np.maximum(away, gap)
-        so_far = np.minimum.accumulate(np.concatenate((least, np.sqrt(away) if plus else away)))[1:]
-        out[start : start + step] = so_far.mean(axis=1) if plus else so_far.max(axis=1)
-        least = so_far[-1:]
-    return out
 
 
 def _check(indicator: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,10 +14,14 @@ from optarena.views.pareto.domination import (
     as_points,
     crowding_order,
     difference,
+    dominating,
     domination_count,
+    gap_shares,
     non_dominated,
     room,
+    room_of_gaps,
     total_loss,
+    width_of,
 )
 
 MODES = ("crowding", "bdom-count", "cdom")
@@ -84,15 +87,13 @@ def _thinned(points: Floats, size: int) -> Floats:
     A drop changes the gaps of the row's neighbours alone, and never the range, as rows at the ends have endless room.
     """
     n, m = points.shape
-    before, after, widths = [], [], []  # of each objective: the row before each row, the row after, the range
-    for column in points.T:
+    values = np.ascontiguousarray(points.T)
+    before, after = np.full((m, n), -1), np.full((m, n), -1)  # of each objective: the row before each row, and after
+    for j, column in enumerate(values):
         order = np.argsort(column, kind="stable")
-        low, high = np.full(n, -1), np.full(n, -1)
-        low[order[1:]], high[order[:-1]] = order[:-1], order[1:]
-        before.append(low.tolist())
-        after.append(high.tolist())
-        widths.append(float(difference(column[order[-1:]], column[order[:1]])[0]))
-    values = points.T.tolist()
+        before[j, order[1:]], after[j, order[:-1]] = order[:-1], order[1:]
+    widths = np.array([width_of(column) for column in values])[:, None]
+    each = np.arange(m)
     product, total = room(points)
     gone = np.zeros(n, dtype=bool)
     for _ in range(n - size):
@@ -105,22 +106,13 @@ def _thinned(points: Floats, size: int) -> Floats:
             ties = ties[total[ties] == total[ties].min()]
         row = int(ties[-1])
         gone[row], product[row] = True, np.inf
-        for j in range(m):
-            a, b = before[j][row], after[j][row]
-            after[j][a], before[j][b] = b, a
-        for i in {side[j][row] for side in (before, after) for j in range(m)}:
-            ends = [(before[j][i], after[j][i]) for j in range(m)]
-            if min(min(pair) for pair in ends) >= 0:
-                gaps = [_part(values[j][a], values[j][b], widths[j]) for j, (a, b) in enumerate(ends)]
-                product[i], total[i] = math.prod(gaps), sum(gaps)
+        low, high = before[:, row], after[:, row]
+        after[each, low], before[each, high] = high, low
+        near = np.concatenate((low, high))  # perhaps some twice
+        near = near[(before[:, near] >= 0).all(axis=0) & (after[:, near] >= 0).all(axis=0)]  # ends keep endless room
+        lower, upper = (values[each[:, None], side[:, near]] for side in (before, after))
+        product[near], total[near] = room_of_gaps(gap_shares(lower, upper, widths))
     return points[~gone]
-
-
-def _part(low: float, high: float, width: float) -> float:
-    """A gap as a part of the range, as `room` has it."""
-    if not width > 0 or low == high:
-        return 0.0
-    return 1.0 if math.isinf(high - low) else (high - low) / width
 
 
 def _by_count(points: Floats, size: int) -> Ints:
@@ -166,8 +158,7 @@ def _without_duplicates(points: Floats, decisions: Any, epsilon: npt.ArrayLike |
     everyone = np.arange(len(points))
     kept = np.ones(len(points), dtype=bool)
     for i in everyone.tolist():  # what its near-duplicate dominates goes first
-        others = points[near(i, everyone)]
-        kept[i] = not ((others <= points[i]).all(axis=1) & (others < points[i]).any(axis=1)).any()
+        kept[i] = not dominating(points[near(i, everyone)], points[i]).any()
     for i in everyone.tolist():
         if kept[i]:
             rest = near(i, np.flatnonzero(kept))
