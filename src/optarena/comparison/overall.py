@@ -83,7 +83,7 @@ def rate(
         score = mean_intervals(means, counts)
         iqms = _ends([interval_of_counts(partial(iqm_of_counts, good[:, o].T), counts) for o in range(k)])
         medians = _medians(1 - means)
-        gap = mean_intervals(_gaps(good), counts)[:3]
+        gap = mean_intervals(optimality_gap(good[..., None]), counts)[:3]  # of each problem by itself
         ends, how = score[:3], score[3]
     else:
         drawn = [
@@ -132,12 +132,6 @@ def _alone(values: Floats) -> Ends:
     """Figures of problems, which have no interval over trials."""
     nothing = np.full(len(values), np.nan)
     return values, nothing, nothing
-
-
-def _gaps(good: Floats) -> Floats:
-    """(problems, optimizers): the optimality gap on each problem (docs/scores.md 5.10)."""
-    with np.errstate(invalid="ignore"):
-        return 1.0 - np.nanmean(np.where(np.isnan(good), np.nan, np.minimum(good, 1.0)), axis=2)
 
 
 def _medians(values: Floats) -> Ends:

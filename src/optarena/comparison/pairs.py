@@ -14,7 +14,7 @@ from optarena.stats.bayes import signed_rank_votes
 from optarena.stats.bootstrap import mean_intervals
 from optarena.stats.corrections import holm
 from optarena.stats.effects import a12_of, score_interval
-from optarena.stats.ranks import ranks_of
+from optarena.stats.ranks import ranks_of, tie_sums
 from optarena.stats.signed_rank import signed_rank_p
 from optarena.stats.stratified import stratified_differences, stratified_mann_whitney
 from optarena.traces import Bools, Floats, Ints
@@ -129,9 +129,7 @@ def compare_pairs(
         p, sign, exact = trials_test(values, each, first, second)
         test = f"Mann-Whitney within problems, {'exact' if exact else 'normal'}"
         trials = scores.trials
-        with np.errstate(invalid="ignore"):
-            spread = np.nanvar(values, axis=2) * trials / np.maximum(trials - 1, 1)
-        d, dl, du = stratified_differences(means, spread, trials)
+        d, dl, du = stratified_differences(means, trial_variances(scores), trials)
         difference, lower, upper = d[first, second], dl[first, second], du[first, second]
         improvement = each.mean(axis=1)
         i_lower, i_upper = score_interval(improvement, trials[:, first].T, trials[:, second].T)
@@ -163,20 +161,27 @@ def improvements(values: Floats, first: Ints, second: Ints) -> Floats:
 
 def trials_test(values: Floats, each: Floats, first: Ints, second: Ints) -> tuple[Floats, Floats, bool]:
     """p-values, signs and whether they are exact, of trials within problems (docs/scores.md 5.3)."""
-    count = np.sum(~np.isnan(values), axis=2)
-    m, n = count[:, first].T, count[:, second].T
-    both = np.sort(np.concatenate((values[:, first], values[:, second]), axis=2), axis=2)  # NaN last
-    equal = np.abs(np.diff(both, axis=2)) <= EQUAL
-    ties = np.zeros(m.shape)
-    if equal.any():
-        length = np.zeros(equal.shape[:2])
-        for t in range(equal.shape[2] + 1):
-            goes_on = equal[:, :, t] if t < equal.shape[2] else np.zeros(equal.shape[:2], dtype=bool)
-            size = length + 1
-            ties += np.where(~goes_on & (size > 1), size**3 - size, 0.0).T
-            length = np.where(goes_on, size, 0.0)
+    return stratified_test(each, *sizes_and_ties(values, first, second))
+
+
+def stratified_test(each: Floats, m: Ints, n: Ints, ties: Floats) -> tuple[Floats, Floats, bool]:
+    """The same from the probabilities of improvement, the numbers of trials and the ties, all (pairs, problems)."""
     p, exact = stratified_mann_whitney(1.0 - each, m, n, ties)
     return p, np.sign(np.round(each.mean(axis=1) - 0.5, 12)), exact
+
+
+def sizes_and_ties(values: Floats, first: Ints, second: Ints) -> tuple[Ints, Ints, Floats]:
+    """(pairs, problems) each: trials of the first, of the second, and `tie_sums` of both together."""
+    count = np.sum(~np.isnan(values), axis=2)
+    both = np.sort(np.concatenate((values[:, first], values[:, second]), axis=2), axis=2)  # NaN last
+    return count[:, first].T, count[:, second].T, tie_sums(both, equal=EQUAL).T
+
+
+def trial_variances(scores: Scores) -> Floats:
+    """(problems, optimizers): the variance over trials; 0 for a single trial."""
+    n = scores.trials
+    with np.errstate(invalid="ignore"):
+        return np.nanvar(scores.values, axis=2) * n / np.maximum(n - 1, 1)
 
 
 def _unanimous(value: Floats, lower: Floats, upper: Floats, n: int) -> tuple[Floats, Floats]:

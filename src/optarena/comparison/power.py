@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from optarena.comparison.pairs import MANY, Pairs, differences
+from optarena.comparison.pairs import MANY, Pairs, differences, trial_variances
 from optarena.stats.effects import a12_of, ordering, weighted_a12
 from optarena.stats.signed_rank import least_p, signed_rank_p, signed_rank_p_of_counts
 from optarena.stats.stratified import stratified_mann_whitney
@@ -48,6 +48,7 @@ def power(scores: Scores, pairs: Pairs, *, over: str, rng: np.random.Generator) 
     if not len(open_pairs):
         return Power(trials, problems, level)
     apart = differences(scores.means, pairs.first, pairs.second)
+    variances = trial_variances(scores)
     per_cell = int(np.median(scores.trials))
     more_problems = _sizes(n)
     counts = [rng.multinomial(size, np.full(n, 1 / n), size=SIMULATIONS).astype(float) for size in more_problems]
@@ -68,7 +69,7 @@ def power(scores: Scores, pairs: Pairs, *, over: str, rng: np.random.Generator) 
         if per_cell > 1 and over == "trials":
             trials[i] = _least(more_trials, per_cell, _Trials(scores, a, b, more_trials, level, rng).enough)
         elif per_cell > 1 and level > least_p(n):
-            core, error = _without_noise(scores, d, a, b)
+            core, error = _without_noise(scores, variances, d, a, b)
             errors = [error * np.sqrt(per_cell / size) for size in more_trials]
             trials[i] = _least(more_trials, per_cell, partial(_enough_trials, core, errors, noise, lean, level))
     return Power(trials, problems, level)
@@ -103,15 +104,12 @@ def _enough_problems(apart: Floats, counts: list[Floats], lean: float, level: fl
     return bool(np.mean((p < level) & (sign == lean)) >= POWER)
 
 
-def _without_noise(scores: Scores, apart: Floats, a: int, b: int) -> tuple[Floats, Floats]:
+def _without_noise(scores: Scores, variances: Floats, apart: Floats, a: int, b: int) -> tuple[Floats, Floats]:
     """What a pair's differences would be without the noise of trials: drawn together, as much as that noise explains.
 
     The variance over problems of the observed differences is that of the true ones plus that of the noise.
     """
-    n = scores.trials
-    with np.errstate(invalid="ignore"):
-        spread = np.nanvar(scores.values[:, [a, b]], axis=2) * n[:, [a, b]] / np.maximum(n[:, [a, b]] - 1, 1)
-    error = np.sqrt(np.sum(spread / n[:, [a, b]], axis=1))
+    error = np.sqrt(np.sum(variances[:, [a, b]] / scores.trials[:, [a, b]], axis=1))
     total = float(np.var(apart, ddof=1)) if len(apart) > 1 else 0.0
     true = max(0.0, total - float(np.mean(error**2)))
     shrink = np.sqrt(true / total) if total > 0 else 0.0

@@ -10,7 +10,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optarena.comparison.pairs import Pairs, differences, improvements, trials_test
+from optarena.comparison.pairs import (
+    Pairs,
+    differences,
+    improvements,
+    settled,
+    sizes_and_ties,
+    stratified_test,
+    trials_test,
+)
+from optarena.stats.bootstrap import all_but_one
 from optarena.stats.corrections import holm
 from optarena.stats.ranks import ranks_of
 from optarena.stats.signed_rank import signed_rank_p
@@ -73,7 +82,7 @@ def _without_optimizers(scores: Scores, pairs: Pairs) -> list[Change]:
     k = len(scores.optimizers)
     if k < 3 or not pairs.all_are_here:
         return []
-    means = np.round(scores.means, 12)
+    means = settled(scores.means)
     before = np.where(pairs.decided, pairs.sign, 0.0)
     average = ranks_of(means, axis=1).mean(axis=0)
     out = []
@@ -99,12 +108,11 @@ def _without_problems(scores: Scores, pairs: Pairs, over: str) -> list[Change]:
     before = np.where(pairs.decided, pairs.sign, 0.0)
     if over == "problems":
         apart = differences(means, pairs.first, pairs.second)
-        keep = np.arange(n - 1)[None, :] + (np.arange(n - 1)[None, :] >= np.arange(n)[:, None])
-        rows = np.swapaxes(apart[keep], 1, 2).reshape(-1, n - 1)  # (left out, pairs), problems
+        rows = np.swapaxes(apart[all_but_one(n)], 1, 2).reshape(-1, n - 1)  # (left out, pairs), problems
         p, sign = signed_rank_p(rows)
         now = decisions(p.reshape(n, -1), -sign.reshape(n, -1), pairs.alpha, pairs.tests)
     else:
-        now = _again(scores, pairs, [(np.arange(n) != i, slice(None)) for i in range(n)])
+        now = _again_without_problems(scores, pairs)
     whole = means.mean(axis=0)
     return [
         _moved(
@@ -133,7 +141,7 @@ def _without_trials(scores: Scores, pairs: Pairs, over: str) -> list[Change]:
         tests = [signed_rank_p(differences(m, pairs.first, pairs.second).T) for m in means]
         now = decisions(np.array([p for p, _ in tests]), -np.array([s for _, s in tests]), pairs.alpha, pairs.tests)
     else:
-        now = _again(scores, pairs, [(np.ones(len(scores.problems), dtype=bool), keep) for keep in kept])
+        now = _again_without_trials(scores, pairs, kept)
     whole = scores.means.mean(axis=0)
     return [
         _moved(scores, pairs, "trial", f"trial {t + 1} of each", whole, means[t].mean(axis=0), before, now[t])
@@ -141,14 +149,28 @@ def _without_trials(scores: Scores, pairs: Pairs, over: str) -> list[Change]:
     ]
 
 
-def _again(scores: Scores, pairs: Pairs, parts: list[tuple[Bools, Bools | slice]]) -> Floats:
-    """(parts, pairs): the decisions of tests of trials on parts of the cube; NaN where that would take too long."""
+def _too_much(scores: Scores, pairs: Pairs, parts: int) -> bool:
     problems, _, trials = scores.values.shape
-    if len(parts) * len(pairs.first) * problems * trials**2 > MOST_WORK:
-        return np.full((len(parts), len(pairs.first)), np.nan)
+    return parts * len(pairs.first) * problems * trials**2 > MOST_WORK
+
+
+def _again_without_problems(scores: Scores, pairs: Pairs) -> Floats:
+    """(problems, pairs): the decisions of the tests of trials without each problem; NaN where they are not repeated."""
+    n = len(scores.problems)
+    if _too_much(scores, pairs, n):
+        return np.full((n, len(pairs.first)), np.nan)
+    figures = (pairs.each, *sizes_and_ties(scores.values, pairs.first, pairs.second))
+    tests = [stratified_test(*(one[:, keep] for one in figures)) for keep in all_but_one(n)]  # type: ignore[arg-type]
+    return np.array([decisions(p, sign, pairs.alpha, pairs.tests) for p, sign, _ in tests])
+
+
+def _again_without_trials(scores: Scores, pairs: Pairs, kept: list[Bools]) -> Floats:
+    """(trials, pairs): the same with only the kept trials of each cell."""
+    if _too_much(scores, pairs, len(kept)):
+        return np.full((len(kept), len(pairs.first)), np.nan)
     out = []
-    for which, keep in parts:
-        values = scores.values[which][:, :, keep]
+    for keep in kept:
+        values = scores.values[:, :, keep]
         each = improvements(values, pairs.first, pairs.second)
         p, sign, _ = trials_test(values, each, pairs.first, pairs.second)
         out.append(decisions(p, sign, pairs.alpha, pairs.tests))

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from optarena.errors import OptarenaError
 from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, percentile_ends
-from optarena.stats.bootstrap import OVER, mean_of_means, resampled
+from optarena.stats.bootstrap import OVER, mean_of_means, resampled, trial_means
 from optarena.stats.effects import a12_of, draw_weights, ordering, weighted_a12
 from optarena.traces import Floats
 
@@ -44,12 +44,12 @@ def iqm(x: npt.ArrayLike) -> Any:
 
 def mean(x: npt.ArrayLike) -> Any:
     """The mean over problems of each one's mean over trials."""
-    return _plain(_task_means(x).mean(axis=-1))
+    return _plain(mean_of_means(_by_problem(x)))
 
 
 def median(x: npt.ArrayLike) -> Any:
     """The median over problems of each one's mean over trials."""
-    return _plain(np.median(_task_means(x), axis=-1))
+    return _plain(np.median(trial_means(_by_problem(x)), axis=-1))
 
 
 def optimality_gap(x: npt.ArrayLike, threshold: float = 1.0) -> Any:
@@ -57,8 +57,7 @@ def optimality_gap(x: npt.ArrayLike, threshold: float = 1.0) -> Any:
 
     See docs/scores.md 5.10.
     """
-    data = np.asarray(x, dtype=float)
-    return _plain(threshold - _task_means(np.where(np.isnan(data), np.nan, np.minimum(data, threshold))).mean(axis=-1))
+    return _plain(threshold - mean_of_means(np.minimum(_by_problem(x), threshold)))
 
 
 def probability_of_improvement(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -85,7 +84,7 @@ def score_distribution(x: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
 
 def average_score_distribution(x: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
     """For each tau the part of the problems whose mean score lies above it."""
-    return np.mean(_task_means(_table(x))[:, None] > np.asarray(tau, dtype=float)[None, :], axis=0)
+    return np.mean(trial_means(_table(x).T)[:, None] > np.asarray(tau, dtype=float)[None, :], axis=0)
 
 
 def score_distribution_band(
@@ -196,13 +195,13 @@ def _flat(x: npt.ArrayLike) -> Floats:
     return data if data.ndim < 2 else data.reshape(*data.shape[:-2], -1)
 
 
-def _task_means(x: npt.ArrayLike) -> Floats:
+def _by_problem(x: npt.ArrayLike) -> Floats:
+    """(…, problems, trials) of (…, trials, problems), each problem with a trial."""
     data = np.asarray(x, dtype=float)
-    data = data[:, None] if data.ndim == 1 else data
-    there = ~np.isnan(data)
-    if not data.size or not there.any(axis=-2).all():
+    data = np.swapaxes(data[:, None] if data.ndim == 1 else data, -1, -2)
+    if not data.size or np.isnan(data).all(axis=-1).any():
         raise OptarenaError("a problem has no trial: leave it out")
-    return np.where(there, data, 0.0).sum(axis=-2) / there.sum(axis=-2)
+    return data
 
 
 def _table(x: npt.ArrayLike) -> Floats:

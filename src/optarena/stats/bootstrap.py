@@ -34,8 +34,16 @@ CHUNK = 4_000_000
 
 
 def mean_of_means(x: Floats) -> Floats:
-    """The mean over problems of each one's mean over trials; NaN is a trial that is not there."""
-    return _mean(x, axis=-1).mean(axis=-1)
+    """(…): the mean over problems of each one's mean over trials (…, problems, trials); NaN is a missing trial."""
+    return trial_means(x).mean(axis=-1)
+
+
+def trial_means(x: Floats) -> Floats:
+    """(…, problems): the mean over the trials of each problem."""
+    there = ~np.isnan(x)
+    if there.all():
+        return x.mean(axis=-1)
+    return np.where(there, x, 0.0).sum(axis=-1) / there.sum(axis=-1)
 
 
 def bootstrap(
@@ -120,9 +128,7 @@ def resampled(
 def jackknife(data: Floats, statistic: Statistic, over: str) -> Floats:
     """The statistic with one trial left out, each in turn; with one problem where problems are drawn."""
     if over != "trials":
-        n = len(data)
-        keep = np.arange(n - 1)[None, :] + (np.arange(n - 1)[None, :] >= np.arange(n)[:, None])
-        return np.asarray(statistic(data[keep]), dtype=float)
+        return np.asarray(statistic(data[all_but_one(len(data))]), dtype=float)
     places = np.argwhere(~np.isnan(data) & (np.sum(~np.isnan(data), axis=1) > 1)[:, None])
     block = max(1, CHUNK // data.size)
     out = []
@@ -132,6 +138,12 @@ def jackknife(data: Floats, statistic: Statistic, over: str) -> Floats:
         less[np.arange(len(part)), part[:, 0], part[:, 1]] = np.nan
         out.append(np.asarray(statistic(less), dtype=float))
     return np.concatenate(out)
+
+
+def all_but_one(n: int) -> Ints:
+    """(n, n - 1): the places of all rows but one, each left out in turn."""
+    places = np.arange(n - 1)[None, :]
+    return places + (places >= np.arange(n)[:, None])
 
 
 def bca(drawn: Floats, value: float, left_out: Floats, normal: Floats) -> tuple[float, float]:
@@ -238,13 +250,6 @@ def _table(x: npt.ArrayLike) -> Floats:
 
 def _count(data: Floats, over: str) -> int:
     return len(data) if over != "trials" else int(np.max(np.sum(~np.isnan(data), axis=1)))
-
-
-def _mean(x: Floats, axis: int) -> Floats:
-    there = ~np.isnan(x)
-    if there.all():
-        return x.mean(axis=axis)
-    return np.where(there, x, 0.0).sum(axis=axis) / there.sum(axis=axis)
 
 
 def _strata(data: Floats, over: str) -> Ints:

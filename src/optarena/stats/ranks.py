@@ -58,6 +58,18 @@ def ranks_of(x: npt.ArrayLike, axis: int = -1) -> Floats:
     return np.moveaxis(out, -1, axis)
 
 
+def tie_sums(ordered: Floats, *, equal: float = 0.0) -> Floats:
+    """(…): the sum of t^3 - t over the groups of t equal values of sorted rows (…, n); what tie corrections take off.
+
+    Neighbours that differ by at most `equal` are equal; NaN equals nothing. See docs/scores.md 5.3, 5.6.
+    """
+    place = np.arange(ordered.shape[-1])
+    with np.errstate(invalid="ignore"):
+        new = ~(np.diff(ordered, axis=-1, prepend=np.nan) <= equal)
+    before = place - np.maximum.accumulate(np.where(new, place, 0), axis=-1)  # how many equal ones stand before
+    return np.sum(3.0 * before * (before + 1), axis=-1)
+
+
 def average_ranks(x: npt.ArrayLike) -> Floats:
     """(optimizers,): the mean over problems of each one's rank."""
     return ranks_of(matrix(x), axis=1).mean(axis=0)
@@ -95,21 +107,25 @@ def nemenyi(x: npt.ArrayLike, alpha: float = 0.05) -> Nemenyi:
     data = matrix(x)
     n, k = data.shape
     mean = average_ranks(data)
-    error = np.sqrt(k * (k + 1) / (6 * n))
     q = float(_range_quantile(alpha, k) / np.sqrt(2))
-    apart = np.abs(mean[:, None] - mean[None, :]) / error * np.sqrt(2)
+    apart = np.abs(mean[:, None] - mean[None, :]) / _rank_error(n, k) * np.sqrt(2)
     upper = np.triu_indices(k, 1)
     p = np.eye(k)
     p[upper] = range_tail(apart[upper], k)
     p.T[upper] = p[upper]
-    return Nemenyi(p, q * float(error), q, mean, n)
+    return Nemenyi(p, critical_difference(n, k, alpha), q, mean, n)
 
 
 def critical_difference(n: int, k: int, alpha: float = 0.05) -> float:
     """Nemenyi's: average ranks of k optimizers over n problems that are further apart differ (docs/scores.md 5.6)."""
     if n < 1 or k < 2:
         raise OptarenaError(f"a critical difference needs a problem and two optimizers; got n = {n}, k = {k}")
-    return float(_range_quantile(alpha, k) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * n)))
+    return float(_range_quantile(alpha, k) / np.sqrt(2) * _rank_error(n, k))
+
+
+def _rank_error(n: int, k: int) -> float:
+    """The standard error of the difference of two average ranks (docs/scores.md 5.6)."""
+    return float(np.sqrt(k * (k + 1) / (6 * n)))
 
 
 def range_tail(q: npt.ArrayLike, k: int) -> Floats:
@@ -195,11 +211,7 @@ def groups(ranks: npt.ArrayLike, different: npt.ArrayLike) -> list[list[int]]:
 def _chi2(ranks: Floats) -> float:
     """Friedman's statistic, corrected for ties; NaN where every problem is one tie."""
     n, k = ranks.shape
-    ordered = np.sort(ranks, axis=1)
-    ties = 0.0
-    for row in ordered:
-        counts = np.unique(row, return_counts=True)[1].astype(float)
-        ties += float(np.sum(counts**3 - counts))
+    ties = float(tie_sums(np.sort(ranks, axis=1)).sum())
     room = 1 - ties / (n * k * (k * k - 1))
     if room <= 1e-12:
         return float("nan")

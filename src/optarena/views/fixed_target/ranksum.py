@@ -7,6 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from optarena.stats.ranks import ranks_of
 from optarena.traces import Floats
 
 
@@ -31,7 +32,7 @@ def rank_sum_test(
         with np.errstate(divide="ignore"):
             scores.append(np.where(within, 1.0 / t, -np.asarray(df, dtype=float)))
     n, m = len(scores[0]), len(scores[1])
-    ranks = _average_ranks(np.concatenate(scores))
+    ranks = ranks_of(np.concatenate(scores))
     z = (ranks[:n].sum() - n * (n + m + 1) / 2) / math.sqrt(n * m * (n + m + 1) / 12)
     p = math.erfc(abs(z) / math.sqrt(2))
     if not any(np.isfinite(t).any() for t in times):
@@ -51,9 +52,3 @@ def common_end(times: list[Floats], spent: list[Floats]) -> float:
 def _ert(times: Floats, spent: Floats) -> float:
     hit = np.isfinite(times)
     return float(np.where(hit, times, spent).sum() / hit.sum()) if hit.any() else math.inf
-
-
-def _average_ranks(values: Floats) -> Floats:
-    _, back, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return (last - (counts - 1) / 2)[back]
