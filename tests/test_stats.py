@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis.extra.numpy import arrays
+from scipy import stats as scipy_stats
 
 from optarena import stats
 from optarena.errors import OptarenaError
 from optarena.stats.aggregates import iqm_of_counts
-from optarena.stats.effects import score_interval
-from optarena.stats.ranks import range_tail
+from optarena.stats.effects import a12_of, score_interval
+from optarena.stats.ranks import range_tail, tie_sums
 from optarena.stats.signed_rank import least_p, signed_rank_p_of_counts
 from optarena.stats.stratified import stratified_mann_whitney
 
@@ -191,14 +192,46 @@ def test_corrections_never_lower_a_p_value_and_keep_their_order(p):
 def test_many_signed_rank_tests_at_once_are_scipys_one_by_one(d):
     p, sign = stats.signed_rank_p(d)
     for i, row in enumerate(d):
-        assert p[i] == pytest.approx(stats.wilcoxon(row).p, rel=1e-9)
+        found = scipy_stats.wilcoxon(row) if row.any() else None
+        assert p[i] == pytest.approx(found.pvalue if found else 1.0, rel=1e-9)
+        assert stats.wilcoxon(row)[:2] == (pytest.approx(found.statistic if found else 0.0), p[i])
         assert sign[i] in (-1, 0, 1)
 
 
 @pytest.mark.parametrize("n", [6, 20, 51])
 def test_many_signed_rank_tests_without_ties_are_scipys(n):
     d = np.random.default_rng(n).normal(0.3, 1, (3, n))
-    assert stats.signed_rank_p(d)[0] == pytest.approx([stats.wilcoxon(row).p for row in d], rel=1e-9)
+    assert stats.signed_rank_p(d)[0] == pytest.approx([scipy_stats.wilcoxon(row).pvalue for row in d], rel=1e-9)
+    normal = [stats.wilcoxon(row, method="asymptotic").p for row in d]
+    assert normal == pytest.approx([scipy_stats.wilcoxon(row, method="asymptotic").pvalue for row in d], rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "asymptotic"])
+@pytest.mark.parametrize("alternative", ["two-sided", "less", "greater"])
+def test_mann_whitney_is_scipys_with_and_without_ties(method, alternative):
+    rng = np.random.default_rng(11)
+    for m, n, digits in ((5, 7, 9), (9, 12, 9), (9, 12, 0), (3, 3, 0)):
+        x, y = np.round(rng.normal(size=m), digits), np.round(rng.normal(0.4, 2, size=n), digits)
+        found = scipy_stats.mannwhitneyu(x, y, method=method, alternative=alternative)
+        test = stats.mann_whitney(x, y, method=method, alternative=alternative)
+        assert test[:2] == pytest.approx((found.statistic, found.pvalue), rel=1e-9)
+
+
+def test_ties_are_counted_by_groups():
+    values = np.array([[1.0, 1.0, 1.0, 2.0, 3.0, 3.0, np.nan, np.nan], np.arange(8.0)])
+    assert tie_sums(values).tolist() == [3**3 - 3 + 2**3 - 2, 0.0]
+
+
+def test_a12_of_many_samples_at_once_is_that_of_each():
+    rng = np.random.default_rng(12)
+    x, y = np.round(rng.normal(size=(3, 4, 6)), 1), np.round(rng.normal(size=(3, 4, 5)), 1)
+    x[0, 0, 2:], y[1, 2, 0] = np.nan, np.nan
+    each = [
+        [stats.a12(a[~np.isnan(a)], b[~np.isnan(b)]) for a, b in zip(*rows, strict=True)]
+        for rows in zip(x, y, strict=True)
+    ]
+    assert a12_of(x, y).tolist() == each
+    assert np.array_equal(a12_of(x + 1e-13, y, equal=1e-12), a12_of(x, y))
 
 
 def test_signed_ranks_of_counted_differences_are_those_of_the_repeated_ones():
@@ -212,8 +245,6 @@ def test_signed_ranks_of_counted_differences_are_those_of_the_repeated_ones():
 
 
 def test_range_tail_is_scipys_studentized_range():
-    from scipy import stats as scipy_stats
-
     q = np.array([0.5, 2.0, 3.5, 5.0])
     for k in (2, 5, 20):
         assert range_tail(q, k) == pytest.approx(scipy_stats.studentized_range.sf(q, k, np.inf), abs=1e-10)
@@ -254,8 +285,6 @@ def test_the_iqm_of_drawn_problems_is_that_of_the_repeated_ones():
 
 
 def test_bca_and_percentile_intervals_are_scipys():
-    from scipy import stats as scipy_stats
-
     x = np.random.default_rng(4).lognormal(size=25)
     for name, theirs in (("bca", "BCa"), ("percentile", "percentile")):
         ours = stats.bootstrap(x, method=name, resamples=20_000, seed=1)

@@ -96,7 +96,7 @@ def bootstrap(
         ends = tuple(np.quantile(drawn[0], [tail, 1 - tail]))
     else:
         plain = special.ndtri(np.array([tail, 1 - tail]))
-        ends = bca(drawn[0], value, left_out, plain if method == "bca" else widened(units, tail))
+        ends = _bca_of_one(drawn[0], value, left_out, plain if method == "bca" else widened(units, tail))
     return Interval(value, float(ends[0]), float(ends[1]), units, f"{method}, {resamples:,} resamplings", _flat(error))
 
 
@@ -146,19 +146,27 @@ def all_but_one(n: int) -> Ints:
     return places + (places >= np.arange(n)[:, None])
 
 
-def bca(drawn: Floats, value: float, left_out: Floats, normal: Floats) -> tuple[float, float]:
-    """The ends of Efron's bias-corrected and accelerated interval; `normal`: the quantiles of its two levels.
+def bca(
+    drawn: Floats, value: Floats, away: Floats, normal: Floats, slack: Floats | float = 0.0
+) -> tuple[Floats, Floats]:
+    """Both ends of Efron's bias-corrected and accelerated intervals of columns (docs/scores.md 5.5).
 
-    See docs/scores.md 5.5.
+    drawn (resamples, columns); value (columns,); away (units, columns): the mean of the jackknife's values less each of
+    them, in any unit; normal: the quantiles of the two levels; slack: by how much equal values may differ.
     """
-    below = (np.mean(drawn < value) + np.mean(drawn <= value)) / 2
-    away = left_out.mean() - left_out
-    scale = np.sum(away**2) ** 1.5
-    acceleration = float(np.sum(away**3) / (6 * scale)) if scale > 0 else 0.0
+    below = (np.mean(drawn < value - slack, axis=0) + np.mean(drawn <= value + slack, axis=0)) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        acceleration = np.nan_to_num(np.sum(away**3, axis=0) / (6 * np.sum(away**2, axis=0) ** 1.5))
     bias = special.ndtri(np.clip(below, 1e-6, 1 - 1e-6))
-    z = bias + normal
-    low, high = np.quantile(drawn, special.ndtr(bias + z / (1 - acceleration * z)))
-    return float(low), float(high)
+    z = bias[None, :] + normal[:, None]
+    lower, upper = _quantiles(np.sort(drawn, axis=0), special.ndtr(bias + z / (1 - acceleration * z)))
+    return lower, upper
+
+
+def _bca_of_one(drawn: Floats, value: float, left_out: Floats, normal: Floats) -> tuple[float, float]:
+    """`bca` of one statistic; left_out: its values with one unit left out."""
+    lower, upper = bca(drawn[:, None], np.array([value]), (left_out.mean() - left_out)[:, None], normal)
+    return float(lower[0]), float(upper[0])
 
 
 # ---- many means at once ----------------------------------------------------------------------------------------------
@@ -185,16 +193,8 @@ def mean_intervals(x: npt.ArrayLike, counts: Floats, *, level: float = LEVEL) ->
         half = special.stdtrit(n - 1, 1 - tail) * data.std(axis=0, ddof=1) / np.sqrt(n)
         return value, value - half, value + half, f"t over problems (fewer than {FEW} problems)"
     drawn = counts @ data / n
-    away = data - value
-    with np.errstate(divide="ignore", invalid="ignore"):
-        acceleration = np.nan_to_num(np.sum(away**3, axis=0) / (6 * np.sum(away**2, axis=0) ** 1.5))
     slack = 1e-12 * np.max(np.abs(data), axis=0, initial=0.0)  # sums in another order: equal all the same
-    below = (np.mean(drawn < value - slack, axis=0) + np.mean(drawn <= value + slack, axis=0)) / 2
-    bias = special.ndtri(np.clip(below, 1e-6, 1 - 1e-6))
-    z = bias[None, :] + widened(n, tail)[:, None]
-    levels = special.ndtr(bias + z / (1 - acceleration * z))
-    ordered = np.sort(drawn, axis=0)
-    ends = _quantiles(ordered, levels)
+    ends = bca(drawn, value, data - value, widened(n, tail), slack)
     flat = np.ptp(data, axis=0) == 0
     lower, upper = np.where(flat, value, ends[0]), np.where(flat, value, ends[1])
     return value, lower, upper, f"BCa over problems, {len(counts):,} resamplings"
@@ -214,7 +214,7 @@ def interval_of_counts(statistic: Callable[[Floats], Floats], counts: Floats, *,
     if n < FEW:
         half = float(special.stdtrit(n - 1, 1 - tail)) * _jackknife_error(left_out, np.array([n]))
         return Interval(value, value - half, value + half, n, "t", f"fewer than {FEW} problems: a t interval")
-    lower, upper = bca(statistic(counts), value, left_out, widened(n, tail))
+    lower, upper = _bca_of_one(statistic(counts), value, left_out, widened(n, tail))
     return Interval(value, lower, upper, n, f"widened bca, {len(counts):,} resamplings")
 
 

@@ -3,7 +3,7 @@
 >>> mann_whitney([1, 2, 3, 4], [5, 6, 7, 8]).p
 0.02857142857142857
 
-SciPy does the work. A p-value is never to be shown alone: `effects` has the size of the difference.
+A p-value is never to be shown alone: `effects` has the size of the difference.
 See docs/scores.md 5.3.
 """
 
@@ -11,9 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from optarena.errors import OptarenaError
 from optarena.stats._result import Test, paired, sample
+from optarena.stats.effects import a12
+from optarena.stats.ranks import tie_sums
+from optarena.stats.signed_rank import signed_ranks
+from optarena.stats.stratified import a12_variance, rank_sum_distribution
 
 
 def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, *, method: str = "auto", alternative: str = "two-sided") -> Test:
@@ -24,12 +29,24 @@ def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, *, method: str = "auto", al
     See docs/scores.md 5.3.
     """
     a, b = sample(x), sample(y, "y")
-    if np.all(np.concatenate((a, b)) == a[0]):
-        return Test(len(a) * len(b) / 2, 1.0, len(a) + len(b), "constant")
-    from scipy import stats
-
-    found = stats.mannwhitneyu(a, b, method=method, alternative=alternative)
-    return Test(float(found.statistic), float(found.pvalue), len(a) + len(b), f"Mann-Whitney ({method})")
+    m, n = len(a), len(b)
+    both = np.sort(np.concatenate((a, b)))
+    if both[0] == both[-1]:
+        return Test(m * n / 2, 1.0, m + n, "constant")
+    u = round(2 * m * n * a12(a, b)) / 2
+    low = {"less": u, "greater": m * n - u, "two-sided": min(u, m * n - u)}.get(alternative)
+    if low is None or method not in ("auto", "exact", "asymptotic"):
+        raise OptarenaError(
+            "give the method auto, exact or asymptotic and the alternative two-sided, less or greater; "
+            f"got {method!r} and {alternative!r}"
+        )
+    ties = float(tie_sums(both))
+    if method == "exact" or (method == "auto" and min(m, n) <= 8 and not ties):
+        p = float(rank_sum_distribution(m, n)[int(np.ceil(low))])
+    else:
+        error = m * n * np.sqrt(a12_variance(m, n, ties))
+        p = float(special.ndtr((low + 0.5 - m * n / 2) / error))
+    return Test(u, min(1.0, 2 * p if alternative == "two-sided" else p), m + n, f"Mann-Whitney ({method})")
 
 
 def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
@@ -55,18 +72,22 @@ def wilcoxon(
 ) -> Test:
     """Paired values, one pair a problem (or x as their differences): do the signed ranks balance?
 
-    Assumes independent problems and, under the null, differences that are symmetric about 0. method: SciPy's `auto`
-    (exact up to 50 pairs, all signs up to 13 pairs with ties or zeros, else normal), or one of its others. Pairs that
-    are equal are left out; none left: p = 1. See docs/scores.md 5.3.
+    Assumes independent problems and, under the null, differences that are symmetric about 0. method: `auto` (exact up
+    to 50 pairs, all signs up to 13 pairs with ties or zeros, else normal), `asymptotic`, or another one of SciPy's.
+    Pairs that are equal are left out; none left: p = 1. See docs/scores.md 5.3.
     """
     d = paired(x, y)
     used = int(np.count_nonzero(d))
     if not used:
         return Test(0.0, 1.0, 0, "no difference at all")
+    name = f"Wilcoxon signed ranks ({method})"
+    if zero_method == "wilcox" and method in ("auto", "asymptotic"):
+        mine = signed_ranks(d[None], exact=method == "auto")
+        return Test(float(mine.statistic[0]), float(mine.p[0]), used, name)
     from scipy import stats
 
     found = stats.wilcoxon(d, method=method, zero_method=zero_method)
-    return Test(float(found.statistic), float(found.pvalue), used, f"Wilcoxon signed ranks ({method})")
+    return Test(float(found.statistic), float(found.pvalue), used, name)
 
 
 def sign_test(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Test:
@@ -78,8 +99,6 @@ def sign_test(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Test:
     above, used = int(np.sum(d > 0)), int(np.sum(d != 0))
     if not used:
         return Test(0.0, 1.0, 0, "no difference at all")
-    from scipy import special
-
     tail = float(special.bdtr(min(above, used - above), used, 0.5))
     return Test(float(above), min(1.0, 2 * tail), used, "sign test (exact)")
 
@@ -113,8 +132,6 @@ def correlated_t(x: npt.ArrayLike, y: npt.ArrayLike, rope: float = 0.0, runs: in
     d = -paired(x, y, least=2)
     if rope < 0 or runs < 1 or len(d) % runs or len(d) // runs < 2:
         raise OptarenaError(f"give a rope >= 0 and runs that divide the {len(d)} folds, with two folds a run or more")
-    from scipy import special
-
     freedom = len(d) - 1
     spread = np.sqrt(d.var(ddof=1) * (1 / len(d) + 1 / (len(d) // runs - 1)))
     if spread == 0:

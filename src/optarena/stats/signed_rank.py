@@ -1,11 +1,12 @@
-"""Wilcoxon's signed-rank test of many paired samples at once, with the p-values of SciPy's `auto`.
+"""Wilcoxon's signed-rank test of many paired samples at once, with the p-values of SciPy's `auto` (docs/scores.md 5.3).
 
-For simulations and for leaving one problem out after the other, where a call a sample would take minutes.
+`pairs.wilcoxon` is the test of one sample; comparisons, simulations and leaving one problem out test many.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,49 +14,73 @@ from scipy import special
 
 from optarena.errors import OptarenaError
 from optarena.stats.ranks import ranks_of
-from optarena.traces import Floats
+from optarena.traces import Floats, Ints
 
 EXACT = 50
 ALL_SIGNS = 13
+CHUNK = 4_000_000
+
+
+class SignedRanks(NamedTuple):
+    """All arrays are (samples,)."""
+
+    statistic: Floats
+    """The lesser of the two rank sums."""
+    p: Floats
+    sign: Floats
+    """-1, 0, 1: on which side the rank sum is larger."""
+    n: Ints
+    """Differences that are not 0."""
 
 
 def signed_rank_p(d: npt.ArrayLike) -> tuple[Floats, Floats]:
     """p-values and signs (-1, 0, 1: on which side the rank sum is larger) of differences (samples, pairs).
 
-    Exact up to 50 pairs without ties or zeros, by all signs up to 13 pairs with them, else normal with tie correction.
     See docs/scores.md 5.3.
     """
-    data = np.atleast_2d(np.asarray(d, dtype=float))
-    if np.isnan(data).any():
+    found = signed_ranks(np.atleast_2d(np.asarray(d, dtype=float)))
+    return found.p, found.sign
+
+
+def signed_ranks(d: Floats, *, exact: bool = True) -> SignedRanks:
+    """The test of differences (samples, pairs), two-sided; differences of 0 are left out (docs/scores.md 5.3).
+
+    exact: up to 50 pairs without ties or zeros by the exact distribution, up to 13 pairs with them by all signs; else,
+    and with False, normal with tie correction.
+    """
+    if np.isnan(d).any():
         raise OptarenaError("a difference is NaN: leave out the pairs that lack a value")
-    n = data.shape[-1]
-    size = np.abs(data)
-    ranks = ranks_of(size, axis=-1)
+    n = d.shape[-1]
+    size = np.abs(d)
     zeros = np.sum(size == 0, axis=-1)
-    ranks = np.where(size == 0, 0.0, ranks - zeros[:, None])
+    ranks = np.where(size == 0, 0.0, ranks_of(size, axis=-1) - zeros[:, None])
     used = n - zeros
-    plus = np.sum(np.where(data > 0, ranks, 0.0), axis=-1)
+    plus = np.sum(np.where(d > 0, ranks, 0.0), axis=-1)
     total = used * (used + 1) / 2
+    lesser = np.minimum(plus, total - plus)
     square = np.sum(ranks**2, axis=-1)
-    tied = ~np.isclose(square, used * (used + 1) * (2 * used + 1) / 6, rtol=0, atol=1e-6) | (zeros > 0)
     p = _normal(plus, total, square)
-    if n <= EXACT:
-        exact = np.flatnonzero(~tied)
-        if len(exact):
-            below = _distribution(n)
-            low = np.minimum(plus[exact], total[exact] - plus[exact])
-            p[exact] = np.minimum(1.0, 2 * below[np.rint(low).astype(np.int64)])
-    if n <= ALL_SIGNS and tied.any():
-        signs = (np.arange(2**n)[:, None] >> np.arange(n)[None, :]) & 1
-        for i in np.flatnonzero(tied).tolist():
-            sums = signs @ ranks[i]
-            low = min(plus[i], total[i] - plus[i])
-            p[i] = min(1.0, 2 * float(np.mean(sums <= low + 1e-9)))
-    return np.where(used > 0, p, 1.0), np.sign(plus - (total - plus))
+    if exact and n <= EXACT:
+        tied = ~np.isclose(square, used * (used + 1) * (2 * used + 1) / 6, rtol=0, atol=1e-6) | (zeros > 0)
+        if not tied.all():
+            p[~tied] = np.minimum(1.0, 2 * _distribution(n)[np.rint(lesser[~tied]).astype(np.int64)])
+        if n <= ALL_SIGNS and tied.any():
+            p[tied] = _by_all_signs(ranks[tied], lesser[tied])
+    return SignedRanks(lesser, np.where(used > 0, p, 1.0), np.sign(plus - (total - plus)), used)
+
+
+def _by_all_signs(ranks: Floats, lesser: Floats) -> Floats:
+    """(samples,): two-sided p-values of rank sums among those of all 2^n signs of the ranks (samples, n)."""
+    n = ranks.shape[1]
+    signs = (np.arange(2**n)[None, :] >> np.arange(n)[:, None]) & 1
+    block = max(1, CHUNK // 2**n)
+    parts = (slice(start, start + block) for start in range(0, len(ranks), block))
+    found = [np.mean(ranks[part] @ signs <= lesser[part, None] + 1e-9, axis=1) for part in parts]
+    return np.minimum(1.0, 2 * np.concatenate(found))
 
 
 def signed_rank_p_of_counts(d: npt.ArrayLike, counts: Floats) -> tuple[Floats, Floats]:
-    """The same for samples in which difference i occurs counts[:, i] times: normal, with tie correction.
+    """`signed_rank_p` of samples in which difference i occurs counts[:, i] times: normal, with tie correction.
 
     The work does not grow with the size of the samples, so that large designs can be simulated.
     """

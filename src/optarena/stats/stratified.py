@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
 from optarena.stats._result import LEVEL, level_of
@@ -28,15 +29,21 @@ def stratified_mann_whitney(below: Floats, m: Ints, n: Ints, ties: Floats) -> tu
     problems = below.shape[1]
     same = bool(np.all(m == m[0, 0]) and np.all(n == n[0, 0]))
     if same and not ties.any() and int(m[0, 0]) * int(n[0, 0]) * problems <= LARGEST_EXACT:
-        upto = _distribution(int(m[0, 0]), int(n[0, 0]), problems)
+        upto = rank_sum_distribution(int(m[0, 0]), int(n[0, 0]), problems)
         u = np.rint(np.sum(below, axis=1) * m[0, 0] * n[0, 0]).astype(np.int64)
         low = np.minimum(u, len(upto) - 1 - u)
         return np.minimum(1.0, 2 * upto[low]), True
-    total = (m + n).astype(float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = (total + 1 - np.where(total > 1, ties / (total * (total - 1)), 0.0)) / (12.0 * m * n)
-        z = np.sum(below - 0.5, axis=1) / np.sqrt(np.sum(variance, axis=1))
+        z = np.sum(below - 0.5, axis=1) / np.sqrt(np.sum(a12_variance(m, n, ties), axis=1))
     return np.minimum(1.0, 2 * special.ndtr(-np.abs(np.nan_to_num(z)))), False
+
+
+def a12_variance(m: npt.ArrayLike, n: npt.ArrayLike, ties: npt.ArrayLike) -> Floats:
+    """The variance of A12 of m and n trials from one distribution; ties: see `ranks.tie_sums` (docs/scores.md 5.3)."""
+    m, n = np.asarray(m, dtype=float), np.asarray(n, dtype=float)
+    total = m + n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (total + 1 - np.where(total > 1, ties / (total * (total - 1)), 0.0)) / (12.0 * m * n)
 
 
 def stratified_differences(
@@ -61,8 +68,8 @@ def stratified_differences(
 
 
 @lru_cache(maxsize=32)
-def _distribution(m: int, n: int, problems: int) -> Floats:
-    """P(U <= u) of the sum over problems of Mann-Whitney's U, all orders equally likely."""
+def rank_sum_distribution(m: int, n: int, problems: int = 1) -> Floats:
+    """P(U <= u) of the sum over problems of Mann-Whitney's U, all orders equally likely (docs/scores.md 5.3)."""
     one = np.zeros(m * n + 1)
     one[0] = 1.0
     for i in range(1, m + 1):  # the Gaussian binomial: times (1 - q^(n+i)) / (1 - q^i), scaled to stay small
