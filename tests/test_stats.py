@@ -15,6 +15,7 @@ from scipy import stats as scipy_stats
 from optarena import stats
 from optarena.errors import OptarenaError
 from optarena.stats.aggregates import iqm_of_counts
+from optarena.stats.bootstrap import interval_of_counts
 from optarena.stats.effects import a12_of, score_interval
 from optarena.stats.ranks import range_tail, tie_sums
 from optarena.stats.signed_rank import least_p, signed_rank_p_of_counts
@@ -282,6 +283,14 @@ def test_the_iqm_of_drawn_problems_is_that_of_the_repeated_ones():
     counts = stats.draws(9, 20, 1)
     drawn = [stats.iqm(np.repeat(x, row.astype(int), axis=1)) for row in counts]
     assert iqm_of_counts(x, counts) == pytest.approx(drawn, rel=1e-12)
+
+
+def test_the_interval_of_an_iqm_does_not_depend_on_rounding_where_resamplings_tie():
+    x = np.round(np.random.default_rng(5).normal(size=(3, 40)) * 0.2, 1)
+    counts = stats.draws(40, 1000, 1)
+    found = interval_of_counts(lambda drawn: iqm_of_counts(x, drawn), counts)
+    rounded = interval_of_counts(lambda drawn: np.round(iqm_of_counts(x, drawn), 12), counts)
+    assert found[:3] == pytest.approx(rounded[:3], abs=1e-11)
 
 
 def test_bca_and_percentile_intervals_are_scipys():

@@ -24,6 +24,8 @@ from optarena.traces import Floats
 
 TRIMMED = 0.25
 BLOCKS = 64
+CHUNK = 500
+"""Resamplings whose IQM is found at once: what they need fits into a processor's cache."""
 
 
 def iqm(x: npt.ArrayLike) -> Any:
@@ -31,15 +33,12 @@ def iqm(x: npt.ArrayLike) -> Any:
 
     See docs/scores.md 5.10.
     """
-    flat = _flat(x)
-    ordered = np.sort(flat, axis=-1)  # NaN last
-    n = np.sum(~np.isnan(flat), axis=-1)
-    if not np.all(n > 0):
-        raise OptarenaError("an interquartile mean needs a value that is there")
-    cut = (TRIMMED * n).astype(np.int64)
-    place = np.arange(flat.shape[-1])
-    inside = (place >= cut[..., None]) & (place < (n - cut)[..., None])
-    return _plain(np.where(inside, ordered, 0.0).sum(axis=-1) / inside.sum(axis=-1))
+    data = np.asarray(x, dtype=float)
+    ordered = np.sort(data if data.ndim < 2 else data.reshape(*data.shape[:-2], -1), axis=-1)  # NaN last
+    there = ~np.isnan(ordered)
+    if not there.any(axis=-1).all():
+        raise OptarenaError("an interquartile mean needs at least one value")
+    return _plain(_trimmed_mean(ordered, there))
 
 
 def mean(x: npt.ArrayLike) -> Any:
@@ -149,50 +148,68 @@ def improvement_interval(
 
 
 def iqm_of_counts(x: Floats, counts: Floats) -> Floats:
-    """(resamples,): the IQM where problem p of x (trials, problems) is drawn counts[:, p] times, exactly.
+    """(resamples,): the IQM where problem p of x (trials, problems) is drawn counts[:, p] times.
 
-    Sorted values are put into blocks; a product of matrices gives every block's weight in every resampling, and only
-    the two blocks in which the trimming ends are looked into.
+    See docs/scores.md 5.10.
     """
-    problems = x.shape[1]
-    owner = np.broadcast_to(np.arange(problems), x.shape).ravel()
-    there = ~np.isnan(x.ravel())
-    order = np.argsort(x.ravel()[there], kind="stable")
-    values, owner = x.ravel()[there][order], owner[there][order]
-    wide = -(-len(values) // BLOCKS)
-    block = np.arange(len(values)) // wide
-    weight, total = np.zeros((problems, BLOCKS)), np.zeros((problems, BLOCKS))
-    np.add.at(weight, (owner, block), 1.0)
-    np.add.at(total, (owner, block), values)
-    weights = np.cumsum(counts @ weight, axis=1)
-    totals = np.cumsum(counts @ total, axis=1)
-    n = np.rint(weights[:, -1])
-    cut = np.floor(TRIMMED * n)
-    pad = BLOCKS * wide - len(values)
-    blocks = np.append(values, np.full(pad, values[-1])).reshape(BLOCKS, wide)
-    owners = np.append(owner, np.zeros(pad, dtype=np.int64)).reshape(BLOCKS, wide)
-    real = np.append(np.ones(len(block)), np.zeros(pad)).reshape(BLOCKS, wide)
+    blocks = _Blocks(x)
+    parts = (counts[start : start + CHUNK] for start in range(0, len(counts), CHUNK))
+    return np.concatenate([_trimmed_mean(*blocks.drawn(part)) for part in parts])
 
-    def sum_of_lowest(k: Floats) -> Floats:
-        b = np.minimum(np.sum(weights < k[:, None] - 0.5, axis=1), BLOCKS - 1)
-        rows = np.arange(len(k))
-        before = np.where(b > 0, weights[rows, b - 1], 0.0)
-        known = np.where(b > 0, totals[rows, b - 1], 0.0)
-        inside = np.take_along_axis(counts, owners[b], axis=1) * real[b]
-        taken = np.clip(np.minimum(np.cumsum(inside, axis=1), (k - before)[:, None]), 0, None)
-        return known + np.sum(np.diff(taken, axis=1, prepend=0.0) * blocks[b], axis=1)
 
-    return (sum_of_lowest(n - cut) - sum_of_lowest(cut)) / (n - 2 * cut)
+def _trimmed_mean(ordered: Floats, weight: npt.NDArray[Any]) -> Floats:
+    """(…): the mean of the middle half of sorted values (…, n), of which each counts `weight` times, a whole number.
+
+    The IQM (docs/scores.md 5.10).
+    """
+    upto = np.cumsum(weight, axis=-1, dtype=float)
+    total = upto[..., -1:]
+    cut = np.floor(TRIMMED * total)
+    inside = np.diff(np.clip(upto, cut, total - cut), axis=-1, prepend=cut)
+    return np.sum(np.where(inside > 0, ordered, 0.0) * inside, axis=-1) / (total - 2 * cut)[..., 0]
+
+
+class _Blocks:
+    """The sorted values of (trials, problems) in blocks, to find trimmed means of many resamplings of problems.
+
+    A product of matrices gives the weight and the sum of every block in every resampling. Only the two blocks in which
+    the trimming ends are looked into; what lies between them counts as its mean.
+    """
+
+    def __init__(self, x: Floats) -> None:
+        problems = x.shape[1]
+        there = ~np.isnan(x.ravel())
+        order = np.argsort(x.ravel()[there], kind="stable")
+        values, owner = x.ravel()[there][order], np.tile(np.arange(problems), len(x))[there][order]
+        wide = -(-len(values) // BLOCKS)
+        block = np.arange(len(values)) // wide
+        pad = BLOCKS * wide - len(values)
+        self.values = np.append(values, np.zeros(pad)).reshape(BLOCKS, wide)
+        self.owners = np.append(owner, np.full(pad, problems)).reshape(BLOCKS, wide)  # padding: a problem never drawn
+        self.weight, self.total = np.zeros((2, problems, BLOCKS + 1))
+        np.add.at(self.weight, (owner, block + 1), 1.0)
+        np.add.at(self.total, (owner, block + 1), values)
+
+    def drawn(self, counts: Floats) -> tuple[Floats, Floats]:
+        """Few sorted values and weights (resamples, …) with the same trimmed mean as all that are drawn."""
+        upto, sums = (np.cumsum(counts @ each, axis=1) for each in (self.weight, self.total))  # before each block
+        n = np.rint(upto[:, -1])
+        cut = np.floor(TRIMMED * n)
+        low, high = (np.minimum(np.sum(upto[:, 1:] < k[:, None] - 0.5, axis=1), BLOCKS - 1) for k in (cut, n - cut))
+        row, two = np.arange(len(n)), low < high
+        middle, middle_sum = (np.where(two, each[row, high] - each[row, low + 1], 0.0) for each in (upto, sums))
+        counts = np.column_stack((counts, np.zeros(len(counts))))
+        in_low, in_high = (counts[row[:, None], self.owners[one]] for one in (low, high))
+        none = np.zeros(len(n))
+        return (
+            np.column_stack((none, self.values[low], middle_sum / np.maximum(middle, 1), self.values[high], none)),
+            np.column_stack((upto[row, low], in_low, middle, in_high * two[:, None], n - upto[row, high + 1])),
+        )
 
 
 def _first(data: Floats) -> Floats:
     """Trials that are there before those that are not: (problems, trials)."""
     return np.take_along_axis(data, np.argsort(np.isnan(data), axis=1, kind="stable"), axis=1)
-
-
-def _flat(x: npt.ArrayLike) -> Floats:
-    data = np.asarray(x, dtype=float)
-    return data if data.ndim < 2 else data.reshape(*data.shape[:-2], -1)
 
 
 def _by_problem(x: npt.ArrayLike) -> Floats:

@@ -163,9 +163,11 @@ def bca(
     return lower, upper
 
 
-def _bca_of_one(drawn: Floats, value: float, left_out: Floats, normal: Floats) -> tuple[float, float]:
+def _bca_of_one(
+    drawn: Floats, value: float, left_out: Floats, normal: Floats, slack: float = 0.0
+) -> tuple[float, float]:
     """`bca` of one statistic; left_out: its values with one unit left out."""
-    lower, upper = bca(drawn[:, None], np.array([value]), (left_out.mean() - left_out)[:, None], normal)
+    lower, upper = bca(drawn[:, None], np.array([value]), (left_out.mean() - left_out)[:, None], normal, slack)
     return float(lower[0]), float(upper[0])
 
 
@@ -214,7 +216,9 @@ def interval_of_counts(statistic: Callable[[Floats], Floats], counts: Floats, *,
     if n < FEW:
         half = float(special.stdtrit(n - 1, 1 - tail)) * _jackknife_error(left_out, np.array([n]))
         return Interval(value, value - half, value + half, n, "t", f"fewer than {FEW} problems: a t interval")
-    lower, upper = _bca_of_one(statistic(counts), value, left_out, widened(n, tail))
+    drawn = statistic(counts)
+    slack = 1e-12 * float(np.abs(drawn).max())  # sums in another order: equal all the same
+    lower, upper = _bca_of_one(drawn, value, left_out, widened(n, tail), slack)
     return Interval(value, lower, upper, n, f"widened bca, {len(counts):,} resamplings")
 
 
