@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from optarena.comparison.pairs import EQUAL, MANY, Pairs, by_mean, settled
+from optarena.stats import estimates
 from optarena.stats._result import Interval
 from optarena.stats.aggregates import (
     iqm,
@@ -27,7 +28,6 @@ from optarena.stats.scott_knott import ScottKnott, scott_knott
 from optarena.stats.strengths import bradley_terry_interval
 from optarena.traces import Floats, Ints
 from optarena.views._scores import Scores
-from optarena.views.fixed_cost.order_statistics import quantile_interval
 
 Ends = tuple[Floats, Floats, Floats]
 """Values (optimizers,) and the ends of their intervals."""
@@ -139,8 +139,8 @@ def _medians(values: Floats) -> Ends:
 
     See docs/scores.md 1.2.
     """
-    ends = np.array([quantile_interval(column, 0.5)[1:] for column in values.T])
-    return np.median(values, axis=0), ends[:, 0], ends[:, 1]
+    found = estimates.median(values.T)
+    return np.median(values, axis=0), found.lower, found.upper
 
 
 def _ends(intervals: list[Interval]) -> Ends:

@@ -22,6 +22,7 @@ from scipy import special
 
 from optarena.errors import OptarenaError
 from optarena.stats._result import FEW, LEVEL, RESAMPLES, Interval, Seed, generator, level_of
+from optarena.stats.estimates import t_half
 from optarena.traces import Floats, Ints
 
 Statistic = Callable[[Floats], Any]
@@ -39,11 +40,12 @@ def mean_of_means(x: Floats) -> Floats:
 
 
 def trial_means(x: Floats) -> Floats:
-    """(…, problems): the mean over the trials of each problem."""
+    """(…, problems): the mean over the trials of each problem; NaN where there is none."""
     there = ~np.isnan(x)
-    if there.all():
+    if there.all() and x.shape[-1]:
         return x.mean(axis=-1)
-    return np.where(there, x, 0.0).sum(axis=-1) / there.sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        return np.where(there, x, 0.0).sum(axis=-1) / there.sum(axis=-1)
 
 
 def bootstrap(
@@ -192,7 +194,7 @@ def mean_intervals(x: npt.ArrayLike, counts: Floats, *, level: float = LEVEL) ->
         nothing = np.full(value.shape, np.inf)
         return value, -nothing, nothing, "one problem: no interval"
     if n < FEW:
-        half = special.stdtrit(n - 1, 1 - tail) * data.std(axis=0, ddof=1) / np.sqrt(n)
+        half = t_half(data.std(axis=0, ddof=1), n, tail)
         return value, value - half, value + half, f"t over problems (fewer than {FEW} problems)"
     drawn = counts @ data / n
     slack = 1e-12 * np.max(np.abs(data), axis=0, initial=0.0)  # sums in another order: equal all the same

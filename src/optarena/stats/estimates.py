@@ -124,11 +124,23 @@ def mean(x: Floats, *, scaled: bool = True, alpha: float = ALPHA) -> Estimate:
         spread = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
         deviation = np.sqrt(np.sum((away / spread[..., None]) ** 2, axis=-1) / np.maximum(count - 1, 1)) * spread * unit
         value = value * unit
-        half = np.where(
-            count > 1, special.stdtrit(np.maximum(count - 1, 1), 1 - alpha / 2) * deviation / np.sqrt(n), np.inf
-        )
+        half = np.where(count > 1, t_half(deviation, n, alpha / 2), np.inf)
         value = np.where(count > 0, value, np.nan)
         return Estimate(value, value - half, value + half, count)
+
+
+def t_half(deviation: Floats, n: npt.ArrayLike, tail: float) -> Floats:
+    """Half the width of the t interval of a mean of n values with this standard deviation (docs/scores.md 1.7)."""
+    n = np.asarray(n)
+    return special.stdtrit(np.maximum(n - 1, 1), 1 - tail) * deviation / np.sqrt(n)
+
+
+def effective_freedom(variance: Floats, squares: Floats) -> Floats:
+    """Degrees of freedom of a sum of variances, by Welch and Satterthwaite (docs/scores.md 1.8, 5.11).
+
+    variance: the sum of the variances v of means; squares: the sum of v^2 divided by each one's degrees of freedom.
+    """
+    return variance**2 / squares
 
 
 def mean_of_means(halves: Floats, counts: Ints) -> Floats:
@@ -145,6 +157,6 @@ def mean_of_means(halves: Floats, counts: Ints) -> Floats:
         unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)  # so that squares do not underflow
         variances = (errors / unit[..., None]) ** 2
         total = variances.sum(axis=-1)
-        effective = total**2 / np.sum(variances**2 / freedom, axis=-1)
+        effective = effective_freedom(total, np.sum(variances**2 / freedom, axis=-1))
         half = special.stdtrit(effective, 1 - ALPHA / 2) * np.sqrt(total) * unit / np.maximum(there.sum(axis=-1), 1)
     return np.where(np.isinf(total), np.inf, np.where(total == 0, 0.0, half))

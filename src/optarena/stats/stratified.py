@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import special
 
 from optarena.stats._result import LEVEL, level_of
+from optarena.stats.estimates import effective_freedom
 from optarena.traces import Floats, Ints
 
 LARGEST_EXACT = 20_000
@@ -59,7 +60,7 @@ def stratified_differences(
         error = np.where(trials > 1, variance / trials, np.inf)
         freedom = np.where(trials > 1, error**2 / np.maximum(trials - 1, 1), np.inf)
         total = error.sum(axis=0)[:, None] + error.sum(axis=0)[None, :]
-        degrees = total**2 / (freedom.sum(axis=0)[:, None] + freedom.sum(axis=0)[None, :])
+        degrees = effective_freedom(total, freedom.sum(axis=0)[:, None] + freedom.sum(axis=0)[None, :])
         quantile = special.stdtrit(np.nan_to_num(degrees, nan=1.0, posinf=1e9), 0.5 + level_of(level) / 2)
         half = np.where(total == 0, 0.0, quantile * np.sqrt(total) / problems)
     value = mean.mean(axis=0)[:, None] - mean.mean(axis=0)[None, :]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.errors import OptarenaError, nearest
+from optarena.stats.bootstrap import trial_means
 from optarena.traces import Bools, Floats
 
 
@@ -32,9 +33,7 @@ class Scores:
     @property
     def means(self) -> Floats:
         """(problems, optimizers): the mean over trials; NaN where there is none."""
-        there = ~np.isnan(self.values)
-        with np.errstate(invalid="ignore"):
-            return np.where(there, self.values, 0.0).sum(axis=2) / there.sum(axis=2)
+        return trial_means(self.values)
 
     @property
     def trials(self) -> npt.NDArray[np.int64]:

@@ -52,19 +52,25 @@ def lifetimes(points: npt.ArrayLike) -> tuple[Ints, Ints]:
     Of equal rows the first is in the front. The front of the first k rows is `rows[(rows < k) & (until >= k)]`.
     """
     x = as_points(points)
-    rows = entering(x)
-    kept = x[rows]
-    if x.shape[1] == 2:
-        until = staircase(kept, kept[0] if len(kept) else (0.0, 0.0))[1]
-    else:
-        n = len(rows)
-        until = np.full(n, n)
-        step = max(1, PAIRS // max(1, kept.size))
-        for start in range(0, n, step):
-            part = kept[start : start + step]
-            better = dominating(kept[None], part[:, None])  # none before does, so the first that does comes later
-            until[start : start + step] = np.where(better.any(axis=1), better.argmax(axis=1), n)
+    rows, until, _ = history(x, np.zeros(x.shape[1]))
     return rows, np.append(rows, len(x))[until]
+
+
+def history(x: Floats, reference: Floats) -> tuple[Ints, Ints, Floats | None]:
+    """The rows that enter the front; the place among them of the one that drives each out; the hypervolume when so many
+    have entered, from 0 on, with two objectives, where one staircase tells both (docs/scores.md 3.11)."""
+    rows = entering(x)
+    kept, n = x[rows], len(rows)
+    if x.shape[1] == 2:
+        gain, until = staircase(kept, reference)
+        return rows, until, np.append(0.0, np.cumsum(gain))
+    until = np.full(n, n)
+    step = max(1, PAIRS // max(1, kept.size))
+    for start in range(0, n, step):
+        part = slice(start, start + step)
+        better = dominating(kept[None], kept[part, None])  # no earlier row does, so the first that does comes later
+        until[part] = np.where(better.any(axis=1), better.argmax(axis=1), n)
+    return rows, until, None
 
 
 def _fill(x: Floats, when: Ints, upper: Floats, gain: Floats) -> None:

@@ -11,9 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from optarena.staircase import entering, staircase
 from optarena.traces import Floats, Ints
-from optarena.views.pareto.anytime import lifetimes
+from optarena.views.pareto.anytime import history
 from optarena.views.pareto.indicators import distances, generalised_spread_of, hypervolume, r2, spread_of
 from optarena.views.pareto.nearness import figure, nearness
 
@@ -65,7 +64,7 @@ class Yardstick:
 
 def measure(points: Floats, by: Yardstick, moments: Ints) -> Floats:
     """(moments, indicators): of the front of the first so many of the points, which are in the order they were made."""
-    entered, until, gained = _history(points, by.corner)
+    entered, until, gained = history(points, by.corner)
     made, back = np.unique(np.searchsorted(entered, moments), return_inverse=True)  # how many had entered by then
     points, two = points[entered], points.shape[1] == 2
     place = np.arange(len(entered))
@@ -82,17 +81,6 @@ def measure(points: Floats, by: Yardstick, moments: Ints) -> Floats:
         figures["r2"] = r2(front, (0.0, 0.0)) if two else np.nan
         out[i] = [figures[name] for name in INDICATORS]
     return out[back]
-
-
-def _history(points: Floats, corner: Floats) -> tuple[Ints, Ints, Floats | None]:
-    """The rows that enter the front; the place among them of the one that drives each out; with two objectives also
-    the hypervolume when so many have entered."""
-    if points.shape[1] == 2:
-        entered = entering(points)
-        gain, until = staircase(points[entered], corner)
-        return entered, until, np.append(0.0, np.cumsum(gain))
-    entered, until = lifetimes(points)
-    return entered, np.searchsorted(entered, until), None
 
 
 def _figures(front: Floats, by: Yardstick) -> dict[str, float]:
