@@ -199,5 +199,5 @@ def _bayes(apart: Floats, rope: float, rng: np.random.Generator) -> Floats:
     """(pairs, 3): the Bayesian signed-rank test of each; one set of weights of the problems serves all."""
     n = len(apart)
     weights = rng.standard_gamma(np.append(0.5, np.ones(n)), size=(BAYES, n + 1))
-    weights /= weights.sum(axis=1, keepdims=True)
+    weights = np.ascontiguousarray((weights / weights.sum(axis=1, keepdims=True)).T)
     return np.array([signed_rank_votes(-d, weights, rope) / BAYES for d in apart.T]).reshape(-1, 3)

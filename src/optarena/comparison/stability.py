@@ -21,7 +21,7 @@ from optarena.comparison.pairs import (
 )
 from optarena.stats.bootstrap import all_but_one
 from optarena.stats.corrections import holm
-from optarena.stats.ranks import ranks_of
+from optarena.stats.ranks import kendall_tau, ranks_of
 from optarena.stats.signed_rank import signed_rank_p
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores
@@ -93,7 +93,10 @@ def _without_optimizers(scores: Scores, pairs: Pairs) -> list[Change]:
         now = np.zeros(len(before))
         now[mine] = decisions(pairs.p[mine], pairs.sign[mine], pairs.alpha)
         order, places = _ordered([scores.optimizers[i] for i in rest], after)
-        tau, same = _tau(average[rest], after), scores.optimizers[rest[int(np.argmin(average[rest]))]] == order[0]
+        tau, same = (
+            kendall_tau(average[rest], after),
+            scores.optimizers[rest[int(np.argmin(average[rest]))]] == order[0],
+        )
         out.append(
             _change(scores, pairs, "optimizer", scores.optimizers[o], order, places, tau, before, now, mine, same)
         )
@@ -192,7 +195,7 @@ def _moved(
     order, places = _ordered(scores.optimizers, part)
     same = order[0] == scores.optimizers[int(np.argmin(whole))]
     every = np.ones(len(before), dtype=bool)
-    return _change(scores, pairs, kind, label, order, places, _tau(whole, part), before, now, every, same)
+    return _change(scores, pairs, kind, label, order, places, kendall_tau(whole, part), before, now, every, same)
 
 
 def _change(
@@ -224,13 +227,3 @@ def _ordered(names: Sequence[str], figures: Floats) -> tuple[list[str], list[int
     order = np.argsort(rounded, kind="stable")
     places = 1 + np.searchsorted(rounded[order], rounded[order], "left")
     return [names[i] for i in order.tolist()], places.tolist()
-
-
-def _tau(a: Floats, b: Floats) -> float:
-    """Kendall's tau-a: concordant less discordant pairs, of all (docs/scores.md 5.15)."""
-    first, second = np.triu_indices(len(a), 1)
-    if not len(first):
-        return 1.0
-    # compared, not subtracted: infinite scores (of empty fronts) may be equal
-    signs = [(x[first] > x[second]) * 1.0 - (x[first] < x[second]) for x in (a, b)]
-    return float(np.mean(signs[0] * signs[1]))

@@ -52,6 +52,7 @@ from optarena.stats.ranks import (
     friedman,
     groups,
     iman_davenport,
+    kendall_tau,
     nemenyi,
     ranks_of,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "iman_davenport",
     "improvement_interval",
     "iqm",
+    "kendall_tau",
     "kolmogorov_smirnov",
     "magnitude",
     "mann_whitney",

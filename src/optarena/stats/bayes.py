@@ -53,21 +53,23 @@ def bayesian_signed_rank(
     block = max(1, CHUNK // len(alpha))
     for start in range(0, samples, block):
         weights = rng.standard_gamma(alpha, size=(min(block, samples - start), len(alpha)))
-        votes += signed_rank_votes(d, weights / weights.sum(axis=1, keepdims=True), rope)
+        votes += signed_rank_votes(d, (weights / weights.sum(axis=1, keepdims=True)).T, rope)
     better, equivalent, worse = (votes / samples).tolist()
     return Posterior(better, equivalent, worse, len(d), samples)
 
 
 def signed_rank_votes(d: Floats, weights: Floats, rope: float) -> Floats:
-    """How many of the weightings (samples, 1 + problems) vote for better, equivalent, worse; the first weight is the
-    prior's, and differences above 0 speak for better."""
+    """How many of the weightings (1 + problems, samples) vote for better, equivalent, worse (docs/scores.md 5.8).
+
+    The first weight is the prior's, and differences above 0 speak for better.
+    """
     d = np.append(0.0, d)
     order = np.argsort(d, kind="stable")
-    d, w = d[order], weights[:, order]
+    d, w = d[order], weights[order]
     # in sorted order the partners of each difference that lift their sum over the rope are a tail
     right = _weight(w, _tails(d, 2 * rope))
-    left = _weight(w[:, ::-1], _tails(-d[::-1], 2 * rope))
-    middle = 1 - left - right if rope > 0 else np.full(len(w), -1.0)
+    left = _weight(w[::-1], _tails(-d[::-1], 2 * rope))
+    middle = 1 - left - right if rope > 0 else np.full(w.shape[1], -1.0)
     even = np.isclose(right, left, rtol=0, atol=1e-12) & (right > middle)  # no difference at all, and no rope
     found = np.argmax(np.column_stack((right, middle, left)), axis=1)[~even]
     return np.bincount(found, minlength=3) + np.array([0.5, 0.0, 0.5]) * np.count_nonzero(even)
@@ -109,8 +111,7 @@ def _tails(d: Floats, threshold: float) -> tuple[Ints, Ints]:
 
 
 def _weight(weights: Floats, tails: tuple[Ints, Ints]) -> Floats:
-    """The weight of all pairs whose sum exceeds the threshold; those that equal it count half."""
-    upto = np.concatenate((np.zeros((len(weights), 1)), np.cumsum(weights, axis=1)), axis=1)
-    total = upto[:, -1:]
-    tail = total - (upto[:, tails[0]] + upto[:, tails[1]]) / 2
-    return np.einsum("ij,ij->i", weights, tail)
+    """(samples,): the weight of all pairs whose sum exceeds the threshold; those that equal it count half."""
+    upto = np.concatenate((np.zeros((1, weights.shape[1])), np.cumsum(weights, axis=0)))
+    tail = upto[-1] - (upto[tails[0]] + upto[tails[1]]) / 2
+    return np.einsum("ij,ij->j", weights, tail)

@@ -70,6 +70,21 @@ def tie_sums(ordered: Floats, *, equal: float = 0.0) -> Floats:
     return np.sum(3.0 * before * (before + 1), axis=-1)
 
 
+def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Kendall's tau-a of two rankings: concordant less discordant pairs, of all (docs/scores.md 5.15).
+
+    1 for less than two values. Values are compared, not subtracted: equal infinities tie.
+    """
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise OptarenaError(f"two rankings must have equal length; got the shapes {a.shape} and {b.shape}")
+    first, second = np.triu_indices(len(a), 1)
+    if not len(first):
+        return 1.0
+    signs = [(one[first] > one[second]) * 1.0 - (one[first] < one[second]) for one in (a, b)]
+    return float(np.mean(signs[0] * signs[1]))
+
+
 def average_ranks(x: npt.ArrayLike) -> Floats:
     """(optimizers,): the mean over problems of each one's rank."""
     return ranks_of(matrix(x), axis=1).mean(axis=0)
