@@ -192,6 +192,12 @@ def test_one_problem_is_a_mann_whitney_test_of_its_trials():
     json.dumps(found.table("pairs").to_dicts())
 
 
+def test_a_comparison_makes_its_tables_once():
+    found = compare_scores(made_up(), **FEW)
+    assert found.tables is found.tables
+    assert found.table("pairs") is found.tables["pairs"]
+
+
 def test_constant_scores_differ_in_nothing():
     scores = replace(made_up(), values=np.full((24, 3, 5), 0.5))
     for over in ("problems", "trials"):

@@ -37,6 +37,7 @@ from optarena.views.pareto import (
     total_loss,
 )
 from optarena.views.pareto.domination import crowding_order
+from optarena.views.pareto.nearness import figure, nearness, so_far
 
 FIGURES = json.loads(gzip.decompress((Path(__file__).parent / "data" / "pareto" / "figures.json.gz").read_bytes()))
 """From moocore 0.3.2 and, where it has none, from plain NumPy; hypervolumes cross-checked with pygmo 2.20."""
@@ -297,3 +298,13 @@ def test_what_would_give_a_wrong_figure_is_refused(call, why):
 
 def test_spread_without_any_extreme_is_not_known():
     assert np.isnan(spread(PAIR, []))
+
+
+def test_nearness_to_targets_is_the_same_for_one_kind_for_all_and_for_growing_sets():
+    rng = np.random.default_rng(8)
+    x, r = rng.random((50, 3)), rng.random((40, 3))
+    sorted_front = front(x)
+    for kind, pure in (("distance", igd), ("plus", igd_plus), ("epsilon", additive_epsilon)):
+        assert figure(kind, getattr(nearness(sorted_front, r), kind)) == pytest.approx(pure(sorted_front, r), rel=1e-12)
+        grown = so_far(kind, x, r)
+        assert grown == pytest.approx([pure(x[: k + 1], r) for k in range(len(x))], rel=1e-12)

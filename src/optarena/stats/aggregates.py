@@ -44,12 +44,12 @@ def iqm(x: npt.ArrayLike) -> Any:
 
 
 def mean(x: npt.ArrayLike) -> Any:
-    """The mean over problems of each one's mean over trials."""
+    """The mean over problems of each one's mean over trials (docs/scores.md 5.10)."""
     return _plain(mean_of_means(_by_problem(x)))
 
 
 def median(x: npt.ArrayLike) -> Any:
-    """The median over problems of each one's mean over trials."""
+    """The median over problems of each one's mean over trials (docs/scores.md 5.10)."""
     return _plain(np.median(trial_means(_by_problem(x)), axis=-1))
 
 
@@ -84,14 +84,14 @@ def score_distribution(x: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
 
 
 def average_score_distribution(x: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
-    """For each tau the part of the problems whose mean score lies above it."""
+    """For each tau the part of the problems whose mean score lies above it (docs/scores.md 5.10)."""
     return np.mean(trial_means(_table(x).T)[:, None] > np.asarray(tau, dtype=float)[None, :], axis=0)
 
 
 def score_distribution_band(
     x: npt.ArrayLike, tau: npt.ArrayLike, *, resamples: int = 2000, level: float = LEVEL, seed: Seed = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """The score distribution with its pointwise band from resampling trials within problems."""
+    """The score distribution with its pointwise band from resampling trials within problems (docs/scores.md 5.10)."""
     data, at = _table(x), np.asarray(tau, dtype=float)
     lower, upper = np.empty(len(at)), np.empty(len(at))
     for i, one in enumerate(at.tolist()):
@@ -113,6 +113,7 @@ def stratified_bootstrap(
     """Any aggregate with its percentile interval: trials are resampled within each problem, as rliable does it.
 
     over: `trials` speaks of new trials on these problems; `problems` resamples problems with their trials whole.
+    See docs/scores.md 5.5.
     """
     if over not in OVER:
         raise OptarenaError(f"an interval is over {', '.join(OVER)}; got {over!r}")
@@ -136,7 +137,10 @@ def improvement_interval(
     level: float = LEVEL,
     seed: Seed = 0,
 ) -> Interval:
-    """The probability of improvement with its interval from resampling the trials of both within each problem."""
+    """The probability of improvement with its interval from resampling the trials of both within each problem.
+
+    See docs/scores.md 5.2, 5.5.
+    """
     value = probability_of_improvement(x, y)
     a, b = _first(_table(x).T), _first(_table(y).T)
     rng = generator(seed)

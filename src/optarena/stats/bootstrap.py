@@ -63,7 +63,7 @@ def bootstrap(
     method: `bca` (bias-corrected and accelerated), `percentile`, `studentised` (by the jackknife's standard error of
     each resampling) or `t` (plus or minus t times the jackknife's standard error). By default BCa at levels widened as
     t is, since resampling few values knows too little spread; over fewer than 20 problems t, which `note` says. A
-    statistic that no resampling changes gives an empty interval, and says so.
+    statistic that no resampling changes gives an empty interval, and says so. See docs/scores.md 5.5.
     """
     data = _table(x)
     if over not in OVER:
@@ -177,7 +177,10 @@ def _bca_of_one(
 
 
 def draws(n: int, resamples: int, seed: Seed) -> Floats:
-    """(resamples, n): how often each of n problems is drawn. One set of draws serves all figures of a comparison."""
+    """(resamples, n): how often each of n problems is drawn. One set of draws serves all figures of a comparison.
+
+    See docs/scores.md 5.5.
+    """
     return generator(seed).multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
 
 

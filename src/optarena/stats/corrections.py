@@ -32,17 +32,17 @@ def holm(p: npt.ArrayLike, tests: int | None = None) -> Floats:
 
 
 def hochberg(p: npt.ArrayLike) -> Floats:
-    """Step-up; assumes that the tests are independent or positively dependent."""
+    """Step-up; assumes that the tests are independent or positively dependent (docs/scores.md 5.4)."""
     return _adjusted(p, lambda s: _down(s * np.arange(len(s), 0, -1)))
 
 
 def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
-    """The false discovery rate; assumes that the tests are independent or positively dependent."""
+    """The false discovery rate; assumes that the tests are independent or positively dependent (docs/scores.md 5.4)."""
     return _adjusted(p, lambda s: _down(s * len(s) / np.arange(1, len(s) + 1)))
 
 
 def benjamini_yekutieli(p: npt.ArrayLike) -> Floats:
-    """The false discovery rate, whatever the tests have to do with each other."""
+    """The false discovery rate, whatever the tests have to do with each other (docs/scores.md 5.4)."""
     return _adjusted(p, lambda s: _down(s * len(s) * np.sum(1 / np.arange(1, len(s) + 1)) / np.arange(1, len(s) + 1)))
 
 

@@ -82,7 +82,7 @@ def a12_interval(
     """A12 with its interval: trials of x and of y are independent draws, resampled each on its own.
 
     method: `bootstrap` (percentiles), or `score`, which needs no resampling and is not empty where all of x lie on one
-    side of all of y (Newcombe 2006, his method 5).
+    side of all of y (Newcombe 2006, his method 5). See docs/scores.md 5.2.
     """
     if method not in ("bootstrap", "score"):
         raise OptarenaError(f"the method of this interval is bootstrap or score; got {method!r}")
@@ -108,7 +108,7 @@ def cliffs_delta_interval(
     resamples: int = RESAMPLES,
     seed: Seed = 0,
 ) -> Interval:
-    """Cliff's delta with its interval: that of A12, on the scale from -1 to 1."""
+    """Cliff's delta with its interval: that of A12, on the scale from -1 to 1 (docs/scores.md 5.2)."""
     one = a12_interval(x, y, level=level, method=method, resamples=resamples, seed=seed)
     return one._replace(value=2 * one.value - 1, lower=2 * one.lower - 1, upper=2 * one.upper - 1)
 

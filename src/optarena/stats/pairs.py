@@ -104,7 +104,10 @@ def sign_test(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Test:
 
 
 def welch_t(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
-    """Means of two samples that may differ in variance. Assumes means that are nearly normal. Constant data: p = 1."""
+    """Means of two samples that may differ in variance. Assumes means that are nearly normal. Constant data: p = 1.
+
+    See docs/scores.md 5.3.
+    """
     a, b = sample(x, least=2), sample(y, "y", least=2)
     if a.var() == 0 and b.var() == 0:
         same = a[0] == b[0]
@@ -116,7 +119,7 @@ def welch_t(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
 
 
 def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
-    """The greatest gap between two distributions: any difference of shape counts."""
+    """The greatest gap between two distributions: any difference of shape counts (docs/scores.md 5.3)."""
     from scipy import stats
 
     a, b = sample(x), sample(y, "y")
@@ -128,6 +131,7 @@ def correlated_t(x: npt.ArrayLike, y: npt.ArrayLike, rope: float = 0.0, runs: in
     """P(y - x < -rope), P(within), P(y - x > rope) for folds of cross-validation on one data set.
 
     Folds share their training data: the variance is corrected as Nadeau and Bengio do. Assumes normal differences.
+    See docs/scores.md 5.3.
     """
     d = -paired(x, y, least=2)
     if rope < 0 or runs < 1 or len(d) % runs or len(d) // runs < 2:

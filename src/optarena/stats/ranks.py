@@ -43,7 +43,10 @@ class Nemenyi(NamedTuple):
 
 
 def ranks_of(x: npt.ArrayLike, axis: int = -1) -> Floats:
-    """Ranks along an axis, 1 for the least; ties share their mean. Invariant to increasing transforms of the values."""
+    """Ranks along an axis, 1 for the least; ties share their mean. Invariant to increasing transforms of the values.
+
+    See docs/scores.md 5.6.
+    """
     values = np.moveaxis(np.asarray(x, dtype=float), axis, -1)
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
@@ -86,7 +89,7 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
 
 def average_ranks(x: npt.ArrayLike) -> Floats:
-    """(optimizers,): the mean over problems of each one's rank."""
+    """(optimizers,): the mean over problems of each one's rank (docs/scores.md 5.6)."""
     return ranks_of(matrix(x), axis=1).mean(axis=0)
 
 
@@ -204,7 +207,7 @@ def conover(x: npt.ArrayLike) -> Floats:
 def groups(ranks: npt.ArrayLike, different: npt.ArrayLike) -> list[list[int]]:
     """The bars of a critical-difference diagram: longest runs, by rank, in which no two differ; singletons left out.
 
-    different: (optimizers, optimizers), whether a test tells the two apart.
+    different: (optimizers, optimizers), whether a test tells the two apart. See docs/scores.md 5.6.
     """
     apart: Bools = np.asarray(different, dtype=bool)
     order = np.argsort(np.asarray(ranks, dtype=float), kind="stable")

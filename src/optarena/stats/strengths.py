@@ -42,7 +42,10 @@ def bradley_terry(wins: npt.ArrayLike, *, alpha: float = 0.0) -> Floats:
 def bradley_terry_interval(
     wins: npt.ArrayLike, counts: Floats, *, alpha: float = 0.5, level: float = LEVEL
 ) -> tuple[Floats, Floats, Floats]:
-    """Strengths with percentile intervals: wins (problems, k, k), problems drawn counts[:, p] times (see `draws`)."""
+    """Strengths with percentile intervals: wins (problems, k, k), problems drawn counts[:, p] times (see `draws`).
+
+    See docs/scores.md 5.9.
+    """
     each = np.asarray(wins, dtype=float)
     n, k, _ = each.shape
     flat = each.reshape(n, k * k)
@@ -79,7 +82,7 @@ def plackett_luce(rankings: npt.ArrayLike, *, alpha: float = 0.0) -> Floats:
 def plackett_luce_interval(
     rankings: npt.ArrayLike, *, alpha: float = 0.5, resamples: int = 1000, level: float = LEVEL, seed: Seed = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """Strengths with percentile intervals from resampling rankings (one a problem)."""
+    """Strengths with percentile intervals from resampling rankings (one a problem) (docs/scores.md 5.9)."""
     r = np.asarray(rankings, dtype=np.int64)
     value = plackett_luce(r, alpha=alpha)
     rng = generator(seed)

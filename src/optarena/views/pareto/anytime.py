@@ -50,6 +50,7 @@ def lifetimes(points: npt.ArrayLike) -> tuple[Ints, Ints]:
     """The rows that enter the front, and for each the row that drives it out; the number of rows where none does.
 
     Of equal rows the first is in the front. The front of the first k rows is `rows[(rows < k) & (until >= k)]`.
+    See docs/scores.md 3.11.
     """
     x = as_points(points)
     rows, until, _ = history(x, np.zeros(x.shape[1]))

@@ -20,7 +20,7 @@ from optarena.views.pareto.domination import as_points
 def attainment(points: npt.ArrayLike, runs: npt.ArrayLike, percentiles: Sequence[float] = ()) -> Floats:
     """Rows (f_1 … f_m, percentile): the surface that at least so many per cent of the runs attain; all by default.
 
-    runs: the run of each point. A run without points is not known here: see `surface`.
+    runs: the run of each point. A run without points is not known here: see `surface`. See docs/scores.md 3.12.
     """
     x = _drawable(as_points(points))
     sets = np.asarray(runs)

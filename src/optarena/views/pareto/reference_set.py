@@ -40,6 +40,7 @@ def reference_set(
     one), `bdom-count` (the highest domination counts, then the most room), `cdom` (the least total loss). epsilon:
     points whose numeric decisions differ by no more than this, and whose categories are equal, are duplicates; without
     decisions it is applied to the objectives. Modes other than crowding can keep dominated points: see `dominated_in`.
+    See docs/scores.md 3.4.
     """
     if mode not in MODES:
         raise OptarenaError(
@@ -77,7 +78,7 @@ def reference_set(
 
 
 def dominated_in(points: npt.ArrayLike) -> int:
-    """How many rows another row dominates."""
+    """How many rows another row dominates (docs/scores.md 3.4)."""
     return int((~non_dominated(points, keep_duplicates=True)).sum())
 
 
