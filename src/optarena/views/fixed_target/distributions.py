@@ -5,17 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from optarena.traces import Floats, Ints
+from optarena.traces import Bools, Floats, Ints
 from optarena.views.fixed_target.groups import groups_of
-from optarena.views.fixed_target.runtimes import ecdf, restart_ecdf_or_none, restart_ecdfs, simulated_restarts
-
-if TYPE_CHECKING:
-    from optarena.views.fixed_target.view import Scored
+from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
+from optarena.views.fixed_target.runtimes import ecdf, ecdfs
+from optarena.views.fixed_target.scored import Batch, Scored
 
 PER_DECADE = 10
 SAMPLES = 1000
@@ -37,50 +35,77 @@ def grid(scored: Scored) -> Floats:
     return np.unique([float(f"{value:.9g}") for value in (*steps.tolist(), *nice)])
 
 
-def _restarts(hits: Floats, spent: Floats, at: Floats, seed: int) -> tuple[Floats, int]:
-    """The restart distribution, the mean over targets, and for how many of them it had to be sampled."""
-    # targets with the same runtimes have the same distribution
-    columns, counts = np.unique(hits, axis=1, return_counts=True)
-    each, sampled = restart_ecdfs(columns, spent, at), 0
-    for t in np.flatnonzero(np.isnan(each).any(axis=1)).tolist():
-        one = restart_ecdf_or_none(columns[:, t], spent, at)
-        if one is None:
+def _restarts(scored: Scored, x: Floats) -> Floats:
+    """(cells, x): the distribution with simulated restarts, the mean over targets (docs/scores.md 2.5)."""
+    runs, cells = scored.runs, len(scored.targets)
+    parts, of = scored.of_cell, np.arange(cells)
+    if scored.mode == "coco" and runs.indicator.any():  # cocopp restarts two objectives on their own instance
+        parts, of = _instances(scored)
+    out, sampled = np.zeros((cells, len(x))), 0
+    weight = np.bincount(of, minlength=cells)
+    for batch in scored.batches(parts):
+        cell = of[batch.cells]
+        counts = _per_column(batch, scored.given[cell])
+        at = x * runs.per_dimension[batch.runs[0]][batch.of, None]
+        each = restart_ecdfs(batch.hits, batch.spent, at)
+        for t in np.flatnonzero(np.isnan(each).any(axis=1)).tolist():
             sampled += int(counts[t])
-            one = ecdf(simulated_restarts(columns[:, t], spent, SAMPLES, seed), at)
-        each[t] = one
-    return counts @ each / hits.shape[1], sampled
+            each[t] = ecdf(simulated_restarts(batch.hits[:, t], batch.spent[:, t], SAMPLES, scored.seed), at[t])
+        # columns of one cell follow each other
+        first = batch.column[:, 0]
+        total = np.add.reduceat(each * counts[:, None], first, axis=0)
+        np.add.at(out, cell, total / np.add.reduceat(counts, first)[:, None] / weight[cell][:, None])
+    if sampled:
+        scored.notes.append(
+            f"{sampled} restart distributions have too many jumps to be exact: {SAMPLES} seeded draws each"
+        )
+    return out
+
+
+def _per_column(batch: Batch, given: Bools) -> Ints:
+    """(columns,): for how many targets of its cell a column stands."""
+    return np.bincount(batch.column[given], minlength=batch.hits.shape[1])
+
+
+def _instances(scored: Scored) -> tuple[list[Ints], Ints]:
+    """The runs of each instance of cells with two objectives, all runs of other cells; and the cell of each part."""
+    runs = scored.runs
+    instance = runs.table["instance"].fill_null(-1).to_numpy()
+    parts, of = [], []
+    for c, part in enumerate(scored.of_cell):
+        apart = np.unique(instance[part]) if runs.indicator[part[0]] else [None]
+        parts += [part if i is None else part[instance[part] == i] for i in apart]
+        of += [c] * len(apart)
+    return parts, np.array(of)
+
+
+def _no_restarts(scored: Scored, x: Floats) -> Floats:
+    """(cells, x): the fraction of runtimes of at most x (docs/scores.md 2.6)."""
+    runs = scored.runs
+    out = np.zeros((runs.cells.height, len(x)))
+    unit = runs.per_dimension[[part[0] for part in scored.of_cell]]
+    given = scored.given.sum(axis=1)
+    for batch in scored.batches():
+        kinds = np.column_stack((unit, given))[batch.cells]
+        for one, targets in np.unique(kinds, axis=0).tolist():
+            mine = batch.cells[(kinds == (one, targets)).all(axis=1)]
+            some = np.array([scored.of_cell[c] for c in mine.tolist()])
+            out[mine] = ecdfs(scored.hits[some][:, :, : int(targets)].reshape(len(mine), -1), x * one)
+    return out
 
 
 def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
     """`ecdf` and `differences` (docs/scores.md 2.6)."""
     x = grid(scored)
-    cells, runs = scored.runs.cells, scored.runs
-    unit = runs.per_dimension
-    instance = runs.table["instance"].fill_null(-1).to_numpy()
-    with_restarts, without = np.zeros((cells.height, len(x))), np.zeros((cells.height, len(x)))
-    sampled = 0
-    for c, part in enumerate(scored.of_cell):
-        at = x * unit[part[0]]
-        hits, spent = scored.hits[np.ix_(part, scored.given[c])], scored.spent[part]
-        without[c] = ecdf(hits, at)
-        together = [np.arange(len(part))]
-        if scored.mode == "coco" and runs.indicator[part[0]]:  # cocopp restarts two objectives on their own instance
-            together = [np.flatnonzero(instance[part] == i) for i in np.unique(instance[part])]
-        for some in together:
-            one, count = _restarts(hits[some], spent[some], at, scored.seed)
-            with_restarts[c] += one / len(together)
-            sampled += count
-    if sampled:
-        scored.notes.append(
-            f"{sampled} restart distributions have too many jumps to be exact: {SAMPLES} seeded draws each"
-        )
+    cells = scored.runs.cells
+    with_restarts, without = _restarts(scored, x), _no_restarts(scored, x)
     several = cells["suite"].n_unique() > 1
     members: dict[tuple[str, str, int | None], list[int]] = {}
     for c, row in enumerate(cells.iter_rows(named=True)):
         for group in groups_of(row["suite"], row["function"], several=several):
             for dimension in dict.fromkeys((row["dimension"], None)):
                 members.setdefault((row["optimizer"], group, dimension), []).append(c)
-    effort = scored.spent / unit
+    effort = scored.spent / scored.runs.per_dimension
     ends = [np.median(effort[np.concatenate([scored.of_cell[c] for c in mine])]) for mine in members.values()]
     table = _blocks(members, ("optimizer", "group", "dimension"), x).with_columns(
         fraction=np.concatenate([with_restarts[mine].mean(axis=0) for mine in members.values()]),
@@ -161,7 +186,7 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
         one = []
         for name in names:
             part = erts[name][low:high]
-            reached = np.searchsorted(np.sort(part / unit), x * (1 + 1e-9), side="right") / len(part)
+            reached = ecdf(part / unit, x * (1 + 1e-9))
             one.append(np.full(len(x), np.nan) if np.isnan(part).any() else reached)
         for group in groups_of(suite, function, several=several):
             for wide in dict.fromkeys((dimension, None)):
@@ -192,7 +217,6 @@ def precision(scored: Scored) -> pl.DataFrame:
     for name in dict.fromkeys(optimizer):
         mine = (optimizer == name).to_numpy()
         for panel, of, scale, values in panels:
-            ratio = np.sort(values[mine] / scale)
             out.append(
                 pl.DataFrame(
                     {
@@ -200,19 +224,19 @@ def precision(scored: Scored) -> pl.DataFrame:
                         "panel": [panel] * len(RATIOS),
                         "of": [of] * len(RATIOS),
                         "ratio": RATIOS,
-                        "fraction": np.searchsorted(ratio, RATIOS * (1 + 1e-9), side="right") / mine.sum(),
+                        "fraction": ecdf(values[mine] / scale, RATIOS * (1 + 1e-9)),
                     }
                 )
             )
     return pl.concat(out)
 
 
-def best_at(scored: Scored, part: Ints, effort: Floats) -> Floats:
-    """The best precision of some runs by so much effort, a number a run; inf before its first."""
+def best_at(scored: Scored, run: Ints, effort: Floats) -> Floats:
+    """The best precision of a run by so much effort; inf before its first. Both may have any shape, the same."""
     runs = scored.runs
-    starts, lengths = runs.offsets[part], runs.offsets[part + 1] - runs.offsets[part]
-    run = np.repeat(np.arange(len(part)), lengths)
-    rows = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    count = np.bincount(run[runs.effort[rows] <= effort[run]], minlength=len(part))
+    # efforts as whole numbers, each run above the one before it, so that one search finds all
+    steps, wanted = np.unique(effort, return_inverse=True)
+    passed = np.searchsorted(steps, runs.effort, side="left") + runs.owner * (len(steps) + 1)
+    row = np.searchsorted(passed, wanted.reshape(run.shape) + run * (len(steps) + 1), side="right") - 1
     padded = np.append(runs.precision, np.inf)
-    return np.where(count > 0, padded[starts + count - 1], np.inf)
+    return np.where(row >= runs.offsets[run], padded[row], np.inf)
