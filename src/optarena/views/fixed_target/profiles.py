@@ -78,12 +78,18 @@ def area_over_convergence_curve(
         return np.where(budget > 0, total / budget, np.nan)
 
 
-def shifted_geometric_mean(times: npt.ArrayLike, shift: float = 10.0) -> float:
-    """exp(mean(log(t + shift))) - shift (docs/scores.md 2.12)."""
-    return float(np.exp(np.mean(np.log(np.asarray(times, dtype=float) + shift))) - shift)
+def shifted_geometric_mean(times: npt.ArrayLike, shift: float = 10.0, weights: Floats | None = None) -> float:
+    """exp(mean(log(t + shift))) - shift (docs/scores.md 2.12). weights: how much each time counts; equal by default."""
+    logs = np.log(np.asarray(times, dtype=float) + shift)
+    return float(np.exp(np.average(logs, weights=weights)) - shift)
 
 
 def penalised_average(times: npt.ArrayLike, budgets: npt.ArrayLike, k: float = 10.0) -> float:
     """PAR-k: the mean time, a failure counting k times its budget (docs/scores.md 2.12)."""
+    return float(np.mean(penalised(times, budgets, k)))
+
+
+def penalised(times: npt.ArrayLike, budgets: npt.ArrayLike, k: float = 10.0) -> Floats:
+    """The time of each run, k times its budget for a failure (docs/scores.md 2.12)."""
     t = np.asarray(times, dtype=float)
-    return float(np.mean(np.where(np.isfinite(t), t, k * np.asarray(budgets, dtype=float))))
+    return np.where(np.isfinite(t), t, k * np.asarray(budgets, dtype=float))
