@@ -13,7 +13,7 @@ from optarena.traces import Bools, Floats, Ints
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
 from optarena.views.fixed_target.runtimes import ecdf, ecdfs
-from optarena.views.fixed_target.scored import Batch, Scored
+from optarena.views.fixed_target.scored import MOST_AT_ONCE, Batch, Scored
 
 PER_DECADE = 10
 SAMPLES = 1000
@@ -48,9 +48,12 @@ def _restarts(scored: Scored, x: Floats) -> Floats:
         counts = _per_column(batch, scored.given[cell])
         at = x * runs.per_dimension[batch.runs[0]][batch.of, None]
         each = restart_ecdfs(batch.hits, batch.spent, at)
-        for t in np.flatnonzero(np.isnan(each).any(axis=1)).tolist():
-            sampled += int(counts[t])
-            each[t] = ecdf(simulated_restarts(batch.hits[:, t], batch.spent[:, t], SAMPLES, scored.seed), at[t])
+        unknown = np.flatnonzero(np.isnan(each).any(axis=1))
+        sampled += int(counts[unknown].sum())
+        for some in np.array_split(unknown, 1 + len(unknown) * SAMPLES // MOST_AT_ONCE):
+            drawn = simulated_restarts(batch.hits[:, some], batch.spent[:, some], SAMPLES, scored.seed)
+            for t, runtimes in zip(some.tolist(), drawn, strict=True):
+                each[t] = ecdf(runtimes, at[t])
         # columns of one cell follow each other
         first = batch.column[:, 0]
         total = np.add.reduceat(each * counts[:, None], first, axis=0)

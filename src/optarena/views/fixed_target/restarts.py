@@ -6,6 +6,8 @@ on many targets at once; those for one target call them.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +20,7 @@ from optarena.traces import Bools, Floats, Ints
 MOST_JUMPS = 1_000_000
 NEGLIGIBLE = 1e-16
 MOST_BLOCKS = 10_000
+CELLS = 2000
 HIT = -1.0
 
 
@@ -165,12 +168,31 @@ def failures_in_a_row(failures: Floats, n: int, most: float) -> Waits | None:
     if not len(efforts) or most < efforts[0]:
         return Waits(np.zeros(1), np.ones(1))
     # longer rows of failures are as good as impossible
-    most = min(most, efforts[-1] * (1 + np.ceil(np.log(NEGLIGIBLE) / np.log(chances.sum()))))
-    if most < MOST_JUMPS and (efforts == np.floor(efforts)).all():
-        found = _whole_numbers(efforts.astype(np.int64), chances, int(most))
-        sums = np.flatnonzero(found)
-        return Waits(sums.astype(float), np.cumsum(found[sums]))
-    return _any_numbers(efforts, chances, most)
+    longest = 1 + int(np.ceil(np.log(NEGLIGIBLE) / np.log(chances.sum())))
+    most = min(most, efforts[-1] * longest)
+    if (efforts == np.floor(efforts)).all():
+        unit = int(np.gcd.reduce(efforts.astype(np.int64)))
+        if most // unit < MOST_JUMPS:
+            found = _whole_numbers(efforts.astype(np.int64) // unit, chances, int(most // unit))
+            sums = np.flatnonzero(found)
+            return Waits(sums.astype(float) * unit, np.cumsum(found[sums]))
+    if math.comb(longest + len(efforts), longest) > MOST_JUMPS and _fewest_sums(efforts, most) > MOST_JUMPS:
+        return None
+    return _any_numbers(efforts, chances, longest, most)
+
+
+def _fewest_sums(efforts: Floats, most: float) -> float:
+    """A lower bound of the number of sums up to `most`, each with how often it takes which effort: efforts rounded up.
+
+    For each effort in turn: the ways to reach a sum, and those to reach it with one more of this effort.
+    """
+    ways = np.zeros(CELLS + 1)
+    ways[0] = 1.0
+    for step in np.ceil(efforts / most * CELLS).astype(np.int64).tolist():
+        for low in range(step, CELLS + 1, step):
+            high = min(low + step, CELLS + 1)
+            ways[low:high] += ways[low - step : high - step]
+    return float(ways.sum())
 
 
 def _whole_numbers(efforts: Ints, chances: Floats, most: int) -> Floats:
@@ -212,25 +234,25 @@ def _series_inverse(efforts: Ints, chances: Floats, most: int) -> Floats:
     return np.where(np.abs(out) > NEGLIGIBLE, np.maximum(out, 0.0), 0.0)
 
 
-def _any_numbers(efforts: Floats, chances: Floats, most: float) -> Waits | None:
-    """The same for efforts that are not whole numbers: the sums of one failure, of two, of three, …"""
-    sums: Floats = np.zeros(1)
-    weights: Floats = np.ones(1)
-    all_sums, all_weights, found = [sums], [weights], 1
-    while len(sums) and weights.sum() > NEGLIGIBLE:
-        sums = np.add.outer(sums, efforts).ravel()
-        weights = np.multiply.outer(weights, chances).ravel()
-        keep = sums <= most
-        sums, back = np.unique(sums[keep], return_inverse=True)
-        weights = np.bincount(back, weights=weights[keep], minlength=len(sums)).astype(float)
-        found += len(sums)
-        if found > MOST_JUMPS or len(sums) * len(efforts) > 20 * MOST_JUMPS:
-            return None
-        all_sums.append(sums)
-        all_weights.append(weights)
-    whole = np.concatenate(all_sums)
-    order = np.argsort(whole, kind="stable")
-    return Waits(whole[order], np.cumsum(np.concatenate(all_weights)[order]))
+def _any_numbers(efforts: Floats, chances: Floats, longest: int, most: float) -> Waits | None:
+    """The same for efforts that are not whole numbers: for each effort in turn, it once more, twice more, …"""
+    sums, counts, weights = np.zeros(1), np.zeros(1), np.ones(1)
+    for effort, chance in zip(efforts.tolist(), chances.tolist(), strict=True):
+        parts, found = [(sums, counts, weights)], len(sums)
+        for times in itertools.count(1):
+            keep = (sums + effort <= most) & (counts < longest)
+            sums, counts = sums[keep] + effort, counts[keep] + 1
+            # of the orders that a row of failures may have: count!/(times! …)
+            weights = weights[keep] * chance * counts / times
+            found += len(sums)
+            if found > MOST_JUMPS:
+                return None
+            if not len(sums):
+                break
+            parts.append((sums, counts, weights))
+        sums, counts, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(sums, kind="stable")
+    return Waits(sums[order], np.cumsum(weights[order]))
 
 
 def simulated_restarts(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, draws: int, seed: int = 0) -> Floats:
