@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from optarena.traces import Bools, Floats, Ints
+from optarena.traces import Floats, Ints
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
 from optarena.views.fixed_target.runtimes import ecdf, ecdfs
-from optarena.views.fixed_target.scored import MOST_AT_ONCE, Batch, Scored
+from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
 PER_DECADE = 10
 SAMPLES = 1000
@@ -43,31 +43,24 @@ def _restarts(scored: Scored, x: Floats) -> Floats:
         parts, of = _instances(scored)
     out, sampled = np.zeros((cells, len(x))), 0
     weight = np.bincount(of, minlength=cells)
-    for batch in scored.batches(parts):
+    for batch in scored.batches(parts, len(x)):
         cell = of[batch.cells]
-        counts = _per_column(batch, scored.given[cell])
+        given = scored.given[cell]
         at = x * runs.per_dimension[batch.runs[0]][batch.of, None]
         each = restart_ecdfs(batch.hits, batch.spent, at)
         unknown = np.flatnonzero(np.isnan(each).any(axis=1))
-        sampled += int(counts[unknown].sum())
+        sampled += int(np.isin(batch.column[given], unknown).sum())
         for some in np.array_split(unknown, 1 + len(unknown) * SAMPLES // MOST_AT_ONCE):
             drawn = simulated_restarts(batch.hits[:, some], batch.spent[:, some], SAMPLES, scored.seed)
             for t, runtimes in zip(some.tolist(), drawn, strict=True):
                 each[t] = ecdf(runtimes, at[t])
-        # columns of one cell follow each other
-        first = batch.column[:, 0]
-        total = np.add.reduceat(each * counts[:, None], first, axis=0)
-        np.add.at(out, cell, total / np.add.reduceat(counts, first)[:, None] / weight[cell][:, None])
+        total = np.where(given[:, :, None], each[batch.column], 0.0).sum(axis=1)
+        np.add.at(out, cell, total / given.sum(axis=1)[:, None] / weight[cell][:, None])
     if sampled:
         scored.notes.append(
             f"{sampled} restart distributions have too many jumps to be exact: {SAMPLES} seeded draws each"
         )
     return out
-
-
-def _per_column(batch: Batch, given: Bools) -> Ints:
-    """(columns,): for how many targets of its cell a column stands."""
-    return np.bincount(batch.column[given], minlength=batch.hits.shape[1])
 
 
 def _instances(scored: Scored) -> tuple[list[Ints], Ints]:

@@ -68,16 +68,17 @@ class Scored:
         keys = self.runs.cells.select("suite", "function", "dimension")
         return keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
 
-    def batches(self, parts: list[Ints] | None = None) -> Iterator[Batch]:
-        """All cells, those with equal numbers of runs together. parts: other sets of runs, each of one cell.
+    def batches(self, parts: list[Ints] | None = None, numbers: int = 1) -> Iterator[Batch]:
+        """All cells, those with equal numbers of runs together, as many as fit into memory.
 
-        `Batch.cells` counts the parts then.
+        parts: other sets of runs, each of one cell; `Batch.cells` counts them then. numbers: how many numbers per
+        target are made of a batch.
         """
         parts = self.of_cell if parts is None else parts
         sizes = np.array([len(part) for part in parts])
         for size in np.unique(sizes).tolist():
             members = np.flatnonzero(sizes == size)
-            at_once = max(1, MOST_AT_ONCE // max(1, size * self.hits.shape[1]))
+            at_once = max(1, MOST_AT_ONCE // max(1, max(size, numbers) * self.hits.shape[1]))
             for low in range(0, len(members), at_once):
                 some = members[low : low + at_once]
                 yield self._batch(some, np.array([parts[i] for i in some.tolist()]).T)
