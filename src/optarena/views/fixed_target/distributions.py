@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -166,32 +165,27 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
     Null where the reference is not known for all of them: a fraction of some would be of other targets.
     See docs/scores.md 2.8.
     """
-    x, per_dimension = grid(scored), scored.runs.axis == "evaluations"
+    x, names = grid(scored), ("best_of_store", "best_2009")
     several = scored.runs.cells["suite"].n_unique() > 1
-    within: dict[tuple[str, int | None], list[tuple[Floats, Floats]]] = {}
-    names = ("best_of_store", "best_2009")
-    bounds = np.flatnonzero(
-        reference.select(pl.struct("suite", "function", "dimension").rle_id().diff().fill_null(1))
-        .to_series()
-        .to_numpy()
-    )
-    erts = {name: reference[name].to_numpy() for name in names}
-    for low, high in pairwise([*bounds.tolist(), reference.height]):
-        suite, function, dimension = reference.row(low)[:3]
-        unit = max(int(dimension or 1), 1) if per_dimension else 1
-        one = []
-        for name in names:
-            part = erts[name][low:high]
-            reached = ecdf(part / unit, x * (1 + 1e-9))
-            one.append(np.full(len(x), np.nan) if np.isnan(part).any() else reached)
+    keys = ["suite", "function", "dimension"]
+    problems = reference.group_by(keys, maintain_order=True).agg(pl.col(names))
+    unit = problems["dimension"].fill_null(1).clip(1).to_numpy() if scored.runs.axis == "evaluations" else 1
+    reached = np.full((len(names), problems.height, len(x)), np.nan)
+    lengths = problems[names[0]].list.len().to_numpy()
+    for i, name in enumerate(names):
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            erts = np.array(problems[name][rows].to_list(), dtype=float)  # null is NaN
+            erts /= np.broadcast_to(unit, problems.height)[rows, None]
+            reached[i, rows] = np.where(np.isnan(erts).any(axis=1)[:, None], np.nan, ecdfs(erts, x * (1 + 1e-9)))
+    within: dict[tuple[str, int | None], list[int]] = {}
+    for p, (suite, function, dimension) in enumerate(problems.select(keys).iter_rows()):
         for group in groups_of(suite, function, several=several):
             for wide in dict.fromkeys((dimension, None)):
-                within.setdefault((group, wide), []).append((one[0], one[1]))
+                within.setdefault((group, wide), []).append(p)
     mean = _blocks(within, ("group", "dimension"), x).with_columns(
-        pl.Series(
-            name, np.concatenate([np.mean([pair[i] for pair in some], axis=0) for some in within.values()])
-        ).fill_nan(None)
-        for i, name in enumerate(names)
+        pl.Series(name, np.concatenate([each[some].mean(axis=0) for some in within.values()])).fill_nan(None)
+        for name, each in zip(names, reached, strict=True)
     )
     on = ["group", "dimension", "effort"]
     return table.join(mean, on=on, how="left", nulls_equal=True, maintain_order="left")

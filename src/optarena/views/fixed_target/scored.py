@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -57,12 +58,12 @@ class Scored:
     bootstrap: int
     notes: list[str]
 
-    @property
+    @cached_property
     def given(self) -> Bools:
         """(cells, targets): which targets a cell has."""
         return ~np.isnan(self.targets)
 
-    @property
+    @cached_property
     def problem(self) -> Ints:
         """(cells,): the number of its function in its dimension, which optimizers share."""
         keys = self.runs.cells.select("suite", "function", "dimension")
