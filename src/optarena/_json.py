@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 Number: TypeAlias = float | str | None
+AS_THEY_ARE = (int, bool, type(None))
 
 
 def number(value: float) -> Number:
@@ -22,6 +23,11 @@ def numbers(row: Iterable[float]) -> list[Number]:
 
 def strict(value: Any) -> Any:
     """Any nesting of plain data with its non-finite floats as texts, and texts that UTF-8 can hold."""
+    kind = type(value)
+    if kind in AS_THEY_ARE:  # asked first: tables are mostly numbers
+        return value
+    if kind is dict:
+        return {strict(key): strict(item) for key, item in value.items()}
     if isinstance(value, float):
         return number(value)
     if isinstance(value, str):

@@ -132,9 +132,9 @@ def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
 
     @functools.cache
     def weights(n: int) -> Floats:
-        """How often each of n problems is drawn; the same for all pairs."""
+        """(problems, resamples): how often each of n problems is drawn; the same for all pairs."""
         rng = np.random.default_rng(scored.seed)
-        drawn: Floats = rng.multinomial(n, np.full(n, 1 / n), size=max(scored.bootstrap, 1000)).astype(float)
+        drawn: Floats = rng.multinomial(n, np.full(n, 1 / n), size=max(scored.bootstrap, 1000)).T.astype(float)
         return drawn
 
     for a, b, both in scored.runs.opponents():
@@ -142,7 +142,7 @@ def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
         n = len(gap)
         lower = upper = np.full(len(x), np.nan)
         if scored.bootstrap and n > 1:
-            lower, upper = np.quantile(weights(n) @ gap / n, [0.025, 0.975], axis=0)
+            lower, upper = np.quantile(gap.T @ weights(n) / n, [0.025, 0.975], axis=1)
         out.append(
             pl.DataFrame(
                 {
