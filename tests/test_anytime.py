@@ -507,3 +507,17 @@ def test_points_of_a_single_row_of_times_are_refused():
     with pytest.raises(OptarenaError, match="instances, configurations"):
         borda([1.0, 2.0])
     assert borda([[1.0, None]]).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("horizon", ["budget", "box"])
+def test_scores_of_single_runs_are_those_of_the_view(golden: Path, horizon: str) -> None:
+    of = oa.open(golden).anytime(horizon=horizon).scored
+    runs, bounds = of.runs, of.bounds
+    for k, i in enumerate(runs.instance.tolist()):
+        if np.isnan(bounds.best[i]):
+            continue
+        best, worst, start, end = (float(x[i]) for x in (bounds.best, bounds.worst, bounds.start, bounds.end))
+        times, values = (part[runs.offsets[k] : runs.offsets[k + 1]] for part in (runs.times, runs.values))
+        assert objective_score(best, worst, of.last_value[k]) == of.objective[k]
+        assert area_score(times, values, best, worst, start, end) == pytest.approx(of.area[k])
+        assert primal_integral(times, values, bounds.anchor[i], start, end) == pytest.approx(of.integral[k])
