@@ -75,7 +75,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("horizon", ["budget", "box"])
 def test_every_golden_instance_scores_as_its_exact_fractions(golden: Path, horizon: str) -> None:
     view = oa.open(golden).anytime(horizon=horizon)
-    cells = {(row["problem"], row["configuration"]): row for row in view.instance.to_dicts()}
+    cells = {(row["problem"], row["optimizer"]): row for row in view.instance.to_dicts()}
     for instance, configurations in EXPECTED["expected"].items():
         for name, figures in configurations.items():
             row = cells[instance, name]
@@ -130,7 +130,7 @@ def test_aggregates_of_times_are_the_golden_ones() -> None:
 
 def test_maximising_mirrors_minimising(golden: Path) -> None:
     table = oa.open(golden).anytime().instance
-    columns = ["configuration", "objective_score", "area_score"]
+    columns = ["optimizer", "objective_score", "area_score"]
     one, two = (table.filter(pl.col("problem") == name).select(columns) for name in ("M1", "M2"))
     assert one.equals(two)
 
@@ -140,7 +140,7 @@ def test_an_instance_that_nobody_solved_is_excluded_by_name(golden: Path) -> Non
     assert {"optimizer": None, "problem": "M5", "trial": None, "reason": "no configuration found a solution"} in (
         view.excluded
     )
-    row = view.summary.filter(pl.col("configuration") == "A").row(0, named=True)
+    row = view.summary.filter(pl.col("optimizer") == "A").row(0, named=True)
     assert (row["instances"], row["n"]) == (5, 4)
 
 
@@ -152,9 +152,7 @@ def test_tables_show_no_column_of_our_own_reckoning(golden: Path) -> None:
 def test_any_effort_can_be_the_axis(golden: Path) -> None:
     by_time, by_decisions = oa.open(golden).anytime(), oa.open(golden).anytime(axis="decisions", horizon="box")
     assert by_time.instance["objective_score"].equals(by_decisions.instance["objective_score"])
-    row = by_decisions.instance.filter((pl.col("problem") == "M1") & (pl.col("configuration") == "A")).row(
-        0, named=True
-    )
+    row = by_decisions.instance.filter((pl.col("problem") == "M1") & (pl.col("optimizer") == "A")).row(0, named=True)
     # from 101 to 802 decisions, heights 8, 6, 2, 0 of 8
     expected = (0 * 8 + (302 - 101) * 6 + (503 - 302) * 2) / (8 * (802 - 101))
     assert row["area_score"] == pytest.approx(expected)
@@ -243,7 +241,7 @@ def test_solutions_after_the_budget_do_not_count_and_set_no_bound(tmp_path: Path
     ]
     view = oa.open(sheet(tmp_path, rows)).anytime()
     assert view.table("bounds")["best"].to_list() == [4.0]
-    late = view.instance.filter(pl.col("configuration") == "late").row(0, named=True)
+    late = view.instance.filter(pl.col("optimizer") == "late").row(0, named=True)
     assert late["objective_score"] == 0.5
     assert any("after the horizon" in note for note in view.notes)
 
@@ -256,7 +254,7 @@ def test_best_known_values_anchor_the_gap_and_proofs_count_as_solved(tmp_path: P
         {**common, "optimizer": "b", "seconds": 2.0, "value": 12.5, "status": None},
     ]
     view = oa.open(sheet(tmp_path, rows)).anytime()
-    one, two = (view.instance.filter(pl.col("configuration") == name).row(0, named=True) for name in "ab")
+    one, two = (view.instance.filter(pl.col("optimizer") == name).row(0, named=True) for name in "ab")
     assert (one["solved"], one["proved"], one["status"], one["primal_gap"]) == (1, 1, "optimal", 0)
     assert two["primal_gap"] == pytest.approx(0.2)
     assert two["par10"] == 100
@@ -281,7 +279,7 @@ def test_runs_say_how_they_ended_in_the_words_of_solvers(tmp_path: Path) -> None
         "1 runs are not finished (1 interrupted): what they found counts",
     ]
     table = view.instance
-    told = dict(table.select("configuration", "status").iter_rows())
+    told = dict(table.select("optimizer", "status").iter_rows())
     assert told == {**said, "b": "done", "cut": "interrupted", "optimal": "no solution", "all solutions": "no solution"}
 
 
@@ -318,12 +316,12 @@ def test_leaving_one_out_equals_scoring_the_rest(golden: Path) -> None:
     for horizon in ("budget", "box"):
         whole = oa.open(golden).anytime(horizon=horizon).scored
         assert whole is not None
-        for c, name in enumerate(whole.runs.configurations):
+        for c, name in enumerate(whole.runs.optimizers):
             objective, area = _without(whole, bounds_of(whole.runs, horizon, without=c))
-            others = [other for other in whole.runs.configurations if other != name]
+            others = [other for other in whole.runs.optimizers if other != name]
             part = oa.open(golden).filter(optimizer=others).anytime(horizon=horizon).scored
             assert part is not None
-            rest = whole.runs.configuration != c
+            rest = whole.runs.optimizer != c
             there = np.isin([whole.runs.instances[i] for i in whole.runs.instance[rest]], part.runs.instances)
             np.testing.assert_allclose(objective[rest][there], part.objective, atol=1e-12)
             np.testing.assert_allclose(area[rest][there], part.area, atol=1e-12)
@@ -335,9 +333,9 @@ def test_trials_are_averaged_before_instances(tmp_path: Path) -> None:
         for p, o, t, v in [("p", "a", 0, 0.0), ("p", "a", 1, 4.0), ("p", "b", 0, 8.0), ("q", "a", 0, 1.0)]
     ]
     view = oa.open(sheet(tmp_path, rows)).anytime()
-    row = view.instance.filter((pl.col("configuration") == "a") & (pl.col("problem") == "p")).row(0, named=True)
+    row = view.instance.filter((pl.col("optimizer") == "a") & (pl.col("problem") == "p")).row(0, named=True)
     assert (row["objective_score"], row["trials"], row["best"]) == (0.25, 2, 0.0)
-    assert view.summary.filter(pl.col("configuration") == "a")["objective_score"].to_list() == [0.125]
+    assert view.summary.filter(pl.col("optimizer") == "a")["objective_score"].to_list() == [0.125]
     assert "b ran on 1 of 2 instances" in view.notes
 
 
@@ -347,7 +345,7 @@ def test_optimizers_and_solvers_stand_in_one_table(tmp_path: Path) -> None:
     )
     plan.run(tmp_path / "s", workers=0)
     view = oa.open(tmp_path / "s").anytime(axis="evaluations")
-    assert view.summary["configuration"].to_list() != []
+    assert view.summary["optimizer"].to_list() != []
     assert view.instance["area_score"].is_between(0, 1).all()
     assert view.table("bounds")["end"].to_list() == [20.0]
 
@@ -360,7 +358,7 @@ def test_a_saved_frame_keeps_scores_whoever_takes_part(golden: Path, tmp_path: P
     assert main(ask) == 0
     part = json.loads(capsys.readouterr().out)
     assert part["frame"]["hash"] == whole["frame"]["hash"]
-    mine = [row for row in whole["tables"]["instance"] if row["configuration"] == "B"]
+    mine = [row for row in whole["tables"]["instance"] if row["optimizer"] == "B"]
     for one, two in zip(mine, part["tables"]["instance"], strict=True):
         assert {k: one[k] for k in ("objective_score", "area_score", "primal_gap")} == {
             k: two[k] for k in ("objective_score", "area_score", "primal_gap")
@@ -399,7 +397,7 @@ def test_a_value_better_than_a_saved_frame_knows_has_no_gap(tmp_path: Path) -> N
     results = oa.open(sheet(tmp_path, rows))
     frame = results.filter(optimizer="old").anytime().pinned
     view = results.anytime(frame=frame)
-    row = view.table("runs").filter(pl.col("configuration") == "new").row(0, named=True)
+    row = view.table("runs").filter(pl.col("optimizer") == "new").row(0, named=True)
     assert (row["primal_gap"], row["solved"], row["objective_score"]) == (0, True, -0.5)
     assert "on 1 instances runs are better than the frame's best: their scores may lie below 0" in view.notes
 
@@ -428,8 +426,8 @@ def test_unsolved_without_a_known_budget_is_not_free(tmp_path: Path) -> None:
         {"problem": "q", "optimizer": "c", "seconds": None, "value": None, "status": "unknown"},
     ]
     view = oa.open(sheet(tmp_path, rows)).anytime()
-    assert dict(view.summary.select("configuration", "par10").iter_rows()) == {"a": 2, "b": 20, "c": None}
-    means = dict(view.summary.select("configuration", "shifted_geometric_mean").iter_rows())
+    assert dict(view.summary.select("optimizer", "par10").iter_rows()) == {"a": 2, "b": 20, "c": None}
+    means = dict(view.summary.select("optimizer", "shifted_geometric_mean").iter_rows())
     assert means == {"a": pytest.approx(2), "b": pytest.approx(2), "c": None}
     assert "of 1 instances no budget is known: runs that did not solve them are not in PAR and its like" in view.notes
 
@@ -487,7 +485,7 @@ def test_curves_begin_at_the_worst_value_and_go_on_to_the_end(golden: Path) -> N
     assert mine["value"].to_list() == [8, 12, 15, 15], "maximised, in its own units"
     assert mine["found"].to_list() == [None, 12, 15, None]
     last = gaps(view).group_by("optimizer", maintain_order=True).last()
-    final = dict(view.summary.select("configuration", "primal_gap").iter_rows())
+    final = dict(view.summary.select("optimizer", "primal_gap").iter_rows())
     for row in last.iter_rows(named=True):
         assert row["gap"] == pytest.approx(final[row["optimizer"]])
     ended = cactus(view).group_by("optimizer", maintain_order=True).last()
@@ -509,3 +507,17 @@ def test_points_of_a_single_row_of_times_are_refused():
     with pytest.raises(OptarenaError, match="instances, configurations"):
         borda([1.0, 2.0])
     assert borda([[1.0, None]]).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("horizon", ["budget", "box"])
+def test_scores_of_single_runs_are_those_of_the_view(golden: Path, horizon: str) -> None:
+    of = oa.open(golden).anytime(horizon=horizon).scored
+    runs, bounds = of.runs, of.bounds
+    for k, i in enumerate(runs.instance.tolist()):
+        if np.isnan(bounds.best[i]):
+            continue
+        best, worst, start, end = (float(x[i]) for x in (bounds.best, bounds.worst, bounds.start, bounds.end))
+        times, values = (part[runs.offsets[k] : runs.offsets[k + 1]] for part in (runs.times, runs.values))
+        assert objective_score(best, worst, of.last_value[k]) == of.objective[k]
+        assert area_score(times, values, best, worst, start, end) == pytest.approx(of.area[k])
+        assert primal_integral(times, values, bounds.anchor[i], start, end) == pytest.approx(of.integral[k])

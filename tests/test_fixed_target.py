@@ -33,7 +33,7 @@ from optarena.views.fixed_target import (
     shifted_geometric_mean,
     simulated_restarts,
 )
-from optarena.views.fixed_target.ranksum import common_end
+from optarena.views.fixed_target.ranksum import common_end, rank_sum_tests
 from optarena.views.fixed_target.reference import runlength_targets
 
 DATA = Path(__file__).parent / "data" / "coco_figures"
@@ -554,6 +554,52 @@ def test_many_targets_at_once_have_the_restart_distribution_of_each(wins, fails,
     assert restart_ecdfs(times, spent, x)[0] == pytest.approx(restart_ecdf(times[:, 0], spent, x), abs=1e-9)
     q = (0.1, 0.25, 0.5, 0.75, 0.9)
     assert restart_quantiles(times, spent, q)[0].tolist() == [restart_quantile(times[:, 0], spent, p) for p in q]
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_restarts_after_unequal_failures_are_those_of_any_unit_of_effort(wins, fails, seed):
+    rng = np.random.default_rng(seed)
+    spent = rng.integers(5, 60, wins + fails).astype(float)
+    times = np.where(np.arange(wins + fails) < wins, np.ceil(spent * rng.uniform(0.1, 1, wins + fails)), np.inf)
+    x, unit = np.arange(0.5, 200), 1 / 3
+    # whole efforts go through a recursion on whole numbers, others through all sums of failures
+    parts = restart_ecdf(times * unit, spent * unit, x * unit)
+    np.testing.assert_allclose(restart_ecdf(times, spent, x), parts, atol=1e-9)
+    both = restart_ecdfs(np.column_stack((times, times + 1)), spent, x)
+    np.testing.assert_array_equal(both[0], restart_ecdf(times, spent, x))
+    assert restart_quantile(times, spent, 0.5) * unit == pytest.approx(
+        restart_quantile(times * unit, spent * unit, 0.5)
+    )
+
+
+def test_a_failure_after_one_evaluation_leaves_restarts_exact():
+    hits, spent = np.array([900.0, np.inf, np.inf, np.inf]), np.array([900.0, 1.0, 700.0, 333.0])
+    x = np.array([899.0, 900.0, 5e3, 1e5])
+    drawn = simulated_restarts(hits, spent, 40_000)
+    np.testing.assert_allclose(restart_ecdf(hits, spent, x), ecdf(drawn, x), atol=0.012)
+
+
+def test_draws_of_many_targets_are_those_of_each():
+    hits = np.array([[3.0, 9.0, np.inf], [5.0, np.inf, np.inf], [np.inf, np.inf, np.inf], [np.inf, np.inf, np.inf]])
+    spent = np.array([12.0, 7.0, 20.0, 0.0])
+    many = simulated_restarts(hits, spent, 200, seed=5)
+    assert many.shape == (3, 200)
+    for t in range(3):
+        np.testing.assert_array_equal(many[t], simulated_restarts(hits[:, t], spent, 200, seed=5))
+
+
+def test_the_rank_sum_test_of_many_problems_is_that_of_each():
+    rng = np.random.default_rng(3)
+    spent = (rng.integers(20, 40, (5, 6)).astype(float), rng.integers(20, 40, (7, 6)).astype(float))
+    hits = tuple(np.where(rng.random((*b.shape, 4)) < 0.5, np.ceil(b[:, :, None] * 0.7), np.inf) for b in spent)
+    reached = tuple(rng.random(t.shape) for t in hits)
+    z, p = rank_sum_tests(hits, spent, reached)
+    for c, t in np.ndindex(6, 4):
+        one = rank_sum_test(
+            *(tuple(x[:, c, t] if x.ndim == 3 else x[:, c] for x in two) for two in (hits, spent, reached))
+        )
+        assert (z[c, t], p[c, t]) == pytest.approx(one)
 
 
 def test_percentiles_are_computed_or_say_that_they_are_sampled(store):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 Number: TypeAlias = float | str | None
+AS_THEY_ARE = (int, bool, type(None))
 
 
 def number(value: float) -> Number:
@@ -22,15 +23,20 @@ def numbers(row: Iterable[float]) -> list[Number]:
 
 def strict(value: Any) -> Any:
     """Any nesting of plain data with its non-finite floats as texts, and texts that UTF-8 can hold."""
-    if isinstance(value, float):
+    kind = type(value)
+    if kind is float:  # the usual types first: tables have millions of numbers
         return number(value)
-    if isinstance(value, str):
+    if kind is str:
         return printable(value)
+    if kind in AS_THEY_ARE:
+        return value
     if isinstance(value, Mapping):
         return {strict(key): strict(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [strict(item) for item in value]
-    return value
+    if isinstance(value, float):  # NumPy's
+        return number(value)
+    return printable(value) if isinstance(value, str) else value
 
 
 def printable(text: str) -> str:

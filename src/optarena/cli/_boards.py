@@ -120,11 +120,11 @@ MOST_INSTANCES = 30
 
 
 def solving(scored: Anytime) -> str:
-    """The summary of each configuration, then its area score on each instance."""
+    """The summary of each optimizer, then its area score on each instance."""
     unit = scored.frame["axis"]
     rows = [
         [
-            row["configuration"],
+            row["optimizer"],
             _fixed(row["area_score"], 3),
             f"[{_fixed(row['area_score_lb'], 3)}, {_fixed(row['area_score_ub'], 3)}]",
             _fixed(row["objective_score"], 3),
@@ -138,16 +138,16 @@ def solving(scored: Anytime) -> str:
         for row in scored.summary.iter_rows(named=True)
     ]
     headers = [
-        *("configuration", "area", "95 % interval", "objective", "95 % interval", "gap", "solved", "proved"),
+        *("optimizer", "area", "95 % interval", "objective", "95 % interval", "gap", "solved", "proved"),
         *("PAR10", "Borda"),
     ]
     lines = [
         f"anytime by {unit}, {scored.frame['horizon']}: means over instances (0 best, 1 worst of all)",
         table(headers, rows, right=headers[1:]),
     ]
-    names = scored.summary["configuration"].to_list()
+    names = scored.summary["optimizer"].to_list()
     instances = scored.instance["problem"].unique(maintain_order=True).to_list()
-    by_cell = {(row["problem"], row["configuration"]): row for row in scored.instance.iter_rows(named=True)}
+    by_cell = {(row["problem"], row["optimizer"]): row for row in scored.instance.iter_rows(named=True)}
     cells = [
         [problem, *(_area(by_cell.get((problem, name))) for name in names)] for problem in instances[:MOST_INSTANCES]
     ]

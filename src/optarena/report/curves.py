@@ -25,7 +25,7 @@ def solved(view: Anytime) -> list[str]:
 
 
 def curves(view: Anytime, instances: list[str]) -> pl.DataFrame:
-    """The envelope of a typical trial of each configuration (that of the median area score) on each instance.
+    """The envelope of a typical trial of each optimizer (that of the median area score) on each instance.
 
     Each begins at the worst value where the horizon begins and goes on to its end: the area under it is what is scored.
     `box_*`: between what the scores of the instance lie.
@@ -35,8 +35,8 @@ def curves(view: Anytime, instances: list[str]) -> pl.DataFrame:
     parts = []
     for i in (runs.instances.index(name) for name in instances):
         here = np.flatnonzero((runs.instance == i) & (of.solutions > 0))
-        for c in np.unique(runs.configuration[here]).tolist():
-            mine = here[runs.configuration[here] == c]
+        for c in np.unique(runs.optimizer[here]).tolist():
+            mine = here[runs.optimizer[here] == c]
             order = np.argsort(np.where(np.isnan(of.area[mine]), of.objective[mine], of.area[mine]), kind="stable")
             run = mine[order[(len(mine) - 1) // 2]]
             rows = slice(runs.offsets[run], runs.offsets[run + 1])
@@ -68,7 +68,7 @@ def _curve(view: Anytime, i: int, c: int, times: Floats, values: Floats, found: 
     }
     return pl.DataFrame(
         {
-            "optimizer": [of.runs.configurations[c]] * len(times),
+            "optimizer": [of.runs.optimizers[c]] * len(times),
             "problem": [of.runs.instances[i]] * len(times),
             "effort": times,
             "value": values * sign,
@@ -81,9 +81,9 @@ def _curve(view: Anytime, i: int, c: int, times: Floats, values: Floats, found: 
 
 
 def cells(view: Anytime) -> pl.DataFrame:
-    """Area and objective score of each configuration on each instance."""
+    """Area and objective score of each optimizer on each instance."""
     return view.instance.filter(pl.col("area_score").is_not_null()).select(
-        "problem", "status", "trials", optimizer="configuration", score="area_score", objective="objective_score"
+        "problem", "status", "trials", "optimizer", score="area_score", objective="objective_score"
     )
 
 
@@ -107,8 +107,8 @@ def gaps(view: Anytime, points: int = POINTS) -> pl.DataFrame:
     reached = counts[:, :-1].cumsum(axis=1)
     gap = np.append(primal_gaps(runs.values, bounds.anchor[runs.instance[run]]), 1.0)
     now = np.where(reached > 0, gap[np.minimum(runs.offsets[:-1, None] + reached - 1, len(gap) - 1)], 1.0)
-    names = runs.configurations
-    cell = runs.configuration * len(runs.instances) + runs.instance
+    names = runs.optimizers
+    cell = runs.optimizer * len(runs.instances) + runs.instance
     total = np.zeros((len(names) * len(runs.instances), len(share)))
     np.add.at(total, cell, now)
     count = np.bincount(cell, minlength=len(total))[:, None]
@@ -137,17 +137,17 @@ def effort_of_gaps(view: Anytime) -> str:
 
 
 def cactus(view: Anytime) -> pl.DataFrame:
-    """How many instances each configuration has solved by when; several trials of an instance share its one."""
+    """How many instances each optimizer has solved by when; several trials of an instance share its one."""
     table = view.table("runs")
-    weight = 1 / pl.len().over("configuration", "problem")
+    weight = 1 / pl.len().over("optimizer", "problem")
     done = (
         table.with_columns(weight=weight)
         .filter(pl.col("solved"))
-        .sort("configuration", "solved_effort")
-        .with_columns(count=pl.col("weight").cum_sum().over("configuration"))
+        .sort("optimizer", "solved_effort")
+        .with_columns(count=pl.col("weight").cum_sum().over("optimizer"))
     )
-    names = table.select("configuration").unique(maintain_order=True)
-    last = names.join(done.group_by("configuration").agg(pl.col("count").last()), on="configuration", how="left")
+    names = table.select("optimizer").unique(maintain_order=True)
+    last = names.join(done.group_by("optimizer").agg(pl.col("count").last()), on="optimizer", how="left")
     last = last.with_columns(
         pl.col("count").fill_null(0.0), solved_effort=pl.lit(float(np.nanmax(scored(view).runs.budget)))
     )
@@ -155,10 +155,10 @@ def cactus(view: Anytime) -> pl.DataFrame:
     positive = done.filter(pl.col("solved_effort") > 0)["solved_effort"]
     begin = float(min(positive.min() or 1.0, last["solved_effort"].min() or 1.0)) / 2  # type: ignore[arg-type]
     zero = names.with_columns(solved_effort=pl.lit(begin), count=pl.lit(0.0))
-    columns = ["configuration", "solved_effort", "count"]
+    columns = ["optimizer", "solved_effort", "count"]
     return (
         pl.concat([zero.select(columns), done.select(columns), last.select(columns)])
-        .rename({"configuration": "optimizer", "solved_effort": "effort"})
+        .rename({"solved_effort": "effort"})
         .with_columns(pl.col("effort").clip(lower_bound=begin))
         .sort("optimizer", "effort", "count")
     )

@@ -98,7 +98,7 @@ def _latex_anytime(scored: Anytime) -> str:
     rows = scored.summary.rows(named=True)
     cells: list[list[Any]] = [
         [
-            row["configuration"],
+            row["optimizer"],
             row["area_score"],
             (row["area_score_lb"], row["area_score_ub"]),
             row["objective_score"],
@@ -109,7 +109,7 @@ def _latex_anytime(scored: Anytime) -> str:
         ]
         for row in rows
     ]
-    headers = ["configuration", "area", "95% interval", "objective", "95% interval", "gap", "solved", "PAR10"]
+    headers = ["optimizer", "area", "95% interval", "objective", "95% interval", "gap", "solved", "PAR10"]
     lowest = {j: min((row[j] for row in cells if row[j] is not None), default=None) for j in (1, 3, 5, 7)}
     bold = {
         (i, j) for i, row in enumerate(cells) for j, least in lowest.items() if least is not None and row[j] == least

@@ -11,7 +11,7 @@ import polars as pl
 from optarena.errors import OptarenaError
 
 DIMENSIONS = (
-    *("optimizer", "other", "configuration", "suite", "problem", "function", "group", "dimension", "trial"),
+    *("optimizer", "other", "suite", "problem", "function", "group", "dimension", "trial"),
     *("metric", "indicator", "iteration", "effort", "target", "panel", "of", "ratio", "kind", "tolerance", "x"),
 )
 """The columns that name a row, in any table of any view."""

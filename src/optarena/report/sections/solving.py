@@ -44,14 +44,12 @@ def _words(view: Anytime) -> list[str]:
     late = table.sort("objective_score", nulls_last=True).row(0, named=True)
     unit = view.frame["axis"]
     text = (
-        f"Over {counted(early['n'], 'instance')} the least area under the curve is that of {early['configuration']} "
+        f"Over {counted(early['n'], 'instance')} the least area under the curve is that of {early['optimizer']} "
         f"({early['area_score']:.3f} {interval(early['area_score_lb'], early['area_score_ub'])})"
     )
-    if late["configuration"] == early["configuration"]:
+    if late["optimizer"] == early["optimizer"]:
         return [f"{text}, which also ends best (objective score {late['objective_score']:.3f}). Effort: {unit}."]
-    return [
-        f"{text}; {late['configuration']} ends best (objective score {late['objective_score']:.3f}). Effort: {unit}."
-    ]
+    return [f"{text}; {late['optimizer']} ends best (objective score {late['objective_score']:.3f}). Effort: {unit}."]
 
 
 def _board(view: Anytime) -> Table:
@@ -61,7 +59,7 @@ def _board(view: Anytime) -> Table:
     for i, row in enumerate(view.summary.iter_rows(named=True)):
         rows.append(
             [
-                row["configuration"],
+                row["optimizer"],
                 row["area_score"],
                 (row["area_score_lb"], row["area_score_ub"]),
                 row["objective_score"],
@@ -80,7 +78,7 @@ def _board(view: Anytime) -> Table:
                 bold.add((i, j))
     unit = view.frame["axis"]
     columns = [
-        Column("configuration", "optimizer"),
+        Column("optimizer", "optimizer"),
         Column("area", "number", 3, "mean area score: 0 the best value at once, 1 the worst first value to the end"),
         Column("95 % interval", "interval", 3, "of the mean over instances"),
         Column("objective", "number", 3, "mean objective score: 0 the best of all, 1 the worst first value of all"),
@@ -163,13 +161,13 @@ def _instances(view: Anytime) -> Table:
             bold.add((i, 3))
         rows.append(
             [
-                *(row["problem"], row["configuration"], row["best"], row["area_score"], row["objective_score"]),
+                *(row["problem"], row["optimizer"], row["best"], row["area_score"], row["objective_score"]),
                 *(row["primal_gap"], row["primal_integral"], row["status"], bounds[row["problem"]]["worst_of"]),
             ]
         )
     columns = [
         Column("instance", "problem"),
-        Column("configuration", "optimizer"),
+        Column("optimizer", "optimizer"),
         Column("best", "number", None, "the best value that it found"),
         Column("area", "number", 3),
         Column("objective", "number", 3),

@@ -30,10 +30,10 @@ class Runs:
 
     results: Dataset
     axis: str
-    configurations: list[str]
+    optimizers: list[str]
     instances: list[str]
-    configuration: Ints
-    """(runs,): index into `configurations`; `instance` likewise."""
+    optimizer: Ints
+    """(runs,): index into `optimizers`; `instance` likewise."""
     instance: Ints
     trial: Ints
     status: list[str]
@@ -103,8 +103,8 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
     rows = rows[np.lexsort((effort[rows], number[study[rows]]))]
     offsets = np.searchsorted(number[study[rows]], np.arange(len(kept) + 1)).astype(np.int64)
     events, best = improving(effort[rows], y[rows], offsets, tolerance)
-    instances, configurations = chosen.problems, chosen.optimizers
-    instance, configuration = chosen.problem, chosen.optimizer
+    instances, optimizers = chosen.problems, chosen.optimizers
+    instance, optimizer = chosen.problem, chosen.optimizer
     end = _ends(results, axis, part, kept, effort, study)
     endings = np.array(results.endings(), dtype=object)[kept].tolist()
     status = [word if word in SAY_MORE else row for word, row in zip(endings, part["status"], strict=True)]
@@ -116,9 +116,9 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
     return Runs(
         results=results,
         axis=axis,
-        configurations=configurations,
+        optimizers=optimizers,
         instances=instances,
-        configuration=configuration,
+        optimizer=optimizer,
         instance=instance,
         trial=part["trial"].to_numpy(),
         status=status,

@@ -6,6 +6,7 @@ See docs/scores.md 4.1, 4.3 to 4.6, 4.8.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -64,15 +65,18 @@ def improving(times: Floats, values: Floats, offsets: Ints, tolerance: float = 0
     return kept[chosen], best[chosen]
 
 
-def objective_score(best: float, worst: float, value: float | None) -> float:
+def objective_score(best: npt.ArrayLike, worst: npt.ArrayLike, value: npt.ArrayLike | None) -> Any:
     """Where a run's last value lies between the best of all (0) and the worst first value of all (1); 1: no solution.
 
-    best, worst: of all that take part, minimised. Where they are the same, whoever solved it scores 0.
-    See docs/scores.md 4.3.
+    best, worst: of all that take part, minimised. Where they are the same, whoever solved it scores 0. Numbers, or
+    arrays of many runs; None and NaN are no solution. See docs/scores.md 4.3.
     """
-    if value is None or not math.isfinite(value):
-        return 1.0
-    return 0.0 if worst == best else (value - best) / (worst - best)
+    low, high = np.asarray(best, dtype=float), np.asarray(worst, dtype=float)
+    last = np.asarray(value, dtype=float)  # None is NaN
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(high == low, 0.0, (last - low) / (high - low))
+    out = np.where(np.isfinite(last), part, 1.0)
+    return out if out.ndim else float(out)
 
 
 def area_score(
@@ -83,17 +87,58 @@ def area_score(
     Before its first solution a run stands at the worst, after its last at its own best. Events after `end` are
     dropped. None where the horizon has no width; 1 without a solution. See docs/scores.md 4.4.
     """
-    if not end > start:
-        return None
+    t, v, (low, high) = _curve(times, values, start, end)
+    spans = spans_of(t, np.array([0, len(t)]), low, high)
+    over = spans.integral(v - best)
+    area = float(area_scores(spans.wait, over, np.array([best]), np.array([worst]), low, high)[0])
+    return None if math.isnan(area) else area
+
+
+def area_scores(wait: Floats, over: Floats, best: Floats, worst: Floats, start: Floats, end: Floats) -> Floats:
+    """(runs,): the area score of each run; NaN where the horizon has no width (docs/scores.md 4.4).
+
+    wait: how long it had no solution; over: the integral of value - best from then to the end.
+    """
+    height, width = worst - best, end - start
+    with np.errstate(invalid="ignore", divide="ignore"):
+        area = np.where(height == 0, wait / width, wait / width + over / height / width)
+    return np.where(width > 0, area, np.nan)
+
+
+class Spans(NamedTuple):
+    """How long each event of many runs is the best; what every integral over the horizon is made of."""
+
+    run: Ints
+    """(events,): the run of each."""
+    width: Floats
+    """(events,)"""
+    wait: Floats
+    """(runs,): from the start to the first event; the whole horizon without one."""
+
+    def integral(self, heights: Floats) -> Floats:
+        """(runs,): of a quantity of the events, from the first event to the end."""
+        total: Floats = np.bincount(self.run, weights=heights * self.width, minlength=len(self.wait)).astype(float)
+        return total
+
+
+def spans_of(times: Floats, offsets: Ints, start: Floats, end: Floats) -> Spans:
+    """times: of the events of envelopes, run after run; start, end: (runs,), the horizons (docs/scores.md 4.4)."""
+    some = np.diff(offsets) > 0
+    run = np.repeat(np.arange(len(some)), np.diff(offsets))
+    inside = np.clip(times, start[run], end[run])
+    stop = np.append(inside[1:], np.nan)[: len(inside)]
+    stop[offsets[1:][some] - 1] = end[some]
+    first = end.copy()
+    first[some] = inside[offsets[:-1][some]]
+    return Spans(run, stop - inside, first - start)
+
+
+def _curve(times: npt.ArrayLike, values: npt.ArrayLike, start: float, end: float | None) -> tuple[Floats, Floats, Any]:
+    """The envelope of one run up to the end (None: its last event), and its horizon as arrays."""
     t, v = envelope(times, values)
-    t, v = np.maximum(t[t <= end], start), v[t <= end]
-    if not len(t):
-        return 1.0
-    wait = float(t[0] - start)
-    if worst == best:
-        return wait / (end - start)
-    widths = np.diff(np.append(t, end))
-    return float(((worst - best) * wait + np.sum((v - best) * widths)) / ((worst - best) * (end - start)))
+    stop = end if end is not None else float(t[-1]) if len(t) else start
+    kept = t <= stop
+    return t[kept], v[kept], (np.array([start], dtype=float), np.array([stop], dtype=float))
 
 
 def primal_gap(value: float | None, best: float) -> float:
@@ -121,11 +166,14 @@ def primal_integral(
 
     See docs/scores.md 4.6.
     """
-    t, v = envelope(times, values)
-    stop = end if end is not None else float(t[-1]) if len(t) else start
-    t, v = np.clip(t[t <= stop], start, None), v[t <= stop]
-    gaps = np.append(1.0, primal_gaps(v, np.full(len(v), best)))
-    return float(np.sum(gaps * np.diff(np.concatenate(([start], t, [stop])))))
+    t, v, (low, high) = _curve(times, values, start, end)
+    spans = spans_of(t, np.array([0, len(t)]), low, high)
+    return float(primal_integrals(spans, primal_gaps(v, np.full(len(v), best)))[0])
+
+
+def primal_integrals(spans: Spans, gaps: Floats) -> Floats:
+    """(runs,): the integral of the gaps of the events, 1 before the first (docs/scores.md 4.6)."""
+    return spans.wait + spans.integral(gaps)
 
 
 def borda(times: npt.ArrayLike, values: npt.ArrayLike | None = None, proved: npt.ArrayLike | None = None) -> Floats:

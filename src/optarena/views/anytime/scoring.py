@@ -9,7 +9,7 @@ import numpy as np
 
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.anytime.runs import Runs
-from optarena.views.anytime.scores import primal_gaps
+from optarena.views.anytime.scores import area_scores, objective_score, primal_gaps, primal_integrals, spans_of
 
 
 @dataclass
@@ -51,11 +51,11 @@ class Scored:
 
 
 def bounds_of(runs: Runs, horizon: str, without: int | None = None) -> Bounds:
-    """Best, worst and horizon of each instance; `without` leaves a configuration out (docs/scores.md 4.2)."""
+    """Best, worst and horizon of each instance; `without` leaves an optimizer out (docs/scores.md 4.2)."""
     n = len(runs.instances)
     some = np.diff(runs.offsets) > 0
     if without is not None:
-        some &= runs.configuration != without
+        some &= runs.optimizer != without
     at = runs.instance[some]
     first, last = runs.offsets[:-1][some], runs.offsets[1:][some] - 1
     best, worst = np.full(n, np.inf), np.full(n, -np.inf)
@@ -85,19 +85,14 @@ def score(runs: Runs, bounds: Bounds, gap: float) -> Scored:
 
     first_time, last_time = of(runs.times, first, np.inf), of(runs.times, last, np.inf)
     first_value, last_value = of(runs.values, first, np.nan), of(runs.values, last, np.nan)
-    run = runs.run
-    owner = i[run]
-    times = np.clip(runs.times, bounds.start[owner], bounds.end[owner])
-    ends = np.append(times[1:], np.nan)[: len(times)]
-    ends[last] = bounds.end[i[some]]
-    widths = ends - times
-    with np.errstate(invalid="ignore", divide="ignore"):
-        over: Floats = np.bincount(run, weights=(runs.values - bounds.best[owner]) * widths, minlength=n).astype(float)
+    start, end = bounds.start[i], bounds.end[i]
+    spans = spans_of(runs.times, runs.offsets, start, end)
+    run, owner = spans.run, i[spans.run]
+    with np.errstate(invalid="ignore"):
+        over = spans.integral(runs.values - bounds.best[owner])
         gaps = primal_gaps(runs.values, bounds.anchor[owner])
         gaps[runs.values < bounds.anchor[owner]] = 0.0  # a frame's anchor may be worse than what was found since
-        wait = np.where(some, np.clip(first_time, bounds.start[i], bounds.end[i]), bounds.end[i]) - bounds.start[i]
-        integral = wait + np.bincount(run, weights=gaps * widths, minlength=n)
-        objective, area = relative(some, last_value, wait, over, bounds, i)
+    objective, area = relative(last_value, spans.wait, over, bounds, i)
     final = of(gaps, last, 1.0)
     nobody = np.isnan(bounds.best[i])
     near = np.flatnonzero(gaps <= gap)
@@ -117,22 +112,17 @@ def score(runs: Runs, bounds: Bounds, gap: float) -> Scored:
         objective,
         area,
         np.where(nobody, np.nan, final),
-        np.where(nobody, np.nan, integral),
+        np.where(nobody, np.nan, primal_integrals(spans, gaps)),
         solved & some,
         solved_at,
     )
 
 
-def relative(some: Bools, last: Floats, wait: Floats, over: Floats, bounds: Bounds, i: Any) -> tuple[Floats, Floats]:
-    """Objective and area score of each run. over: the integral of value - best from its first solution.
+def relative(last: Floats, wait: Floats, over: Floats, bounds: Bounds, i: Ints) -> tuple[Floats, Floats]:
+    """Objective and area score of each run; NaN where nobody solved its instance (docs/scores.md 4.3, 4.4).
 
-    See docs/scores.md 4.3, 4.4.
+    last: its last value, NaN without a solution; wait, over: see `area_scores`; i: its instance.
     """
-    height, width = (bounds.worst - bounds.best)[i], (bounds.end - bounds.start)[i]
-    flat = height == 0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        objective = np.where(some, np.where(flat, 0.0, (last - bounds.best[i]) / height), 1.0)
-        area = np.where(flat, wait / width, wait / width + over / height / width)
-        area = np.where(some, area, 1.0)
-    nobody = np.isnan(height)
-    return np.where(nobody, np.nan, objective), np.where(nobody | ~(width > 0), np.nan, area)
+    best, worst = bounds.best[i], bounds.worst[i]
+    objective = np.where(np.isnan(worst - best), np.nan, objective_score(best, worst, last))
+    return objective, area_scores(wait, over, best, worst, bounds.start[i], bounds.end[i])

@@ -9,10 +9,8 @@ from optarena.stats.estimates import mean
 from optarena.traces import Floats
 from optarena.views.anytime.scores import borda_points
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, relative
+from optarena.views.fixed_target.profiles import penalised, shifted_geometric_mean
 
-SHIFT = 10.0
-LOG = "_log"
-"""The column from which geometric means are made; no table shows it."""
 ROUNDING = 1e-9
 """Up to which two means of scores, which lie between 0 and 1, are the same."""
 
@@ -22,9 +20,9 @@ def make(scored: Scored) -> dict[str, pl.DataFrame]:
     each = _runs(scored)
     instance = _instances(scored, each)
     return {
-        "instance": instance.drop(LOG),
+        "instance": instance,
         "summary": _summary(scored, instance),
-        "runs": each.drop(LOG),
+        "runs": each,
         "bounds": _bounds(scored),
     }
 
@@ -37,10 +35,9 @@ def _runs(scored: Scored) -> pl.DataFrame:
         "optimal" if proved and solved else status if solved or status not in ("done", "optimal") else "no solution"
         for status, proved, solved in zip(runs.status, runs.proved, some, strict=True)
     ]
-    budget = np.where(runs.budget > 0, runs.budget, np.nan)[i]  # none declared, and nobody spent anything: not known
     return pl.DataFrame(
         {
-            "configuration": pl.Series(runs.configurations, dtype=pl.String).gather(runs.configuration),
+            "optimizer": pl.Series(runs.optimizers, dtype=pl.String).gather(runs.optimizer),
             "problem": pl.Series(runs.instances, dtype=pl.String).gather(i),
             "trial": runs.trial,
             "status": status,
@@ -57,19 +54,18 @@ def _runs(scored: Scored) -> pl.DataFrame:
             "area_score": _number(scored.area),
             "primal_gap": _number(scored.gap),
             "primal_integral": _number(scored.integral),
-            "par2": _number(np.where(scored.solved, scored.solved_at, 2 * budget)),
-            "par10": _number(np.where(scored.solved, scored.solved_at, 10 * budget)),
+            "par2": _number(_penalised(scored, 2)),
+            "par10": _number(_penalised(scored, 10)),
             "borda": _number(_borda(scored)),
-            LOG: _number(np.log(np.where(scored.solved, scored.solved_at, budget) + SHIFT)),
         }
     )
 
 
 def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
-    """A row a configuration and instance: means over its trials."""
-    means = ("objective_score", "area_score", "primal_gap", "primal_integral", "par2", "par10", "borda", LOG)
+    """A row an optimizer and instance: means over its trials."""
+    means = ("objective_score", "area_score", "primal_gap", "primal_integral", "par2", "par10", "borda")
     return (
-        each.group_by("configuration", "problem", maintain_order=True)
+        each.group_by("optimizer", "problem", maintain_order=True)
         .agg(
             pl.len().alias("trials"),
             pl.col("status").unique(maintain_order=True).str.join(", "),
@@ -77,54 +73,68 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
             pl.col("best").get(pl.col("objective_score").arg_min()),
             *(pl.col(name).mean() for name in means),
         )
-        .sort("problem", pl.col("configuration").cast(pl.Enum(scored.runs.configurations)))
+        .sort("problem", pl.col("optimizer").cast(pl.Enum(scored.runs.optimizers)))
         .select(
-            "configuration", "problem", "objective_score", "area_score", "primal_gap", "primal_integral", "status",
-            "best", "trials", "solved", "proved", "unsolved", "par2", "par10", "borda", LOG,
+            "optimizer", "problem", "objective_score", "area_score", "primal_gap", "primal_integral", "status",
+            "best", "trials", "solved", "proved", "unsolved", "par2", "par10", "borda",
         )
     )  # fmt: skip
 
 
 def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
-    """A row a configuration: means over instances with their intervals, best area first (docs/scores.md 4.7)."""
-    names, counted = scored.runs.configurations, ("solved", "proved", "unsolved")
+    """A row an optimizer: means over instances with their intervals, best area first (docs/scores.md 4.7)."""
+    runs = scored.runs
+    names, counted = runs.optimizers, ("solved", "proved", "unsolved")
     averaged = ("objective_score", "area_score", "primal_gap", "primal_integral")
+    # instances count the same, however many trials they have
+    times = _penalised(scored, 1)
+    cell = runs.optimizer * len(runs.instances) + runs.instance
+    with np.errstate(divide="ignore"):
+        weights = 1 / np.bincount(cell[~np.isnan(times)], minlength=int(cell.max()) + 1)[cell]
     rows = []
-    for name in names:
-        part = instance.filter(pl.col("configuration") == name)
-        row: dict[str, object] = {"configuration": name, "instances": part.height}
+    for o, name in enumerate(names):
+        part = instance.filter(pl.col("optimizer") == name)
+        row: dict[str, object] = {"optimizer": name, "instances": part.height}
         for column in averaged:
             figure = mean(part[column].fill_null(np.nan).to_numpy().astype(float)[None, :])
             value, lower, upper = (float(x[0]) for x in figure[:3])
             row |= {column: value, f"{column}_lb": lower, f"{column}_ub": upper}
         row |= {column: float((part[column] / part["trials"]).sum()) for column in counted}
         row |= {column: part[column].mean() for column in ("par2", "par10")}
-        logs = part[LOG].fill_null(np.nan).to_numpy()
-        row["shifted_geometric_mean"] = float(np.exp(np.nanmean(logs)) - SHIFT) if (~np.isnan(logs)).any() else None
+        mine = (runs.optimizer == o) & ~np.isnan(times)
+        some = mine.any()
+        row["shifted_geometric_mean"] = shifted_geometric_mean(times[mine], weights=weights[mine]) if some else None
         row["borda"] = part["borda"].sum()
         row["n"] = int(part["objective_score"].is_not_null().sum())
         rows.append(row)
     table = pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
-    return table.sort("area_score", "objective_score", "configuration", nulls_last=True)
+    return table.sort("area_score", "objective_score", "optimizer", nulls_last=True)
+
+
+def _penalised(scored: Scored, k: float) -> Floats:
+    """(runs,): its time to solve the instance, k budgets without; NaN where no budget is known (docs/scores.md 4.7)."""
+    runs = scored.runs
+    budget = np.where(runs.budget > 0, runs.budget, np.nan)  # none declared, and nobody spent anything: not known
+    return penalised(np.where(scored.solved, scored.solved_at, np.inf), budget[runs.instance], k)
 
 
 def _borda(scored: Scored) -> Floats:
-    """(runs,): points against all other configurations on the same instance, averaged over pairs of trials."""
+    """(runs,): points against all other optimizers on the same instance, averaged over pairs of trials."""
     runs = scored.runs
-    cell = runs.instance * len(runs.configurations) + runs.configuration
+    cell = runs.instance * len(runs.optimizers) + runs.optimizer
     order = np.lexsort((runs.trial, cell))
     place = np.zeros(len(runs), dtype=np.int64)
-    counts = np.bincount(cell, minlength=len(runs.instances) * len(runs.configurations))
+    counts = np.bincount(cell, minlength=len(runs.instances) * len(runs.optimizers))
     place[order] = np.arange(len(runs)) - np.repeat(np.cumsum(counts) - counts, counts)
-    shape = (len(runs.instances), len(runs.configurations), int(counts.max()))
-    at = (runs.instance, runs.configuration, place)
+    shape = (len(runs.instances), len(runs.optimizers), int(counts.max()))
+    at = (runs.instance, runs.optimizer, place)
     times, values = np.full(shape, np.nan), np.full(shape, np.nan)
     proved = np.zeros(shape, dtype=bool)
     times[at] = scored.last_time  # inf where nothing was found
     values[at] = np.where(scored.solutions > 0, scored.last_value, 0.0)
     proved[at] = runs.proved
     points = borda_points(times, values, proved)
-    return np.where(np.isnan(scored.bounds.best[runs.instance]), np.nan, points[runs.instance, runs.configuration])
+    return np.where(np.isnan(scored.bounds.best[runs.instance]), np.nan, points[runs.instance, runs.optimizer])
 
 
 def _bounds(scored: Scored) -> pl.DataFrame:
@@ -132,9 +142,9 @@ def _bounds(scored: Scored) -> pl.DataFrame:
     runs, bounds = scored.runs, scored.bounds
     first = np.where(scored.solutions > 0, scored.first_value, -np.inf)
     owners = [""] * len(runs.instances)
-    for i in np.argsort(runs.configuration, kind="stable")[::-1].tolist():  # the first of equals is kept
+    for i in np.argsort(runs.optimizer, kind="stable")[::-1].tolist():  # the first of equals is kept
         if first[i] == bounds.worst[runs.instance[i]]:
-            owners[runs.instance[i]] = runs.configurations[runs.configuration[i]]
+            owners[runs.instance[i]] = runs.optimizers[runs.optimizer[i]]
     return pl.DataFrame(
         {
             "problem": runs.instances,
@@ -153,26 +163,26 @@ def _bounds(scored: Scored) -> pl.DataFrame:
 def gaps(scored: Scored) -> list[str]:
     """Whose averages are over fewer instances than others', and what is not in averages at all."""
     runs = scored.runs
-    pairs = np.unique(np.column_stack((runs.configuration, runs.instance)), axis=0)
-    counts = np.bincount(pairs[:, 0], minlength=len(runs.configurations))
+    pairs = np.unique(np.column_stack((runs.optimizer, runs.instance)), axis=0)
+    counts = np.bincount(pairs[:, 0], minlength=len(runs.optimizers))
     unknown = len(np.unique(runs.instance[~scored.solved & ~(runs.budget > 0)[runs.instance]]))
     lacking = f"of {unknown} instances no budget is known: runs that did not solve them are not in PAR and its like"
     return [
         *([lacking] if unknown else []),
         *(
-            f"{runs.configurations[c]} ran on {counts[c]} of {len(runs.instances)} instances"
+            f"{runs.optimizers[c]} ran on {counts[c]} of {len(runs.instances)} instances"
             for c in np.flatnonzero(counts < len(runs.instances)).tolist()
         ),
     ]
 
 
 def sensitive(scored: Scored, horizon: str) -> list[str]:
-    """Which configurations change the order of two others by taking part: best and worst depend on all.
+    """Which optimizers change the order of two others by taking part: best and worst depend on all.
 
     See docs/scores.md 4.9.
     """
     runs = scored.runs
-    names = runs.configurations
+    names = runs.optimizers
     if len(names) < 3:
         return []
     notes = []
@@ -210,19 +220,19 @@ def _without(scored: Scored, bounds: Bounds) -> tuple[Floats, Floats]:
         rest = scored.bounds.end[i] - bounds.end[i]
         over = scored.over_best - (scored.last_value - scored.bounds.best[i]) * rest
         over -= (bounds.best - scored.bounds.best)[i] * (bounds.end[i] - begin)
-    return relative(some, scored.last_value, wait, np.where(some, over, 0.0), bounds, i)
+    return relative(scored.last_value, wait, np.where(some, over, 0.0), bounds, i)
 
 
 def _means(scored: Scored, values: Floats) -> Floats:
-    """(configurations,): the mean over instances of the mean over trials."""
+    """(optimizers,): the mean over instances of the mean over trials."""
     runs = scored.runs
-    cells = len(runs.instances) * len(runs.configurations)
-    cell = runs.configuration * len(runs.instances) + runs.instance
+    cells = len(runs.instances) * len(runs.optimizers)
+    cell = runs.optimizer * len(runs.instances) + runs.instance
     there = ~np.isnan(values)
     count = np.bincount(cell[there], minlength=cells)
     total = np.bincount(cell[there], weights=values[there], minlength=cells)
-    each = np.where(count > 0, total / np.maximum(count, 1), 0.0).reshape(len(runs.configurations), -1)
-    n = (count > 0).reshape(len(runs.configurations), -1).sum(axis=1)
+    each = np.where(count > 0, total / np.maximum(count, 1), 0.0).reshape(len(runs.optimizers), -1)
+    n = (count > 0).reshape(len(runs.optimizers), -1).sum(axis=1)
     return np.where(n > 0, each.sum(axis=1) / np.maximum(n, 1), np.nan)
 
 

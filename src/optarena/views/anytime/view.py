@@ -40,12 +40,12 @@ class Anytime(View):
 
     @property
     def instance(self) -> pl.DataFrame:
-        """A row a configuration and instance, averaged over trials."""
+        """A row an optimizer and instance, averaged over trials."""
         return self.tables["instance"]
 
     @property
     def summary(self) -> pl.DataFrame:
-        """A row a configuration, over all instances, best area score first."""
+        """A row an optimizer, over all instances, best area score first."""
         return self.tables["summary"]
 
     def scores(self, metric: str | None = None) -> Scores:
@@ -59,14 +59,14 @@ class Anytime(View):
             raise OptarenaError("this view was not made from a store: it has no runs")
         runs = self.scored.runs
         values = {"area": self.scored.area, "objective": self.scored.objective, "gap": self.scored.gap}[metric]
-        shape = (len(runs.instances), len(runs.configurations))
+        shape = (len(runs.instances), len(runs.optimizers))
         return Scores(
             view=self.name,
             metric=metric,
             what=METRICS[metric],
             problems=runs.instances,
-            optimizers=runs.configurations,
-            values=cube(runs.instance, runs.configuration, runs.trial, values, shape),
+            optimizers=runs.optimizers,
+            values=cube(runs.instance, runs.optimizer, runs.trial, values, shape),
             dimensions=[None] * len(runs.instances),
         )
 
@@ -124,7 +124,7 @@ def anytime(
             name: [_number(x[i]) for x in (bounds.best, bounds.worst, bounds.start, bounds.end, bounds.anchor)]
             for i, name in enumerate(runs.instances)
         },
-        "optimizers": sorted(runs.configurations),
+        "optimizers": sorted(runs.optimizers),
     }
     _exclude_unsolved(runs, bounds, pinned is not None)
     made = tables.make(scored)

@@ -12,17 +12,14 @@ from optarena.views.fixed_target.profiles import (
     shifted_geometric_mean,
 )
 from optarena.views.fixed_target.ranksum import rank_sum_test
-from optarena.views.fixed_target.runtimes import (
-    ecdf,
-    ert,
-    first_hits,
+from optarena.views.fixed_target.restarts import (
     restart_ecdf,
     restart_ecdfs,
     restart_quantile,
     restart_quantiles,
-    runtimes,
     simulated_restarts,
 )
+from optarena.views.fixed_target.runtimes import ecdf, ert, first_hits, runtimes
 from optarena.views.fixed_target.view import FixedTarget, fixed_target
 
 __all__ = [

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from optarena.traces import Floats, Ints
 from optarena.views.fixed_target.groups import groups_of
-from optarena.views.fixed_target.runtimes import ecdf, restart_ecdf_or_none, restart_ecdfs, simulated_restarts
-
-if TYPE_CHECKING:
-    from optarena.views.fixed_target.view import Scored
+from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
+from optarena.views.fixed_target.runtimes import ecdf, ecdfs
+from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
 PER_DECADE = 10
 SAMPLES = 1000
@@ -37,50 +34,73 @@ def grid(scored: Scored) -> Floats:
     return np.unique([float(f"{value:.9g}") for value in (*steps.tolist(), *nice)])
 
 
-def _restarts(hits: Floats, spent: Floats, at: Floats, seed: int) -> tuple[Floats, int]:
-    """The restart distribution, the mean over targets, and for how many of them it had to be sampled."""
-    # targets with the same runtimes have the same distribution
-    columns, counts = np.unique(hits, axis=1, return_counts=True)
-    each, sampled = restart_ecdfs(columns, spent, at), 0
-    for t in np.flatnonzero(np.isnan(each).any(axis=1)).tolist():
-        one = restart_ecdf_or_none(columns[:, t], spent, at)
-        if one is None:
-            sampled += int(counts[t])
-            one = ecdf(simulated_restarts(columns[:, t], spent, SAMPLES, seed), at)
-        each[t] = one
-    return counts @ each / hits.shape[1], sampled
+def _restarts(scored: Scored, x: Floats) -> Floats:
+    """(cells, x): the distribution with simulated restarts, the mean over targets (docs/scores.md 2.5)."""
+    runs, cells = scored.runs, len(scored.targets)
+    parts, of = scored.of_cell, np.arange(cells)
+    if scored.mode == "coco" and runs.indicator.any():  # cocopp restarts two objectives on their own instance
+        parts, of = _instances(scored)
+    out, sampled = np.zeros((cells, len(x))), 0
+    weight = np.bincount(of, minlength=cells)
+    for batch in scored.batches(parts, len(x)):
+        cell = of[batch.cells]
+        given = scored.given[cell]
+        at = x * runs.per_dimension[batch.runs[0]][batch.of, None]
+        each = restart_ecdfs(batch.hits, batch.spent, at)
+        unknown = np.flatnonzero(np.isnan(each).any(axis=1))
+        sampled += int(np.isin(batch.column[given], unknown).sum())
+        for some in np.array_split(unknown, 1 + len(unknown) * SAMPLES // MOST_AT_ONCE):
+            drawn = simulated_restarts(batch.hits[:, some], batch.spent[:, some], SAMPLES, scored.seed)
+            for t, runtimes in zip(some.tolist(), drawn, strict=True):
+                each[t] = ecdf(runtimes, at[t])
+        total = np.where(given[:, :, None], each[batch.column], 0.0).sum(axis=1)
+        np.add.at(out, cell, total / given.sum(axis=1)[:, None] / weight[cell][:, None])
+    if sampled:
+        scored.notes.append(
+            f"{sampled} restart distributions have too many jumps to be exact: {SAMPLES} seeded draws each"
+        )
+    return out
+
+
+def _instances(scored: Scored) -> tuple[list[Ints], Ints]:
+    """The runs of each instance of cells with two objectives, all runs of other cells; and the cell of each part."""
+    runs = scored.runs
+    instance = runs.table["instance"].fill_null(-1).to_numpy()
+    parts, of = [], []
+    for c, part in enumerate(scored.of_cell):
+        apart = np.unique(instance[part]) if runs.indicator[part[0]] else [None]
+        parts += [part if i is None else part[instance[part] == i] for i in apart]
+        of += [c] * len(apart)
+    return parts, np.array(of)
+
+
+def _no_restarts(scored: Scored, x: Floats) -> Floats:
+    """(cells, x): the fraction of runtimes of at most x (docs/scores.md 2.6)."""
+    runs = scored.runs
+    out = np.zeros((runs.cells.height, len(x)))
+    unit = runs.per_dimension[[part[0] for part in scored.of_cell]]
+    given = scored.given.sum(axis=1)
+    for batch in scored.batches():
+        kinds = np.column_stack((unit, given))[batch.cells]
+        for one, targets in np.unique(kinds, axis=0).tolist():
+            mine = batch.cells[(kinds == (one, targets)).all(axis=1)]
+            some = np.array([scored.of_cell[c] for c in mine.tolist()])
+            out[mine] = ecdfs(scored.hits[some][:, :, : int(targets)].reshape(len(mine), -1), x * one)
+    return out
 
 
 def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
     """`ecdf` and `differences` (docs/scores.md 2.6)."""
     x = grid(scored)
-    cells, runs = scored.runs.cells, scored.runs
-    unit = runs.per_dimension
-    instance = runs.table["instance"].fill_null(-1).to_numpy()
-    with_restarts, without = np.zeros((cells.height, len(x))), np.zeros((cells.height, len(x)))
-    sampled = 0
-    for c, part in enumerate(scored.of_cell):
-        at = x * unit[part[0]]
-        hits, spent = scored.hits[np.ix_(part, scored.given[c])], scored.spent[part]
-        without[c] = ecdf(hits, at)
-        together = [np.arange(len(part))]
-        if scored.mode == "coco" and runs.indicator[part[0]]:  # cocopp restarts two objectives on their own instance
-            together = [np.flatnonzero(instance[part] == i) for i in np.unique(instance[part])]
-        for some in together:
-            one, count = _restarts(hits[some], spent[some], at, scored.seed)
-            with_restarts[c] += one / len(together)
-            sampled += count
-    if sampled:
-        scored.notes.append(
-            f"{sampled} restart distributions have too many jumps to be exact: {SAMPLES} seeded draws each"
-        )
+    cells = scored.runs.cells
+    with_restarts, without = _restarts(scored, x), _no_restarts(scored, x)
     several = cells["suite"].n_unique() > 1
     members: dict[tuple[str, str, int | None], list[int]] = {}
     for c, row in enumerate(cells.iter_rows(named=True)):
         for group in groups_of(row["suite"], row["function"], several=several):
             for dimension in dict.fromkeys((row["dimension"], None)):
                 members.setdefault((row["optimizer"], group, dimension), []).append(c)
-    effort = scored.spent / unit
+    effort = scored.spent / scored.runs.per_dimension
     ends = [np.median(effort[np.concatenate([scored.of_cell[c] for c in mine])]) for mine in members.values()]
     table = _blocks(members, ("optimizer", "group", "dimension"), x).with_columns(
         fraction=np.concatenate([with_restarts[mine].mean(axis=0) for mine in members.values()]),
@@ -112,9 +132,9 @@ def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
 
     @functools.cache
     def weights(n: int) -> Floats:
-        """How often each of n problems is drawn; the same for all pairs."""
+        """(problems, resamples): how often each of n problems is drawn; the same for all pairs."""
         rng = np.random.default_rng(scored.seed)
-        drawn: Floats = rng.multinomial(n, np.full(n, 1 / n), size=max(scored.bootstrap, 1000)).astype(float)
+        drawn: Floats = rng.multinomial(n, np.full(n, 1 / n), size=max(scored.bootstrap, 1000)).T.astype(float)
         return drawn
 
     for a, b, both in scored.runs.opponents():
@@ -122,7 +142,7 @@ def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
         n = len(gap)
         lower = upper = np.full(len(x), np.nan)
         if scored.bootstrap and n > 1:
-            lower, upper = np.quantile(weights(n) @ gap / n, [0.025, 0.975], axis=0)
+            lower, upper = np.quantile(gap.T @ weights(n) / n, [0.025, 0.975], axis=1)
         out.append(
             pl.DataFrame(
                 {
@@ -145,32 +165,27 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
     Null where the reference is not known for all of them: a fraction of some would be of other targets.
     See docs/scores.md 2.8.
     """
-    x, per_dimension = grid(scored), scored.runs.axis == "evaluations"
+    x, names = grid(scored), ("best_of_store", "best_2009")
     several = scored.runs.cells["suite"].n_unique() > 1
-    within: dict[tuple[str, int | None], list[tuple[Floats, Floats]]] = {}
-    names = ("best_of_store", "best_2009")
-    bounds = np.flatnonzero(
-        reference.select(pl.struct("suite", "function", "dimension").rle_id().diff().fill_null(1))
-        .to_series()
-        .to_numpy()
-    )
-    erts = {name: reference[name].to_numpy() for name in names}
-    for low, high in pairwise([*bounds.tolist(), reference.height]):
-        suite, function, dimension = reference.row(low)[:3]
-        unit = max(int(dimension or 1), 1) if per_dimension else 1
-        one = []
-        for name in names:
-            part = erts[name][low:high]
-            reached = np.searchsorted(np.sort(part / unit), x * (1 + 1e-9), side="right") / len(part)
-            one.append(np.full(len(x), np.nan) if np.isnan(part).any() else reached)
+    keys = ["suite", "function", "dimension"]
+    problems = reference.group_by(keys, maintain_order=True).agg(pl.col(names))
+    unit = problems["dimension"].fill_null(1).clip(1).to_numpy() if scored.runs.axis == "evaluations" else 1
+    reached = np.full((len(names), problems.height, len(x)), np.nan)
+    lengths = problems[names[0]].list.len().to_numpy()
+    for i, name in enumerate(names):
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            erts = np.array(problems[name][rows].to_list(), dtype=float)  # null is NaN
+            erts /= np.broadcast_to(unit, problems.height)[rows, None]
+            reached[i, rows] = np.where(np.isnan(erts).any(axis=1)[:, None], np.nan, ecdfs(erts, x * (1 + 1e-9)))
+    within: dict[tuple[str, int | None], list[int]] = {}
+    for p, (suite, function, dimension) in enumerate(problems.select(keys).iter_rows()):
         for group in groups_of(suite, function, several=several):
             for wide in dict.fromkeys((dimension, None)):
-                within.setdefault((group, wide), []).append((one[0], one[1]))
+                within.setdefault((group, wide), []).append(p)
     mean = _blocks(within, ("group", "dimension"), x).with_columns(
-        pl.Series(
-            name, np.concatenate([np.mean([pair[i] for pair in some], axis=0) for some in within.values()])
-        ).fill_nan(None)
-        for i, name in enumerate(names)
+        pl.Series(name, np.concatenate([each[some].mean(axis=0) for some in within.values()])).fill_nan(None)
+        for name, each in zip(names, reached, strict=True)
     )
     on = ["group", "dimension", "effort"]
     return table.join(mean, on=on, how="left", nulls_equal=True, maintain_order="left")
@@ -192,7 +207,6 @@ def precision(scored: Scored) -> pl.DataFrame:
     for name in dict.fromkeys(optimizer):
         mine = (optimizer == name).to_numpy()
         for panel, of, scale, values in panels:
-            ratio = np.sort(values[mine] / scale)
             out.append(
                 pl.DataFrame(
                     {
@@ -200,19 +214,19 @@ def precision(scored: Scored) -> pl.DataFrame:
                         "panel": [panel] * len(RATIOS),
                         "of": [of] * len(RATIOS),
                         "ratio": RATIOS,
-                        "fraction": np.searchsorted(ratio, RATIOS * (1 + 1e-9), side="right") / mine.sum(),
+                        "fraction": ecdf(values[mine] / scale, RATIOS * (1 + 1e-9)),
                     }
                 )
             )
     return pl.concat(out)
 
 
-def best_at(scored: Scored, part: Ints, effort: Floats) -> Floats:
-    """The best precision of some runs by so much effort, a number a run; inf before its first."""
+def best_at(scored: Scored, run: Ints, effort: Floats) -> Floats:
+    """The best precision of a run by so much effort; inf before its first. Both may have any shape, the same."""
     runs = scored.runs
-    starts, lengths = runs.offsets[part], runs.offsets[part + 1] - runs.offsets[part]
-    run = np.repeat(np.arange(len(part)), lengths)
-    rows = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    count = np.bincount(run[runs.effort[rows] <= effort[run]], minlength=len(part))
+    # efforts as whole numbers, each run above the one before it, so that one search finds all
+    steps, wanted = np.unique(effort, return_inverse=True)
+    passed = np.searchsorted(steps, runs.effort, side="left") + runs.owner * (len(steps) + 1)
+    row = np.searchsorted(passed, wanted.reshape(run.shape) + run * (len(steps) + 1), side="right") - 1
     padded = np.append(runs.precision, np.inf)
-    return np.where(count > 0, padded[starts + count - 1], np.inf)
+    return np.where(row >= runs.offsets[run], padded[row], np.inf)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -63,19 +64,19 @@ class Runs:
             if both.height:
                 yield a, b, both
 
-    @property
+    @cached_property
     def per_dimension(self) -> Floats:
         """(runs,): by what efforts are divided on the axis of an ECDF: the dimension, for evaluations."""
         if self.axis != "evaluations":
             return np.ones(len(self))
         return np.maximum(self.table["dimension"].fill_null(1).to_numpy(), 1).astype(float)
 
-    @property
+    @cached_property
     def owner(self) -> Ints:
         """(rows,): the run of each row."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
-    @property
+    @cached_property
     def problem(self) -> Ints:
         """(runs,): the number of its problem, an instance."""
         return _numbered(self.table)

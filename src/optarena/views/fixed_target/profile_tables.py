@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
@@ -12,9 +10,7 @@ from optarena.views.fixed_target.distributions import grid
 from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.profiles import area_over_convergence_curve, data_profile, performance_profile
 from optarena.views.fixed_target.runtimes import reachable
-
-if TYPE_CHECKING:
-    from optarena.views.fixed_target.view import Scored
+from optarena.views.fixed_target.scored import COUNTED, Scored
 
 TAUS = 10.0 ** (np.arange(0, 61) / 20)
 TOLERANCES = (1e-1, 1e-3, 1e-5)
@@ -27,8 +23,7 @@ def profiles(scored: Scored, erts: Floats) -> pl.DataFrame:
     """
     cells = scored.runs.cells
     optimizers = list(dict.fromkeys(cells["optimizer"]))
-    keys = cells.select("suite", "function", "dimension")
-    problem = keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+    problem = scored.problem
     width = scored.targets.shape[1]
     times = np.full((int(problem.max()) + 1, width, len(optimizers)), np.inf)
     for c, name in enumerate(cells["optimizer"]):
@@ -112,5 +107,5 @@ def aocc(scored: Scored) -> pl.DataFrame:
 def areas(runs: Runs, budget: Floats) -> Floats:
     """(runs,): the area over the convergence curve of each, over so much effort."""
     # evaluation t counts for [t - 1, t) of the budget; on other axes a value is in force from its own effort on
-    shift = 1.0 if runs.axis in ("evaluations", "batches") else 0.0
+    shift = 1.0 if runs.axis in COUNTED else 0.0
     return area_over_convergence_curve(runs.precision, runs.effort, runs.offsets, budget, shift=shift)

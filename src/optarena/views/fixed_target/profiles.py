@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from optarena.errors import OptarenaError
 from optarena.traces import Floats, Ints
+from optarena.views.fixed_target.runtimes import ecdfs
 
 LOWEST, HIGHEST = 1e-8, 1e2
 
@@ -24,7 +25,7 @@ def performance_profile(times: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         best = t.min(axis=1, keepdims=True, initial=np.inf)
         ratio = np.where(np.isfinite(t), np.where(t == best, 1.0, t / best), np.inf)
-    return _fractions(ratio, tau)
+    return ecdfs(ratio.T, tau)
 
 
 def data_profile(times: npt.ArrayLike, dimensions: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
@@ -33,7 +34,8 @@ def data_profile(times: npt.ArrayLike, dimensions: npt.ArrayLike, k: npt.ArrayLi
     times: (problems, solvers), the evaluations to f <= f_best + tau (f_0 - f_best), inf where that was not reached.
     """
     t = _times(times)
-    return _fractions(t / (np.broadcast_to(np.asarray(dimensions, dtype=float), len(t))[:, None] + 1.0), k)
+    per_dimension = t / (np.broadcast_to(np.asarray(dimensions, dtype=float), len(t))[:, None] + 1.0)
+    return ecdfs(per_dimension.T, k)
 
 
 def _times(times: npt.ArrayLike) -> Floats:
@@ -41,13 +43,6 @@ def _times(times: npt.ArrayLike) -> Floats:
     if t.ndim != 2:
         raise OptarenaError(f"times are (problems, solvers); got the shape {t.shape}")
     return t
-
-
-def _fractions(x: Floats, at: npt.ArrayLike) -> Floats:
-    """(solvers, at): the fraction of problems with x (problems, solvers) of at most so much; 0 of no problems."""
-    bounds = np.asarray(at, dtype=float)
-    within = np.sum(x.T.reshape(x.shape[1], len(x), *[1] * bounds.ndim) <= bounds, axis=1)
-    return within / max(1, len(x))
 
 
 def area_over_convergence_curve(
@@ -83,12 +78,18 @@ def area_over_convergence_curve(
         return np.where(budget > 0, total / budget, np.nan)
 
 
-def shifted_geometric_mean(times: npt.ArrayLike, shift: float = 10.0) -> float:
-    """exp(mean(log(t + shift))) - shift (docs/scores.md 2.12)."""
-    return float(np.exp(np.mean(np.log(np.asarray(times, dtype=float) + shift))) - shift)
+def shifted_geometric_mean(times: npt.ArrayLike, shift: float = 10.0, weights: Floats | None = None) -> float:
+    """exp(mean(log(t + shift))) - shift (docs/scores.md 2.12). weights: how much each time counts; equal by default."""
+    logs = np.log(np.asarray(times, dtype=float) + shift)
+    return float(np.exp(np.average(logs, weights=weights)) - shift)
 
 
 def penalised_average(times: npt.ArrayLike, budgets: npt.ArrayLike, k: float = 10.0) -> float:
     """PAR-k: the mean time, a failure counting k times its budget (docs/scores.md 2.12)."""
+    return float(np.mean(penalised(times, budgets, k)))
+
+
+def penalised(times: npt.ArrayLike, budgets: npt.ArrayLike, k: float = 10.0) -> Floats:
+    """The time of each run, k times its budget for a failure (docs/scores.md 2.12)."""
     t = np.asarray(times, dtype=float)
-    return float(np.mean(np.where(np.isfinite(t), t, k * np.asarray(budgets, dtype=float))))
+    return np.where(np.isfinite(t), t, k * np.asarray(budgets, dtype=float))

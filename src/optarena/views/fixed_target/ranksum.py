@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from optarena.stats.ranks import ranks_of
 from optarena.traces import Floats
+from optarena.views.fixed_target.runtimes import ert
+
+Two = tuple[Floats, Floats]
 
 
 def rank_sum_test(
@@ -23,32 +25,39 @@ def rank_sum_test(
     by then, else minus its precision. The approximation is normal and without correction for ties; p = 1 if neither
     succeeded or if the average evaluations contradict the sign of z.
     """
-    times = [np.asarray(part, dtype=float) for part in hits]
-    spent = [np.asarray(part, dtype=float) for part in budgets]
-    end = common_end(times, spent)
-    scores = []
-    for t, df in zip(times, precisions, strict=True):
-        within = np.isfinite(t) & (t <= end)
-        with np.errstate(divide="ignore"):
-            scores.append(np.where(within, 1.0 / t, -np.asarray(df, dtype=float)))
+    times, spent, reached = (
+        (np.asarray(one, dtype=float), np.asarray(two, dtype=float)) for one, two in (hits, budgets, precisions)
+    )
+    z, p = rank_sum_tests(times, spent, reached)
+    return float(z), float(p)
+
+
+def rank_sum_tests(hits: Two, budgets: Two, precisions: Two) -> tuple[Floats, Floats]:
+    """`rank_sum_test` of many problems and targets at once: hits and precisions have the runs first, then any axes.
+
+    budgets: (runs,), or with more of these axes. See docs/scores.md 2.13.
+    """
+    from scipy.special import erfc  # slow to import, and only mode coco needs them
+
+    from optarena.stats.ranks import ranks_of
+
+    end = common_end(hits, budgets)
+    with np.errstate(divide="ignore"):
+        scores = [np.where(np.isfinite(t) & (t <= end), 1.0 / t, -df) for t, df in zip(hits, precisions, strict=True)]
     n, m = len(scores[0]), len(scores[1])
-    ranks = ranks_of(np.concatenate(scores))
-    z = (ranks[:n].sum() - n * (n + m + 1) / 2) / math.sqrt(n * m * (n + m + 1) / 12)
-    p = math.erfc(abs(z) / math.sqrt(2))
-    if not any(np.isfinite(t).any() for t in times):
-        return z, 1.0
-    average = [_ert(t, b) for t, b in zip(times, spent, strict=True)]
-    if (z > 0 and average[0] > average[1]) or (z < 0 and average[0] < average[1]):
-        p = 1.0
-    return z, p
+    ranks = ranks_of(np.concatenate(scores), axis=0)
+    z = (ranks[:n].sum(axis=0) - n * (n + m + 1) / 2) / np.sqrt(n * m * (n + m + 1) / 12)
+    p = erfc(np.abs(z) / np.sqrt(2))
+    nobody = ~np.any([np.isfinite(t).any(axis=0) for t in hits], axis=0)
+    one, two = (np.asarray(ert(t, b)) for t, b in zip(hits, budgets, strict=True))
+    against = ((z > 0) & (one > two)) | ((z < 0) & (one < two))
+    return z, np.where(nobody | against, 1.0, p)
 
 
-def common_end(times: list[Floats], spent: list[Floats]) -> float:
-    """The smallest budget of a failure of either algorithm; inf where nobody failed."""
-    failed = [b[~np.isfinite(t)] for t, b in zip(times, spent, strict=True)]
-    return float(np.min(np.concatenate(failed), initial=np.inf))
-
-
-def _ert(times: Floats, spent: Floats) -> float:
-    hit = np.isfinite(times)
-    return float(np.where(hit, times, spent).sum() / hit.sum()) if hit.any() else math.inf
+def common_end(hits: Sequence[Floats], budgets: Sequence[Floats]) -> Floats:
+    """The smallest budget of a failure of either algorithm; inf where nobody failed (docs/scores.md 2.13)."""
+    least = [
+        np.where(np.isfinite(t), np.inf, b.reshape(*b.shape, *[1] * (t.ndim - b.ndim))).min(axis=0, initial=np.inf)
+        for t, b in zip(hits, budgets, strict=True)
+    ]
+    return np.minimum(*least)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.profile_tables import areas
-
-if TYPE_CHECKING:
-    from optarena.views.fixed_target.view import Scored
+from optarena.views.fixed_target.scored import COUNTED, Scored
 
 METRICS = {
     "area": "one minus the area under the ECDF of runtimes over log effort (0 all targets at once, 1 none)",
@@ -47,7 +43,7 @@ def scores_of_runs(scored: Scored, problem: Ints, metric: str, part: str = "all"
     if metric == "unreached":
         return _mean(np.where(np.isfinite(hits), 0.0, 1.0), counts)
     # effort counts from one evaluation or batch on; on an axis that is not counted, from a thousandth of the budget
-    first = np.ones(len(budget)) if runs.axis in ("evaluations", "batches") else budget / 1000
+    first = np.ones(len(budget)) if runs.axis in COUNTED else budget / 1000
     with np.errstate(divide="ignore", invalid="ignore"):
         part_of_range = np.log(np.maximum(hits, first[:, None]) / first[:, None]) / np.log(budget / first)[:, None]
     inside = np.where(budget[:, None] > first[:, None], np.clip(part_of_range, 0.0, 1.0), 0.0)

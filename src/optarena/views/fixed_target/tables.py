@@ -6,19 +6,18 @@ Distributions live in `distributions`, profiles and areas in `profile_tables`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from optarena.traces import Floats
+from optarena.traces import Floats, Ints
 from optarena.views.fixed_target import distributions, profile_tables
-from optarena.views.fixed_target.ranksum import common_end, rank_sum_test
+from optarena.views.fixed_target.ranksum import common_end, rank_sum_tests
 from optarena.views.fixed_target.reference import BEST_2009, reference_ert
-from optarena.views.fixed_target.runtimes import restart_quantiles, simulated_restarts
-
-if TYPE_CHECKING:
-    from optarena.views.fixed_target.view import Scored
+from optarena.views.fixed_target.restarts import one_cost, restart_quantiles, simulated_restarts
+from optarena.views.fixed_target.runtimes import ert
+from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -47,36 +46,29 @@ def make(scored: Scored, wanted: Sequence[str] = TABLES) -> dict[str, pl.DataFra
     return {name: out[name] for name in (*TABLES, "ranksum") if name in out}
 
 
-def _by_size(scored: Scored) -> dict[int, list[int]]:
-    """Cells with as many runs: they make one array."""
-    out: dict[int, list[int]] = {}
-    for cell, part in enumerate(scored.of_cell):
-        out.setdefault(len(part), []).append(cell)
-    return out
-
-
 def _ert(scored: Scored) -> tuple[Floats, pl.DataFrame]:
     """(cells, targets), and the table (docs/scores.md 2.4)."""
     cells, width = scored.targets.shape
     figures = {name: np.full((cells, width), np.nan) for name in ("ert", "ert_lb", "ert_ub", "rt_s", "rt_f", "median")}
     counts, wins = np.zeros((cells, width), dtype=np.int64), np.zeros((cells, width), dtype=np.int64)
-    for size, members in _by_size(scored).items():
-        rows = np.array([scored.of_cell[cell] for cell in members])
-        hits, spent = scored.hits[rows], scored.spent[rows][:, :, None]  # [cells, runs, targets]
+    for batch in scored.batches():
+        hits, spent, size = batch.hits, batch.spent, len(batch.hits)
         hit = np.isfinite(hits)
-        n = hit.sum(axis=1)
-        cost = np.where(hit, hits, spent)
+        n = hit.sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            figures["ert"][members] = np.where(n > 0, cost.sum(axis=1) / n, np.inf)
-            figures["rt_s"][members] = np.where(hit, hits, 0.0).sum(axis=1) / np.where(n > 0, n, np.nan)
-            figures["rt_f"][members] = np.where(hit, 0.0, spent).sum(axis=1) / np.where(n < size, size - n, np.nan)
-        ordered = np.sort(hits, axis=1)
-        low, high = ordered[:, (size - 1) // 2], ordered[:, size // 2]
-        figures["median"][members] = np.where(low == high, low, (low + high) / 2)
-        counts[members], wins[members] = size, n
+            found = {
+                "ert": ert(hits, spent),
+                "rt_s": np.where(hit, hits, 0.0).sum(axis=0) / np.where(n > 0, n, np.nan),
+                "rt_f": np.where(hit, 0.0, spent).sum(axis=0) / np.where(n < size, size - n, np.nan),
+            }
+        ordered = np.sort(hits, axis=0)
+        low, high = ordered[(size - 1) // 2], ordered[size // 2]
+        found["median"] = np.where(low == high, low, (low + high) / 2)
         if scored.bootstrap and size > 1:  # one run shows no spread
-            lower, upper = _ert_interval(cost, hit, scored.bootstrap, scored.seed)
-            figures["ert_lb"][members], figures["ert_ub"][members] = lower, upper
+            found["ert_lb"], found["ert_ub"] = _ert_interval(hits, spent, scored.bootstrap, scored.seed)
+        for name, values in found.items():
+            figures[name][batch.cells] = values[batch.column]
+        counts[batch.cells], wins[batch.cells] = size, n[batch.column]
     keep = scored.given.ravel()
     of = np.repeat(np.arange(cells), width)[keep]
 
@@ -98,29 +90,24 @@ def _ert(scored: Scored) -> tuple[Floats, pl.DataFrame]:
     return figures["ert"], table
 
 
-def _ert_interval(cost: Floats, hit: Any, times: int, seed: int) -> tuple[Floats, Floats]:
-    """Percentiles of the ERT over resamplings of the runs; inf where a resampling has no success.
-
-    See docs/scores.md 2.4.
-    """
-    runs = cost.shape[1]
+def _ert_interval(hits: Floats, spent: Floats, times: int, seed: int) -> tuple[Floats, Floats]:
+    """Percentiles of the ERT over resamples of the runs; inf where a resample has no success (docs/scores.md 2.4)."""
+    runs, columns = hits.shape
     drawn = np.random.default_rng(seed).multinomial(runs, np.full(runs, 1 / runs), size=times).astype(float)
-    lower, upper = np.empty((len(cost), cost.shape[2])), np.empty((len(cost), cost.shape[2]))
-    for i in range(len(cost)):
-        wins = drawn @ hit[i].astype(float)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            again = np.sort(np.where(wins > 0, (drawn @ cost[i]) / wins, np.inf), axis=0)
-        lower[i] = again[max(0, int(np.floor(0.025 * times)))]
-        upper[i] = again[min(times - 1, int(np.ceil(0.975 * times)) - 1)]
-    return lower, upper
+    at = [max(0, int(np.floor(0.025 * times))), min(times - 1, int(np.ceil(0.975 * times)) - 1)]
+    out = np.empty((2, columns))
+    at_once = max(1, MOST_AT_ONCE // times)
+    for low in range(0, columns, at_once):
+        some = slice(low, low + at_once)
+        out[:, some] = np.partition(ert(hits[:, some], spent[:, some], drawn), at, axis=0)[at]
+    return out[0], out[1]
 
 
 def _reference(scored: Scored, erts: Floats) -> pl.DataFrame:
     """The best ERT of the store for each problem and target, and best 2009 where it is known (docs/scores.md 2.8)."""
     cells = scored.runs.cells
     keys = cells.select("suite", "function", "dimension")
-    problem = keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
-    _, first, back = np.unique(problem, return_index=True, return_inverse=True)
+    _, first, back = np.unique(scored.problem, return_index=True, return_inverse=True)
     best = np.full((len(first), scored.targets.shape[1]), np.inf)
     np.minimum.at(best, back, erts)
     known = np.full(best.shape, np.nan)
@@ -159,18 +146,15 @@ def _percentiles(scored: Scored) -> pl.DataFrame:
     """
     cells, width = scored.targets.shape
     found = np.full((cells, width, len(QUANTILES)), np.nan)
-    for size, members in _by_size(scored).items():
-        rows = np.array([scored.of_cell[cell] for cell in members])
-        hits = np.moveaxis(scored.hits[rows], 1, 0).reshape(size, -1)
-        some = restart_quantiles(hits, np.repeat(scored.spent[rows].T, width, axis=1), QUANTILES)
-        found[members] = some.reshape(len(members), width, -1)
-    sampled = np.isnan(found).any(axis=2) & scored.given
-    for cell in np.flatnonzero(sampled.any(axis=1)).tolist():
-        hits, spent = scored.hits[scored.of_cell[cell]], scored.spent[scored.of_cell[cell]]
-        for t in np.flatnonzero(sampled[cell]).tolist():
-            drawn = np.sort(simulated_restarts(hits[:, t], spent, distributions.SAMPLES, scored.seed))
-            at = np.ceil(np.array(QUANTILES) * len(drawn) - 1e-9).astype(np.int64) - 1
-            found[cell, t] = drawn[at]
+    sampled = np.zeros((cells, width), dtype=bool)
+    for batch in scored.batches():
+        plain, *_ = one_cost(batch.hits, batch.spent)
+        plain |= ~np.isfinite(batch.hits).any(axis=0)
+        values = np.empty((len(plain), len(QUANTILES)))
+        values[plain] = restart_quantiles(batch.hits[:, plain], batch.spent[:, plain], QUANTILES)
+        values[~plain] = _drawn_quantiles(batch.hits[:, ~plain], batch.spent[:, ~plain], scored.seed)
+        found[batch.cells], sampled[batch.cells] = values[batch.column], ~plain[batch.column]
+    sampled &= scored.given
     keep = scored.given.ravel()
     table = scored.runs.cells[np.repeat(np.arange(cells), width)[keep]].with_columns(
         target=pl.Series(scored.targets.ravel()[keep]),
@@ -185,24 +169,53 @@ def _percentiles(scored: Scored) -> pl.DataFrame:
     return table
 
 
+def _drawn_quantiles(hits: Floats, spent: Floats, seed: int) -> Floats:
+    """(columns, quantiles): of seeded draws (docs/scores.md 2.5)."""
+    draws = distributions.SAMPLES
+    at = np.ceil(np.array(QUANTILES) * draws - 1e-9).astype(np.int64) - 1
+    out = np.empty((hits.shape[1], len(at)))
+    at_once = MOST_AT_ONCE // draws
+    for low in range(0, len(out), at_once):
+        some = slice(low, low + at_once)
+        out[some] = np.partition(simulated_restarts(hits[:, some], spent[:, some], draws, seed), at, axis=1)[:, at]
+    return out
+
+
 # ---- COCO's test -----------------------------------------------------------------------------------------------------
 
 
 def _ranksum(scored: Scored) -> pl.DataFrame:
     """The rank-sum test of every two optimizers on each problem and target, as COCO makes it (docs/scores.md 2.13)."""
-    rows = []
-    for a, b, both in scored.runs.opponents():
-        for pair in both.iter_rows(named=True):
-            parts = [scored.of_cell[pair[name]] for name in ("cell", "cell_right")]
-            for t, target in enumerate(scored.targets[pair["cell"]][scored.given[pair["cell"]]].tolist()):
-                hits = [scored.hits[part, t] for part in parts]
-                spent = [scored.spent[part] for part in parts]
-                end = common_end(hits, spent)
-                first, second = (distributions.best_at(scored, part, np.full(len(part), end)) for part in parts)
-                z, p = rank_sum_test((hits[0], hits[1]), (spent[0], spent[1]), (first, second))
-                named = {"optimizer": a, "other": b, **{key: pair[key] for key in ("suite", "function", "dimension")}}
-                rows.append({**named, "target": target, "z": z, "p": p})
     schema = {"optimizer": pl.String, "other": pl.String, "suite": pl.String, "function": pl.String}
-    return pl.DataFrame(
-        rows, schema={**schema, "dimension": pl.Int64, **dict.fromkeys(("target", "z", "p"), pl.Float64)}
+    empty = pl.DataFrame(schema={**schema, "dimension": pl.Int64, **dict.fromkeys(("target", "z", "p"), pl.Float64)})
+    out = [empty]
+    sizes = np.array([len(part) for part in scored.of_cell])
+    for _, b, both in scored.runs.opponents():
+        cells = both.select("cell", "cell_right").to_numpy()
+        z, p = np.full((2, len(cells), scored.targets.shape[1]), np.nan)
+        pairs, of = np.unique(sizes[cells], axis=0, return_inverse=True)
+        for kind in range(len(pairs)):
+            rows = np.flatnonzero(of.ravel() == kind)
+            first, second = (np.array([scored.of_cell[c] for c in cells[rows, i].tolist()]).T for i in (0, 1))
+            z[rows], p[rows] = _rank_sums(scored, first, second)
+        given = scored.given[cells[:, 0]]
+        at = np.nonzero(given)[0]
+        out.append(
+            both[at].select(
+                "optimizer", "suite", "function", "dimension",
+                other=pl.lit(b), target=pl.Series(scored.targets[cells[:, 0]][given]),
+                z=pl.Series(z[given]), p=pl.Series(p[given]),
+            ).select(empty.columns)
+        )  # fmt: skip
+    return pl.concat(out)
+
+
+def _rank_sums(scored: Scored, first: Ints, second: Ints) -> tuple[Floats, Floats]:
+    """(cells, targets): z and p of two optimizers, whose runs are (runs, cells) each."""
+    hits, spent = (scored.hits[first], scored.hits[second]), (scored.spent[first], scored.spent[second])
+    end = common_end(hits, spent)
+    reached = tuple(
+        distributions.best_at(scored, np.broadcast_to(part[:, :, None], hit.shape), np.broadcast_to(end, hit.shape))
+        for part, hit in zip((first, second), hits, strict=True)
     )
+    return rank_sum_tests(hits, spent, (reached[0], reached[1]))

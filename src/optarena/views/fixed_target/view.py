@@ -12,7 +12,7 @@ import polars as pl
 
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
-from optarena.traces import Bools, Floats, Ints
+from optarena.traces import Floats
 from optarena.views._frames import hash_of, saved
 from optarena.views._scores import Scores as TrialScores
 from optarena.views._view import View
@@ -20,12 +20,11 @@ from optarena.views.fixed_target import tables
 from optarena.views.fixed_target.measured import Measured
 from optarena.views.fixed_target.precision import Levels, Runs, runs_of
 from optarena.views.fixed_target.run_scores import METRICS, PARTS, problems_of, scores_of_runs
-from optarena.views.fixed_target.runtimes import TOLERANCE, first_hits
-from optarena.views.fixed_target.targets import FINAL, Targets, parse, per_cell, to_data
+from optarena.views.fixed_target.scored import Scored, score
+from optarena.views.fixed_target.targets import Targets, parse, per_cell, to_data
 from optarena.views.selection import cube
 
 MODES = ("exact", "coco")
-COUNTED = ("evaluations", "batches")
 
 
 @dataclass
@@ -90,29 +89,6 @@ class FixedTarget(View):
         return out + [(label, self.scores(name)) for name, label in more.items() if name != first]
 
 
-@dataclass
-class Scored:
-    """Runs with their targets: what every table is made of."""
-
-    runs: Runs
-    targets: Floats
-    """(cells, targets), from the easiest to the hardest; NaN at the end of those that have fewer."""
-    hits: Floats
-    """(runs, targets): inf where a run did not reach its cell's target."""
-    spent: Floats
-    of_cell: list[Ints]
-    """The runs of each cell, those that count more than once repeated."""
-    mode: str
-    seed: int
-    bootstrap: int
-    notes: list[str]
-
-    @property
-    def given(self) -> Bools:
-        """(cells, targets): which targets a cell has."""
-        return ~np.isnan(self.targets)
-
-
 def fixed_target(
     results: Dataset,
     *,
@@ -150,7 +126,7 @@ def fixed_target(
     runs = runs_of(results, axis, parts=parts, pinned=levels, quantity=quantity)
     if mode == "coco":
         runs = _those_of_cocopp(runs)
-    scored = _score(runs, *per_cell(runs, wanted, mode), mode, budget, bootstrap, seed)
+    scored = score(runs, *per_cell(runs, wanted, mode), mode, budget, bootstrap, seed)
     used = {
         "view": "fixed-target",
         "mode": mode,
@@ -225,45 +201,3 @@ def _those_of_cocopp(runs: Runs) -> Runs:
     if late.all():
         raise OptarenaError(f"nothing in store {runs.results.path} can be scored: {reason}")
     return runs.only(~late)
-
-
-def _score(
-    runs: Runs, called: Floats, targets: Floats, mode: str, budget: float | None, bootstrap: int, seed: int
-) -> Scored:
-    spent = runs.spent.copy()
-    if mode == "coco":  # a run that hits 1e-8 ends there; the indicator goes on below its optimum
-        final = first_hits(runs.precision, runs.effort, runs.offsets, [FINAL])[:, 0]
-        spent = np.where(runs.indicator, spent, np.minimum(spent, final))
-    if budget is not None:
-        most = budget * runs.per_dimension
-        # there is no half evaluation to be charged for
-        spent = np.minimum(spent, np.floor(most + 1e-9) if runs.axis in COUNTED else most)
-    runs = runs.cut(spent)
-    hits = np.full((len(runs), targets.shape[1]), np.inf)
-    # cells that share their targets are scored together; COCO compares indicators as they are
-    kinds: dict[tuple[bytes, float], list[int]] = {}
-    strict_cells = np.zeros(runs.cells.height, dtype=bool)
-    if mode == "coco":
-        strict_cells[runs.cell[runs.indicator]] = True
-    for c, row in enumerate(targets):
-        kinds.setdefault((row.tobytes(), 0.0 if strict_cells[c] else TOLERANCE), []).append(c)
-    order = np.argsort(runs.cell, kind="stable")
-    of_cell = np.split(order, np.searchsorted(runs.cell[order], np.arange(1, runs.cells.height)))
-    lengths = np.diff(runs.offsets)
-    for (_, tolerance), members in kinds.items():
-        row = targets[members[0]]
-        given = ~np.isnan(row)
-        mine = np.concatenate([of_cell[c] for c in members])
-        offsets = np.concatenate(([0], np.cumsum(lengths[mine]))).astype(np.int64)
-        at = np.repeat(runs.offsets[:-1][mine] - offsets[:-1], lengths[mine]) + np.arange(offsets[-1])
-        hits[np.ix_(mine, given)] = first_hits(runs.precision[at], runs.effort[at], offsets, row[given], tolerance)
-    if mode == "coco":
-        of_cell = [_balanced(runs, part) for part in of_cell]
-    return Scored(runs, called, hits, runs.spent, of_cell, mode, seed, bootstrap, [])
-
-
-def _balanced(runs: Runs, part: Ints) -> Ints:
-    """Each run as often as makes all instances count the same: lcm(counts)/count times (docs/scores.md 2.14)."""
-    instance = runs.table["instance"].fill_null(-1).to_numpy()[part]
-    _, back, counts = np.unique(instance, return_inverse=True, return_counts=True)
-    return np.repeat(part, np.lcm.reduce(counts) // counts[back])

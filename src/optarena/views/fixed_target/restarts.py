@@ -1,0 +1,322 @@
+"""Simulated restarts: how long an optimizer takes that restarts until it succeeds (docs/scores.md 2.5).
+
+A run is drawn; while it is a failure, another is drawn; the sum of all their efforts is the runtime. All functions work
+on many targets at once; those for one target call them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from optarena.errors import OptarenaError
+from optarena.traces import Bools, Floats, Ints
+
+MOST_JUMPS = 1_000_000
+NEGLIGIBLE = 1e-16
+MOST_BLOCKS = 10_000
+CELLS = 2000
+HIT = -1.0
+
+
+def restart_ecdf(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: npt.ArrayLike) -> Any:
+    """The distribution at x of the runtime with simulated restarts, for one target, computed and not sampled.
+
+    F(x) = [#{successes <= x} + sum over failures u of F(x - u)]/n (docs/scores.md 2.5).
+    runtimes: inf for failures; budgets: what each run spent in all. Raises where more than a million jump points would
+    be needed: see `simulated_restarts`.
+    """
+    points = np.asarray(x, dtype=float)
+    out = restart_ecdfs(_one_target(runtimes), budgets, points.ravel())[0].reshape(points.shape)
+    if np.isnan(out).any():
+        raise OptarenaError(
+            f"the exact distribution up to {points.max():g} has more than {MOST_JUMPS:,} jumps: "
+            "use simulated_restarts, or a smaller x"
+        )
+    return out if out.ndim else float(out)
+
+
+def restart_ecdfs(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: Floats) -> Floats:
+    """(targets, x): `restart_ecdf` of many targets at once; NaN where one has too many jumps.
+
+    runtimes: (runs, targets); budgets: (runs,), or of the same shape; x: (x,), or (targets, x).
+    See docs/scores.md 2.5.
+    """
+    times, spent = _columns(runtimes, budgets)
+    x = np.minimum(np.broadcast_to(x, (times.shape[1], np.shape(x)[-1])), np.finfo(float).max)
+    if not x.size:
+        return np.zeros(x.shape)
+    plain, cost, share, n = one_cost(times, spent)
+    rounds = np.floor(x / cost[:, None])
+    with np.errstate(invalid="ignore"):
+        rest = np.where(rounds > 0, x - rounds * cost[:, None], x)
+    counts = np.zeros(x.shape)
+    for one in times:
+        counts += one[:, None] <= rest
+    left = share[:, None] ** rounds
+    out = 1 - left + left * counts / np.maximum(n, 1)[:, None]
+    out[~np.isfinite(times).any(axis=0)] = 0.0
+    for same in _same_failures(times, spent, ~plain):
+        hits, budget = times[:, same], spent[:, same[0]]
+        hit = np.isfinite(hits[:, 0])
+        at = x[same]
+        waits = failures_in_a_row(budget[~hit], int(n[same[0]]), float((at.max(axis=1) - hits.min(axis=0)).max()))
+        if waits is None:
+            out[same] = np.nan
+            continue
+        # F(x) = sum over successes s of P(the failures before it spent at most x - s)/n
+        out[same] = sum(waits.within(at - one[:, None]) for one in hits[hit]) / n[same[0]]
+    return out
+
+
+def restart_quantile(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: float) -> float:
+    """The least x at which `restart_ecdf` reaches q; inf without a success (docs/scores.md 2.5)."""
+    if not 0 < q < 1:
+        raise OptarenaError(f"a quantile lies between 0 and 1; got {q}")
+    out = float(restart_quantiles(_one_target(runtimes), budgets, [q])[0, 0])
+    if np.isnan(out):
+        raise OptarenaError("the exact distribution has too many jumps: use simulated_restarts")
+    return out
+
+
+def restart_quantiles(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: Sequence[float]) -> Floats:
+    """(targets, q): `restart_quantile` of many targets at once; NaN where one has too many jumps.
+
+    runtimes: (runs, targets); budgets: (runs,), or of the same shape. See docs/scores.md 2.5.
+    """
+    times, spent = _columns(runtimes, budgets)
+    plain, cost, share, n = one_cost(times, spent)
+    wins = np.isfinite(times).sum(axis=0)
+    share = np.where(wins > 0, share, 0.0)
+    cost = np.where(share > 0, cost, 0.0)
+    ordered = np.sort(times, axis=0)
+    out = np.full((times.shape[1], len(q)), np.inf)
+    for i, level in enumerate(q):
+        with np.errstate(divide="ignore"):
+            rounds = np.where(share > 0, np.floor(np.log1p(-(level - 1e-12)) / np.log(share)), 0.0)
+        left = share**rounds
+        place = np.ceil(n * (level - 1e-12 - (1 - left)) / left).astype(np.int64) - 1
+        place = np.clip(place, 0, np.maximum(wins - 1, 0))
+        value = rounds * cost + np.take_along_axis(ordered, place[None, :], axis=0)[0]
+        out[:, i] = np.where(wins > 0, value, np.inf)
+    for t in np.flatnonzero(~plain & (wins > 0)).tolist():
+        out[t] = [_quantile(times[:, t], spent[:, t], int(n[t]), level) for level in q]
+    return out
+
+
+def _quantile(times: Floats, spent: Floats, n: int, q: float) -> float:
+    """Where failures differ: from the jumps of F, up to an effort that is doubled until F reaches q there."""
+    hit = np.isfinite(times)
+    most = times[hit].max() + spent[~hit].max()
+    while True:
+        waits = failures_in_a_row(spent[~hit], n, most)
+        if waits is None:
+            return float("nan")
+        jumps = np.add.outer(waits.sums, times[hit]).ravel()
+        mass = np.repeat(np.diff(waits.chance, prepend=0.0) / n, hit.sum())
+        order = np.argsort(jumps, kind="stable")
+        # F is complete up to `most`, as the sums are
+        total = np.cumsum(mass[order])
+        at = int(np.searchsorted(total, q - 1e-12))
+        if at < len(total) and jumps[order[at]] <= most:
+            return float(jumps[order[at]])
+        most *= 2
+
+
+def one_cost(times: Floats, spent: Floats) -> tuple[Bools, Floats, Floats, Ints]:
+    """(targets,): whether all failures that cost anything cost the same, and no success took longer; then that cost,
+    the share of failures and the number of runs.
+
+    Then k failures in a row end at k times that cost B, before which all is decided:
+    F(k B + x) = 1 - r^k + r^k #{successes <= x}/n for 0 <= x < B, with the failures' share r. See docs/scores.md 2.5.
+    """
+    hit = np.isfinite(times)
+    failed = ~hit & (spent > 0)
+    n, wins = (hit | failed).sum(axis=0), hit.sum(axis=0)
+    cost = np.where(failed, spent, -np.inf).max(axis=0, initial=-np.inf)
+    least = np.where(failed, spent, np.inf).min(axis=0, initial=np.inf)
+    slowest = np.where(hit, times, -np.inf).max(axis=0, initial=-np.inf)
+    plain = ~failed.any(axis=0) | ((cost == least) & (slowest <= cost))
+    return plain, np.where(np.isfinite(cost), cost, np.inf), (n - wins) / np.maximum(n, 1), n
+
+
+class Waits(NamedTuple):
+    """What failures in a row may have spent together before a success."""
+
+    sums: Floats
+    """All possible sums, ascending, 0 first."""
+    chance: Floats
+    """The expected number of rows of failures with at most this sum, each counted with its chance."""
+
+    def within(self, effort: Floats) -> Floats:
+        """`chance` at any effort; 0 below 0."""
+        return np.append(self.chance, 0.0)[np.searchsorted(self.sums, effort, side="right") - 1]
+
+
+def failures_in_a_row(failures: Floats, n: int, most: float) -> Waits | None:
+    """All sums up to `most` of the efforts of failures in a row, of n runs; None if there are too many.
+
+    See docs/scores.md 2.5.
+    """
+    efforts, counts = np.unique(failures[failures > 0], return_counts=True)
+    chances = counts / n
+    if not len(efforts) or most < efforts[0]:
+        return Waits(np.zeros(1), np.ones(1))
+    # longer rows of failures are as good as impossible
+    longest = 1 + int(np.ceil(np.log(NEGLIGIBLE) / np.log(chances.sum())))
+    most = min(most, efforts[-1] * longest)
+    if (efforts == np.floor(efforts)).all():
+        unit = int(np.gcd.reduce(efforts.astype(np.int64)))
+        if most // unit < MOST_JUMPS:
+            found = _whole_numbers(efforts.astype(np.int64) // unit, chances, int(most // unit))
+            sums = np.flatnonzero(found)
+            return Waits(sums.astype(float) * unit, np.cumsum(found[sums]))
+    if math.comb(longest + len(efforts), longest) > MOST_JUMPS and _fewest_sums(efforts, most) > MOST_JUMPS:
+        return None
+    return _any_numbers(efforts, chances, longest, most)
+
+
+def _fewest_sums(efforts: Floats, most: float) -> float:
+    """A lower bound of the number of sums up to `most`, each with how often it takes which effort: efforts rounded up.
+
+    For each effort in turn: the ways to reach a sum, and those to reach it with one more of this effort.
+    """
+    ways = np.zeros(CELLS + 1)
+    ways[0] = 1.0
+    for step in np.ceil(efforts / most * CELLS).astype(np.int64).tolist():
+        for low in range(step, CELLS + 1, step):
+            high = min(low + step, CELLS + 1)
+            ways[low:high] += ways[low - step : high - step]
+    return float(ways.sum())
+
+
+def _whole_numbers(efforts: Ints, chances: Floats, most: int) -> Floats:
+    """(most + 1,): W(w) = [w = 0] + sum over failures u of chance_u W(w - u).
+
+    Blocks as long as the least effort depend only on what lies before them.
+    """
+    out = np.zeros(most + 1)
+    out[0] = 1.0
+    step = int(efforts[0])
+    if most // step > MOST_BLOCKS:
+        return _series_inverse(efforts, chances, most)
+    pairs = list(zip(efforts.tolist(), chances.tolist(), strict=True))
+    for low in range(step, most + 1, step):
+        high = min(low + step, most + 1)
+        for effort, chance in pairs:
+            if effort >= high:
+                break
+            begin = max(low, effort)
+            out[begin:high] += chance * out[begin - effort : high - effort]
+    return out
+
+
+def _series_inverse(efforts: Ints, chances: Floats, most: int) -> Floats:
+    """The same as the series 1/(1 - sum of chance_u z^u), by Newton's steps, each of twice the length."""
+    series = np.zeros(most + 1)
+    series[0] = 1.0
+    inside = efforts <= most
+    series[efforts[inside]] = -chances[inside]
+    out = np.ones(1)
+    while len(out) < most + 1:
+        length = min(2 * len(out), most + 1)
+        size = 4 * len(out)
+        spectrum = np.fft.rfft(out, size)
+        wrong = np.fft.irfft(spectrum * np.fft.rfft(series[:length], size), size)[:length]
+        step = np.fft.irfft(spectrum * np.fft.rfft(-wrong, size), size)[:length]
+        step[: len(out)] += 2 * out
+        out = step
+    return np.where(np.abs(out) > NEGLIGIBLE, np.maximum(out, 0.0), 0.0)
+
+
+def _any_numbers(efforts: Floats, chances: Floats, longest: int, most: float) -> Waits | None:
+    """The same for efforts that are not whole numbers: for each effort in turn, it once more, twice more, …"""
+    sums, counts, weights = np.zeros(1), np.zeros(1), np.ones(1)
+    for effort, chance in zip(efforts.tolist(), chances.tolist(), strict=True):
+        parts, found = [(sums, counts, weights)], len(sums)
+        for times in itertools.count(1):
+            keep = (sums + effort <= most) & (counts < longest)
+            sums, counts = sums[keep] + effort, counts[keep] + 1
+            # of the orders that a row of failures may have: count!/(times! …)
+            weights = weights[keep] * chance * counts / times
+            found += len(sums)
+            if found > MOST_JUMPS:
+                return None
+            if not len(sums):
+                break
+            parts.append((sums, counts, weights))
+        sums, counts, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(sums, kind="stable")
+    return Waits(sums[order], np.cumsum(weights[order]))
+
+
+def simulated_restarts(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, draws: int, seed: int = 0) -> Floats:
+    """Seeded draws of the runtime with simulated restarts, as COCO samples it; inf without a success.
+
+    runtimes: (runs,), or (runs, targets) for (targets, draws); every target has the same stream of random numbers.
+    See docs/scores.md 2.5.
+    """
+    if np.ndim(runtimes) == 1:
+        return simulated_restarts(_one_target(runtimes), budgets, draws, seed)[0]
+    times, spent = _columns(runtimes, budgets)
+    out = np.full((times.shape[1], draws), np.inf)
+    hit = np.isfinite(times)
+    kinds = np.where(hit, 2, np.where(spent > 0, 1, 0)).astype(np.int8)
+    if not kinds.size:
+        return out
+    # what is drawn depends only on which runs fail
+    patterns, of = np.unique(kinds, axis=1, return_inverse=True)
+    order = np.argsort(of.ravel(), kind="stable")
+    for pattern, same in zip(patterns.T, np.split(order, np.cumsum(np.bincount(of.ravel()))[:-1]), strict=True):
+        if not (pattern == 2).any():
+            continue
+        runs = np.flatnonzero(pattern)
+        failures, last = _drawn(pattern[runs] == 2, draws, seed)
+        out[same] = (failures @ np.where(hit, 0.0, spent)[np.ix_(runs, same)]).T + times[np.ix_(runs[last], same)].T
+    return out
+
+
+def _drawn(hit: Bools, draws: int, seed: int) -> tuple[Floats, Ints]:
+    """(draws, runs): how often each run is drawn before the first success; (draws,): the run that succeeds."""
+    rng = np.random.default_rng(seed)
+    failures, last = np.zeros((draws, len(hit))), np.zeros(draws, dtype=np.int64)
+    waiting = np.arange(draws)
+    while len(waiting):
+        drawn = rng.integers(len(hit), size=len(waiting))
+        done = hit[drawn]
+        last[waiting[done]] = drawn[done]
+        waiting, drawn = waiting[~done], drawn[~done]
+        failures[waiting, drawn] += 1
+    return failures, last
+
+
+def _same_failures(times: Floats, spent: Floats, wanted: Bools) -> Iterator[Ints]:
+    """The wanted targets that are reached at all, those with the same failures together where they are neighbours."""
+    some = np.flatnonzero(wanted & np.isfinite(times).any(axis=0))
+    if len(some):
+        pattern = np.where(np.isfinite(times[:, some]), HIT, spent[:, some])
+        yield from np.split(some, np.flatnonzero((pattern[:, 1:] != pattern[:, :-1]).any(axis=0)) + 1)
+
+
+def _columns(runtimes: npt.ArrayLike, budgets: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """(runs, targets) each; failures that spent nothing leave the draw (docs/scores.md 2.5)."""
+    times, spent = np.asarray(runtimes, dtype=float), np.asarray(budgets, dtype=float)
+    if times.ndim != 2:
+        raise OptarenaError(f"runtimes of many targets are (runs, targets); got the shape {times.shape}")
+    spent = np.broadcast_to(spent if spent.ndim == 2 else spent.reshape(-1, 1), times.shape)
+    if np.isnan(times).any() or np.isnan(spent).any():
+        raise OptarenaError("a runtime or budget is nan; a failure's runtime is inf")
+    return times, spent
+
+
+def _one_target(runtimes: npt.ArrayLike) -> Floats:
+    """(runs, 1)."""
+    times = np.asarray(runtimes, dtype=float)
+    if times.ndim != 1:
+        raise OptarenaError(f"runtimes of one target are a list, one number per run; got the shape {times.shape}")
+    return times[:, None]
