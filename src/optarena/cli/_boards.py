@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from optarena.cli._text import clean, counted, table
+from optarena._numbers import counted
+from optarena.cli._text import clean, table
 from optarena.report.papers import board_of_fronts, ranked, shown_targets, title
 from optarena.views._view import View
 from optarena.views.anytime import Anytime

@@ -41,20 +41,6 @@ def clean(value: Any, longest: int = LONGEST) -> str:
     return shortened(one_line(text), longest)
 
 
-def duration(seconds: float) -> str:
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def counted(n: int, noun: str) -> str:
-    plural = {"study": "studies"}.get(noun, noun + "s")
-    return f"{n:,} {noun if n == 1 else plural}"
-
-
 def print_json(value: Any) -> None:
     """Strict JSON: an infinite number is the text "inf" or "-inf", an absent one is null."""
     text = msgspec.json.format(msgspec.json.encode(strict(value)), indent=2).decode()

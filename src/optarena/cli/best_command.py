@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from optarena.cli._text import WIDEST, clean, counted, print_json, table
+from optarena._numbers import counted
+from optarena.cli._text import WIDEST, clean, print_json, table
 from optarena.facade import open_store
 from optarena.views.pareto.best import best_points
 

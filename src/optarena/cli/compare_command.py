@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import polars as pl
 import typer
 
+from optarena._numbers import counted, interval, number, p_said, p_value
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._text import clean, print_json, table
 from optarena.comparison import Comparison
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
-from optarena.comparison.words import counted, interval, number, p_said, p_value
 from optarena.errors import OptarenaError
 from optarena.formats.csv import for_people
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import polars as pl
 import typer
 
-from optarena.cli._text import clean, counted, print_json, table
+from optarena._numbers import counted
+from optarena.cli._text import clean, print_json, table
 from optarena.facade import Results, open_store
 from optarena.runner.kernels import PINNED
 from optarena.status import ALL, ENDS, SUCCEEDED

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from optarena._numbers import interval, number, p_value
 from optarena.comparison import Comparison
-from optarena.comparison.words import interval, number, p_value
 
 MOST_PAIRS = 15
 """Beyond, the effect sizes of the first against all others are shown, not those of every pair."""

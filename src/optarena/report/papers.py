@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from optarena._numbers import p_value
 from optarena.comparison import Comparison
 from optarena.comparison.tables import optimizers, pairs
-from optarena.comparison.words import p_value
 from optarena.report.latex import latex_table
 from optarena.views._view import View
 from optarena.views.anytime import Anytime

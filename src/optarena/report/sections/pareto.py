@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from optarena.comparison.words import counted, interval
+from optarena._numbers import counted, interval
 from optarena.report import fronts
 from optarena.report.figures import is_log
 from optarena.report.material import Material

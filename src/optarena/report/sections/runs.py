@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from optarena._numbers import counted
 from optarena.report import how, words
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, look_of, spec_of
@@ -63,7 +64,7 @@ def failures_section(material: Material) -> Content:
     if material.failures.height:
         out.datasets["failures"] = material.failures.drop("message")
         total = int(material.failures["count"].sum())
-        out.words.append(f"{words.counted(total, 'evaluation')} failed; the optimizers were told, and went on.")
+        out.words.append(f"{counted(total, 'evaluation')} failed; the optimizers were told, and went on.")
         out.blocks.append(
             Drawing(
                 "failure-kinds",

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from optarena.comparison.words import counted, interval
+from optarena._numbers import counted, interval
 from optarena.report import curves
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of

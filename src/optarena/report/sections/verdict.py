@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from optarena._numbers import counted
 from optarena._text import visible
 from optarena.comparison import Comparison
-from optarena.comparison.words import counted
 from optarena.report import differences
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
