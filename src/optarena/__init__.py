@@ -72,8 +72,8 @@ _WHERE = {
 
 provide("figure of a view", "optarena.report.figures:figure_of_view")
 provide("run of an experiment", "optarena.facade:run")
-provide("view as LaTeX", "optarena.report.papers:latex")
-provide("comparison as LaTeX", "optarena.report.papers:latex_comparison")
+provide("view as LaTeX", "optarena.report.boards:latex")
+provide("comparison as LaTeX", "optarena.report.boards:latex_comparison")
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,7 @@ import polars as pl
 import typer
 
 from optarena._numbers import counted
-from optarena.cli._text import table
+from optarena._text import table
 
 
 def name_conflicts(studies: pl.DataFrame) -> None:

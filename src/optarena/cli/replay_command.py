@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from optarena._numbers import counted
-from optarena.cli._text import clean
+from optarena._text import clean
 from optarena.runner.again import replay
 
 

@@ -10,7 +10,8 @@ import polars as pl
 import typer
 
 from optarena._numbers import counted
-from optarena.cli._text import clean, print_json, table
+from optarena._text import clean, table
+from optarena.cli._terminal import print_json
 from optarena.facade import Results, open_store
 from optarena.runner.kernels import PINNED
 from optarena.status import ALL, ENDS, SUCCEEDED

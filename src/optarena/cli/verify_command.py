@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from optarena._numbers import counted
-from optarena.cli._text import clean
+from optarena._text import clean
 from optarena.errors import DamagedStore
 from optarena.facade import open_store
 from optarena.store import Store

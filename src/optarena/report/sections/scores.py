@@ -8,6 +8,7 @@ import polars as pl
 
 from optarena.errors import OptarenaError
 from optarena.report import data, words
+from optarena.report.boards import fixed_cost
 from optarena.report.figures import is_log
 from optarena.report.material import ALL, Material
 from optarena.report.sections._section import Content, look_of, spec_of
@@ -81,43 +82,15 @@ def _without_scores(material: Material, out: Content) -> Content:
 
 
 def _leaderboard(material: Material, metric: str) -> Table:
-    rows: list[list[Any]] = []
-    scopes: list[str] = []
-    bold: set[tuple[int, int]] = set()
-    for scope, view in material.scored(metric).items():
-        board = view.leaderboard(metric).rows(named=True)
-        for row in board:
-            if row["mean"] == board[0]["mean"] and row["mean_normed"] is not None:
-                bold.add((len(rows), 1))
-            rows.append(
-                [
-                    row["optimizer"],
-                    row["mean_normed"],
-                    (row["mean_normed_lb"], row["mean_normed_ub"]),
-                    row["score"],
-                    f"{row['best_on']} of {row['n']}",
-                ]
-            )
-            scopes.append(scope)
     view, views = material.must_score(), material.scored(metric)
-    known = any(words.known(*row[2]) for row in rows)
-    columns = [
-        Column("optimizer", "optimizer"),
-        Column(
-            "normalised", "number", 2, "mean over problems; 0 is the best known, 1 is random search at the same effort"
-        ),
-        Column("95 % interval", "interval", 2, view.frame["intervals"]),
-        Column("score", "number", 1, "100 × (1 − mean): 100 is the best known; Bayesmark's leaderboard"),
-        Column("best on", "text", None, "problems on which its mean is the least"),
-    ]
-    return Table(
+    board, scopes = fixed_cost.scoped(views, metric)
+    known = any(words.known(row["mean_normed_lb"], row["mean_normed_ub"]) for row in board.rows)
+    undefined = all(row["mean_normed"] is None for row in board.rows)
+    return board.table(
         f"leaderboard-{view.metrics.index(metric)}",
         f"Leaderboard {view.ending(metric)}{_hidden(metric)}",
-        columns,
-        rows,
-        scopes,
-        bold,
-        note="" if known else UNDEFINED if all(row[1] is None for row in rows) else NO_INTERVAL,
+        scopes=scopes,
+        note="" if known else UNDEFINED if undefined else NO_INTERVAL,
         comment=_comment(view, metric),
         titles={scope: f"Leaderboard {one.ending(metric)}{_hidden(metric)}" for scope, one in views.items()},
         comments={scope: _comment(one, metric, scope) for scope, one in views.items() if scope != ALL},

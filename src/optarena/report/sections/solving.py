@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from optarena._numbers import counted, interval
+from optarena._numbers import counted, fixed, interval
 from optarena.report import curves
+from optarena.report.boards.anytime import board
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
 from optarena.report.tables import Column, Drawing, Table
@@ -30,7 +31,9 @@ def anytime_section(material: Material) -> Content:
     out.words = [*_words(view), *(f"{note[:1].upper()}{note[1:]}." for note in view.notes[:8])]
     if len(view.notes) > 8:
         out.words.append(f"And {len(view.notes) - 8} more notes: optarena score --view anytime --format json has all.")
-    out.blocks.append(_board(view))
+    comment = [f"anytime by {view.frame['axis']}, {view.frame['horizon']}"]
+    comment.append(f"frame {view.frame['hash']}, mode {view.mode}")
+    out.blocks.append(board(view).table("anytime", "Configurations", comment=comment))
     _figures(material, view, out)
     out.blocks.append(_instances(view))
     return out
@@ -45,56 +48,12 @@ def _words(view: Anytime) -> list[str]:
     unit = view.frame["axis"]
     text = (
         f"Over {counted(early['n'], 'instance')} the least area under the curve is that of {early['configuration']} "
-        f"({early['area_score']:.3f} {interval(early['area_score_lb'], early['area_score_ub'])})"
+        f"({fixed(early['area_score'], 3)} {interval(early['area_score_lb'], early['area_score_ub'])})"
     )
+    end = fixed(late["objective_score"], 3)
     if late["configuration"] == early["configuration"]:
-        return [f"{text}, which also ends best (objective score {late['objective_score']:.3f}). Effort: {unit}."]
-    return [
-        f"{text}; {late['configuration']} ends best (objective score {late['objective_score']:.3f}). Effort: {unit}."
-    ]
-
-
-def _board(view: Anytime) -> Table:
-    lower = {name: view.summary[name].min() for name in ("area_score", "objective_score", "primal_gap", "par10")}
-    rows: list[list[Any]] = []
-    bold = set()
-    for i, row in enumerate(view.summary.iter_rows(named=True)):
-        rows.append(
-            [
-                row["configuration"],
-                row["area_score"],
-                (row["area_score_lb"], row["area_score_ub"]),
-                row["objective_score"],
-                (row["objective_score_lb"], row["objective_score_ub"]),
-                row["primal_gap"],
-                row["primal_integral"],
-                row["solved"],
-                row["proved"],
-                row["par10"],
-                row["shifted_geometric_mean"],
-                row["borda"],
-            ]
-        )
-        for j, name in ((1, "area_score"), (3, "objective_score"), (5, "primal_gap"), (9, "par10")):
-            if row[name] is not None and row[name] == lower[name]:
-                bold.add((i, j))
-    unit = view.frame["axis"]
-    columns = [
-        Column("configuration", "optimizer"),
-        Column("area", "number", 3, "mean area score: 0 the best value at once, 1 the worst first value to the end"),
-        Column("95 % interval", "interval", 3, "of the mean over instances"),
-        Column("objective", "number", 3, "mean objective score: 0 the best of all, 1 the worst first value of all"),
-        Column("95 % interval of objective", "interval", 3),
-        Column("gap", "number", 4, "mean primal gap to the best known value or the best of the store"),
-        Column("primal integral", "number", None, f"mean integral of the gap, in {unit}"),
-        Column("solved", "number", None, f"instances with a gap of at most {view.frame['gap']:g}, or a proof"),
-        Column("proved", "number", None, "instances proved optimal"),
-        Column("PAR10", "number", None, "mean effort to solve; an unsolved instance counts ten budgets"),
-        Column("geometric mean", "number", None, "of efforts to solve, shifted by 10; unsolved counts the budget"),
-        Column("Borda", "number", 2, "points against all others over all instances"),
-    ]
-    comment = [f"anytime by {unit}, {view.frame['horizon']}", f"frame {view.frame['hash']}, mode {view.mode}"]
-    return Table("anytime", "Configurations", columns, rows, bold=bold, comment=comment)
+        return [f"{text}, which also ends best (objective score {end}). Effort: {unit}."]
+    return [f"{text}; {late['configuration']} ends best (objective score {end}). Effort: {unit}."]
 
 
 def _figures(material: Material, view: Anytime, out: Content) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from optarena.report import runtimes
+from optarena.report.boards import fixed_target as boards
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
-from optarena.report.tables import Column, Drawing, Table
+from optarena.report.tables import Drawing, Table
 from optarena.views.fixed_target import FixedTarget
 
 POINTS = 24
@@ -24,7 +23,9 @@ def fixed_target_section(material: Material) -> Content:
     out.words = [*_words(view, board), *(f"{note[:1].upper()}{note[1:]}." for note in view.notes[:8])]
     if len(view.notes) > 8:
         out.words.append(f"And {len(view.notes) - 8} more notes: optarena score --format json has all.")
-    out.blocks.append(_board(view, board))
+    comment = [f"fixed target, frame {view.frame['hash']}, mode {view.mode}"]
+    reached = boards.reached(board, runtimes.unit(view), runtimes.loss_reference(view))
+    out.blocks.append(reached.table("runtimes", "Targets reached", scopes=board["scope"].to_list(), comment=comment))
     _distributions(material, view, out)
     _expected(material, view, out)
     _comparisons(material, view, out)
@@ -41,29 +42,6 @@ def _words(view: FixedTarget, board: pl.DataFrame) -> list[str]:
     by = "Precision is the distance to the known optimum." if known else f"Precision: {view.frame['optimum']}."
     end = "; …" if len(rows) > 6 else "."
     return [f"Targets reached by the end of the runs (in brackets: the median of where they ended): {told}{end}", by]
-
-
-def _board(view: FixedTarget, board: pl.DataFrame) -> Table:
-    unit = runtimes.unit(view)
-    best = board.group_by("scope").agg(pl.col("reached", "aocc").max(), pl.col("median").min())
-    most = {row["scope"]: row for row in best.iter_rows(named=True)}
-    rows: list[list[Any]] = []
-    bold = set()
-    for i, row in enumerate(board.iter_rows(named=True)):
-        for j, name in ((1, "reached"), (2, "aocc"), (3, "median")):
-            if row[name] is not None and row[name] == most[row["scope"]][name]:
-                bold.add((i, j))
-        rows.append([row["optimizer"], row["reached"], row["aocc"], row["median"], row["budget"]])
-    reference = runtimes.loss_reference(view)
-    columns = [
-        Column("optimizer", "optimizer"),
-        Column("targets reached", "number", 3, "fraction of function, dimension and target, without restarts"),
-        Column("AOCC", "number", 3, "area over the convergence curve: log10 precision in [1e-8, 1e2]; 1 is best"),
-        Column("loss", "number", 2, f"median of ERT / ERT of {reference}, over the targets that it reached"),
-        Column(f"budget ({unit})", "number", 1, "median over runs of where they ended"),
-    ]
-    comment = [f"fixed target, frame {view.frame['hash']}, mode {view.mode}"]
-    return Table("runtimes", "Targets reached", columns, rows, board["scope"].to_list(), bold, comment=comment)
 
 
 def _distributions(material: Material, view: FixedTarget, out: Content) -> None:
@@ -164,29 +142,14 @@ def _tables(material: Material, view: FixedTarget) -> list[Table]:
 
 
 def _ert_table(view: FixedTarget, table: pl.DataFrame, shown: list[float], names: pl.Series, i: int) -> Table:
-    least = table.group_by("name", "target").agg(least=pl.col("ert").min())
-    table = table.join(least, on=["name", "target"], how="left").sort(
-        pl.col("name").cast(pl.Enum(names)), "optimizer", "target", descending=[False, False, True]
-    )
-    rows: list[list[Any]] = []
-    bold = set()
-    for (name, optimizer), part in table.group_by(["name", "optimizer"], maintain_order=True):
-        bold |= {
-            (len(rows), 2 + j)
-            for j, (mine, best) in enumerate(part.select("ert", "least").rows())
-            if mine == best != float("inf")
-        }
-        last = part.row(-1, named=True)
-        rows.append([name, optimizer, *part["ert"], f"{last['n_success']} of {last['n_runs']}"])
-    columns = [
-        Column("function", "function"),
-        Column("optimizer", "optimizer"),
-        *(Column(f"{target:g}", "number", None, f"expected {view.frame['axis']} to {target:g}") for target in shown),
-        Column(f"reached {shown[-1]:g}", "text", None, "runs that reached the hardest of these targets, of all"),
-    ]
-    note = f"Expected {view.frame['axis']} to a {runtimes.word(view)}; ∞: no run reached it."
+    heads = {rank: f"{target:g}" for rank, target in enumerate(shown)}
+    ranks = pl.DataFrame({"target": shown, "rank": range(len(shown))})
+    table = table.join(ranks, on="target", how="left").sort(pl.col("name").cast(pl.Enum(names)), "optimizer", "rank")
+    axis = view.frame["axis"]
+    note = f"Expected {axis} to a {runtimes.word(view)}; ∞: no run reached it."
     comment = [note, f"frame {view.frame['hash']}, mode {view.mode}"]
-    return Table(f"ert-table-{i}", "Expected running times", columns, rows, bold=bold, note=note, comment=comment)
+    board = boards.board(table, heads, axis, heads[len(shown) - 1])
+    return board.table(f"ert-table-{i}", "Expected running times", note=note, comment=comment)
 
 
 def _comparisons(material: Material, view: FixedTarget, out: Content) -> None:

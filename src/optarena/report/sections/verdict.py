@@ -8,6 +8,7 @@ from optarena._numbers import counted
 from optarena._text import visible
 from optarena.comparison import Comparison
 from optarena.report import differences
+from optarena.report.boards.comparison import optimizers, pairs
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
 from optarena.report.tables import Column, Drawing, Table
@@ -33,7 +34,13 @@ def verdict_section(material: Material) -> Content:
     made = material.must_compare()
     out = Content(words=made.sentences)
     _figures(material, made, out)
-    out.blocks += [_optimizers(made), _pairs(made), _rankings(made)]
+    comment = [made.scores.what, f"frame {made.frame.get('hash', '')}"]
+    note = f"{made.pairs.test}; p-values corrected by Holm for {counted(made.pairs.tests, 'test')}."
+    out.blocks += [
+        optimizers(made).table("verdict-optimizers", "Optimizers over all problems", comment=comment),
+        pairs(made).table("verdict-pairs", "Every two optimizers", note=note, comment=[note]),
+        _rankings(made),
+    ]
     return out
 
 
@@ -97,78 +104,6 @@ def _figures(material: Material, made: Comparison, out: Content) -> None:
             margin=36,
         )
     )
-
-
-def _optimizers(made: Comparison) -> Table:
-    rows: list[list[Any]] = [
-        [
-            row["optimizer"],
-            row["score"],
-            (row["score_lb"], row["score_ub"]),
-            row["rank"],
-            row["iqm"],
-            (row["iqm_lb"], row["iqm_ub"]),
-            row["optimality_gap"],
-            row["strength"],
-            row["group"],
-            f"{row['best_on']} of {row['problems']}",
-        ]
-        for row in made.table("optimizers").iter_rows(named=True)
-    ]
-    columns = [
-        Column("optimizer", "optimizer"),
-        Column("mean score", "number", 3, made.scores.what),
-        Column("95 % interval", "interval", 3, made.overall.intervals),
-        Column("rank", "number", 2, "mean over problems of the rank; 1 is best"),
-        Column("IQM", "number", 3, "interquartile mean of 1 − score over all trials; more is better"),
-        Column("interval of the IQM", "interval", 3, "95 %"),
-        Column("optimality gap", "number", 3, "how far 1 − score stays below 1 on average; less is better"),
-        Column("strength", "number", 2, "Bradley-Terry: log odds of winning a problem; more is better"),
-        Column("group", "number", 0, "Scott-Knott, 1 the best"),
-        Column("best on", "text", None, "problems on which nobody has a lesser mean"),
-    ]
-    comment = [made.scores.what, f"frame {made.frame.get('hash', '')}"]
-    return Table("verdict-optimizers", "Optimizers over all problems", columns, rows, bold={(0, 1)}, comment=comment)
-
-
-def _pairs(made: Comparison) -> Table:
-    words = {"better": "decided", "other": "decided for the other", "undecided": "undecided"}
-    rows: list[list[Any]] = [
-        [
-            row["optimizer"],
-            row["other"],
-            f"{row['wins']}-{row['ties']}-{row['losses']}",
-            row["improvement"],
-            (row["improvement_lb"], row["improvement_ub"]),
-            row["difference"],
-            (row["difference_lb"], row["difference_ub"]),
-            row.get("ratio"),
-            (row.get("ratio_lb"), row.get("ratio_ub")),
-            row["p_holm"],
-            words[row["verdict"]],
-            row["more_trials"] if row["verdict"] == "undecided" else None,
-            row["more_problems"] if row["verdict"] == "undecided" else None,
-        ]
-        for row in made.table("pairs").iter_rows(named=True)
-    ]
-    settle = "so many more would be expected to show the difference: 80 % of simulated experiments"
-    columns = [
-        Column("optimizer", "optimizer"),
-        Column("against"),
-        Column("won-tied-lost", "text", None, f"problems by their mean score; ties within {made.rope:g}"),
-        Column("improvement", "number", 2, "probability that a trial of the first beats one of the other"),
-        Column("95 % interval", "interval", 2, made.pairs.intervals),
-        Column("difference", "number", 3, "of the mean scores; below 0 the first is better"),
-        Column("interval of it", "interval", 3, made.pairs.intervals),
-        Column("effort ratio", "number", 2, "expected running time of the first / of the other, to targets both reach"),
-        Column("interval of that", "interval", 2, "95 % over problems"),
-        Column("p (Holm)", "p", None, made.pairs.test),
-        Column("verdict"),
-        Column("more trials", "number", 0, settle),
-        Column("more problems", "number", 0, settle),
-    ]
-    note = f"{made.pairs.test}; p-values corrected by Holm for {counted(made.pairs.tests, 'test')}."
-    return Table("verdict-pairs", "Every two optimizers", columns, rows, note=note, comment=[note])
 
 
 def _rankings(made: Comparison) -> Table:
