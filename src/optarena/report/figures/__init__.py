@@ -14,14 +14,19 @@ from typing import Any
 import polars as pl
 
 from optarena._text import visible
+from optarena.comparison import figure_tables as differences
 from optarena.dataset import Dataset
+from optarena.dataset.tables import times
 from optarena.errors import OptarenaError, nearest
-from optarena.report import curves, data, differences, fronts, runtimes
 from optarena.report.material import ALL, Material, framed
+from optarena.report.scales import scales_of
 from optarena.views._view import View
 from optarena.views.anytime import Anytime
+from optarena.views.anytime import figure_tables as curves
 from optarena.views.fixed_target import FixedTarget
+from optarena.views.fixed_target import figure_tables as runtimes
 from optarena.views.pareto import Pareto
+from optarena.views.pareto import figure_tables as fronts
 
 PANELS = 24
 NO_FRONT = "no study found a feasible point: there is no front to draw"
@@ -163,7 +168,7 @@ def _convergence(material: Material, options: Options) -> Any:
 
     axis = options.axis or "evaluations"
     table = material.convergence(axis)
-    ways = data.scales(table)
+    ways = scales_of(table)
     look = _look(material, options, table)
     log_effort = is_log(axis, float(table["effort"].max() or 0))  # type: ignore[arg-type]
     charts = [
@@ -200,7 +205,7 @@ def _parallel(material: Material, options: Options) -> Any:
 def _time(material: Material, options: Options) -> Any:
     from optarena.report.figures.runs import time
 
-    table = data.times(material.results)
+    table = times(material.results)
     if not table.height:
         raise OptarenaError("no study recorded what its evaluations cost")
     return time(table, _look(material, options, table))

@@ -94,7 +94,7 @@ SECTIONS: Sequence[Section] = (
         "Time",
         "The seconds of a study, divided by its evaluations: suggesting where to look, evaluating, learning from it.",
         time_section,
-        lambda material: "" if material.times().height else "no study recorded what its evaluations cost",
+        lambda material: "" if material.times.height else "no study recorded what its evaluations cost",
     ),
     Section(
         "failures",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 from optarena._numbers import counted, fixed, interval, significant
-from optarena.report import fronts
 from optarena.report.boards.pareto import board
 from optarena.report.figures import is_log
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, look_of, spec_of
 from optarena.report.tables import Column, Drawing, Table
 from optarena.views.pareto import Pareto
+from optarena.views.pareto import figure_tables as fronts
 
 PANELS = 9
 """Problems whose fronts and curves are drawn on the page."""

@@ -17,7 +17,7 @@ from optarena.status import SUCCEEDED
 def time_section(material: Material) -> Content:
     from optarena.report.figures.runs import time
 
-    table = material.times()
+    table = material.times
     rows = [
         [row["optimizer"], row["phase"], row["median"], (row["q1"], row["q3"]), row["n"]]
         for row in table.iter_rows(named=True)

@@ -7,10 +7,11 @@ from typing import Any
 import polars as pl
 
 from optarena.errors import OptarenaError
-from optarena.report import data, words
+from optarena.report import words
 from optarena.report.boards import fixed_cost
 from optarena.report.figures import is_log
 from optarena.report.material import ALL, Material
+from optarena.report.scales import scales_of
 from optarena.report.sections._section import Content, look_of, spec_of
 from optarena.report.sections.problems import points_of, shared
 from optarena.report.sections.verdict import opening
@@ -54,7 +55,7 @@ def _without_scores(material: Material, out: Content) -> Content:
     if not table.height:  # nor has any of those whose curves the page holds
         return out
     name = table["problem"][0]
-    way = data.scales(table)[name]
+    way = scales_of(table)[name]
     log_effort = is_log("evaluations", float(table["effort"].max() or 0))  # type: ignore[arg-type]
     spec = convergence(
         "convergence evaluations",

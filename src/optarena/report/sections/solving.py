@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 
 from optarena._numbers import counted, fixed, interval
-from optarena.report import curves
 from optarena.report.boards.anytime import board
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
 from optarena.report.tables import Column, Drawing, Table
 from optarena.views.anytime import Anytime
+from optarena.views.anytime import figure_tables as curves
 
 CURVES = 12
 """Instances whose curves are drawn on the page."""

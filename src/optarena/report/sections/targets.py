@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from optarena.report import runtimes
 from optarena.report.boards import fixed_target as boards
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
 from optarena.report.tables import Drawing, Table
 from optarena.views.fixed_target import FixedTarget
+from optarena.views.fixed_target import figure_tables as runtimes
 
 POINTS = 24
 """Of a curve in a small panel."""

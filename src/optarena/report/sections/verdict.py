@@ -7,7 +7,7 @@ from typing import Any
 from optarena._numbers import counted
 from optarena._text import visible
 from optarena.comparison import Comparison
-from optarena.report import differences
+from optarena.comparison import figure_tables as differences
 from optarena.report.boards.comparison import optimizers, pairs
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, Pair, look_of, spec_of
