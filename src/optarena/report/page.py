@@ -118,7 +118,7 @@ def _config() -> dict[str, Any]:
     """The look of all charts; the page draws them on its own background."""
     import altair as alt
 
-    from optarena.report.figures._style import finished
+    from optarena.report.drawing._style import finished
 
     chart = finished(alt.Chart(alt.InlineData(values=[])).mark_point())
     return {**chart.to_dict(validate=False)["config"], "background": "transparent"}

@@ -22,8 +22,8 @@ CURVE_POINTS = 24_000
 
 def problems_section(material: Material) -> Content:
     """Each problem's convergence and best points; the page makes a part of it when it is opened."""
-    from optarena.report.figures._style import COUNTED
-    from optarena.report.figures.runs import MEASURES, STATISTICS, convergence, parallel
+    from optarena.report.drawing._style import COUNTED
+    from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence, parallel
 
     out, look = Content(), look_of(material)
     names, shown = material.problems["problem"].to_list(), shown_problems(material)

@@ -36,7 +36,6 @@ class Anytime(View):
     scored: Scored | None = field(default=None, repr=False, compare=False)
     """The envelopes and their scores, for figures."""
     name = "anytime"
-    figures = ("curves", "area", "gap", "cactus")
 
     @property
     def instance(self) -> pl.DataFrame:

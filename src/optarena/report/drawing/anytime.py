@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, cells, colour, dash, matrix, shaded, source
+from optarena.report.drawing._style import BAND, NUMBER, SOFT, Look, cells, colour, dash, matrix, shaded, source
 
 WHOLE_ONLY = "datum.value % 1 ? '' : datum.label"  # layers lose tickMinStep where counts are few
 

@@ -10,11 +10,12 @@ from optarena.errors import OptarenaError
 from optarena.report import words
 from optarena.report.boards import fixed_cost
 from optarena.report.figures import is_log
+from optarena.report.figures.fixed_cost import hidden
 from optarena.report.material import ALL, Material
 from optarena.report.scales import scales_of
-from optarena.report.sections._section import Content, look_of, spec_of
+from optarena.report.sections._section import Content, add_figure, look_of, notes_of, spec_of
+from optarena.report.sections.comparison import opening
 from optarena.report.sections.problems import points_of, shared
-from optarena.report.sections.verdict import opening
 from optarena.report.tables import Column, Drawing, Table
 from optarena.views.fixed_cost import FixedCost
 
@@ -35,18 +36,13 @@ def overview_section(material: Material) -> Content:
 def _add_board(material: Material, metric: str, out: Content) -> None:
     """The leaderboard of a metric with its figures; a figure without any defined score is left out."""
     out.blocks.append(_leaderboard(material, metric))
-    summary, final = material.summary(metric), material.final(metric)
-    if summary["score"].is_not_null().any():
-        out.blocks.append(_normalised(material, metric))
-        out.datasets[f"summary {metric}"] = summary
-    if final.height:
-        out.blocks.append(_final(material, metric))
-        out.datasets[f"final {metric}"] = final
+    add_figure(material, "normalised", out, metric=metric)
+    add_figure(material, "final", out, metric=metric)
 
 
 def _without_scores(material: Material, out: Content) -> Content:
     """What the first screen shows where nothing can be normalised: one problem's curves."""
-    from optarena.report.figures.runs import MEASURES, STATISTICS, convergence
+    from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence
 
     try:
         table = shared(material, material.convergence("evaluations", points_of(material)))
@@ -89,11 +85,11 @@ def _leaderboard(material: Material, metric: str) -> Table:
     undefined = all(row["mean_normed"] is None for row in board.rows)
     return board.table(
         f"leaderboard-{view.metrics.index(metric)}",
-        f"Leaderboard {view.ending(metric)}{_hidden(metric)}",
+        f"Leaderboard {view.ending(metric)}{hidden(metric)}",
         scopes=scopes,
         note="" if known else UNDEFINED if undefined else NO_INTERVAL,
         comment=_comment(view, metric),
-        titles={scope: f"Leaderboard {one.ending(metric)}{_hidden(metric)}" for scope, one in views.items()},
+        titles={scope: f"Leaderboard {one.ending(metric)}{hidden(metric)}" for scope, one in views.items()},
         comments={scope: _comment(one, metric, scope) for scope, one in views.items() if scope != ALL},
     )
 
@@ -110,76 +106,14 @@ def _comment(view: FixedCost, metric: str, scope: str = ALL) -> list[str]:
     ]
 
 
-def _hidden(metric: str) -> str:
-    return "" if metric == "value" else f": {metric}, hidden from the optimizers"
-
-
-def _normalised(material: Material, metric: str) -> Drawing:
-    from optarena.report.figures.scores import normalised
-
-    view = material.must_score()
-    table = material.summary(metric)
-    log = is_log(view.frame["axis"], float(table["effort"].max() or 0))  # type: ignore[arg-type]
-    name = f"summary {metric}"
-    band = f"Bands: {view.frame['intervals']}."
-    if not table["lower"].is_not_null().any():
-        band = "One problem or one trial gives no band."
-    return Drawing(
-        f"normalised-{view.metrics.index(metric)}",
-        "Normalised score over time" + _hidden(metric),
-        f"0 is the best known value, 1 is random search after the same effort; lower is better. {band}",
-        f"Line chart of the normalised score by {view.units}, a line an optimizer. "
-        + words.describe_board(material, metric),
-        spec_of(normalised(name, look_of(material), effort=view.units, log=log)),
-        name,
-    )
-
-
-def _final(material: Material, metric: str) -> Drawing:
-    from optarena.report.figures.scores import final
-
-    view, name = material.must_score(), f"final {metric}"
-    known = material.final(metric)["lower"].is_not_null().any()
-    dots = (
-        f"Dots with intervals ({view.frame['intervals']})" if known else "Dots, without intervals: one problem or trial"
-    )
-    return Drawing(
-        f"final-{view.metrics.index(metric)}",
-        "Normalised score at the end" + _hidden(metric),
-        f"{dots}; the dashed line is random search.",
-        "Dot plot of the normalised score at the end with intervals. " + words.describe_board(material, metric),
-        spec_of(final(name, look_of(material))),
-        name,
-        by=("optimizer",),
-    )
-
-
 def fixed_cost_section(material: Material) -> Content:
-    from optarena.report.figures.scores import heat_map
-
-    view, look, out = material.must_score(), look_of(material), Content()
-    out.words = [f"{note[:1].upper()}{note[1:]}." for note in view.notes[:8]]
-    if len(view.notes) > 8:
-        out.words.append(f"And {len(view.notes) - 8} more notes: optarena score --format json has all.")
+    view, out = material.must_score(), Content()
+    out.words = notes_of(view, "optarena score")
     for i, metric in enumerate(view.metrics):
         if i:  # the first metric's are on the first screen
             _add_board(material, metric, out)
-        each, table = f"problems {metric}", material.by_problem(metric)
-        out.datasets[each] = table.select("optimizer", "problem", "score", "lower", "upper", "n")
-        out.blocks.append(
-            Drawing(
-                f"heatmap-{i}",
-                "Problem by problem" + _hidden(metric),
-                "Mean over trials of the normalised value at the end; "
-                "0 is the best known value, 1 the median of random search's single evaluations.",
-                "Heat map with a row a problem and a column an optimizer; the table below has its numbers.",
-                spec_of(heat_map(each, look)),
-                each,
-                by=("problem",),
-                widest=90 * max(3, len(look.colours.names)) + 260,
-            )
-        )
-        out.blocks.append(_by_problem(metric, table, i))
+        add_figure(material, "heatmap", out, metric=metric)
+        out.blocks.append(_by_problem(metric, material.by_problem(metric), i))
     return out
 
 
@@ -207,4 +141,4 @@ def _by_problem(metric: str, table: pl.DataFrame, i: int) -> Table:
         Column("trials", "number", 0),
     ]
     note = "" if known else "Six trials or more would give an interval of the median."
-    return Table(f"by-problem-{i}", "Scores by problem" + _hidden(metric), columns, rows, bold=bold, note=note)
+    return Table(f"by-problem-{i}", "Scores by problem" + hidden(metric), columns, rows, bold=bold, note=note)
