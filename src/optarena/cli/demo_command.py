@@ -12,7 +12,7 @@ from optarena._text import clean
 from optarena.cli._progress import RunProgress
 from optarena.experiment import Experiment
 from optarena.facade import open_store
-from optarena.report import boards
+from optarena.report.boards import fixed_cost, footnotes
 from optarena.runner.local import run
 
 OPTIMIZERS = ["RandomSearch", "CMA-ES", "Optuna-TPE", "Pymoo-DE", "Scipy-Powell"]
@@ -39,9 +39,9 @@ def command(
     results = open_store(store)
     print(progress.summary())
     scored = results.fixed_cost()
-    print(f"\n{boards.fixed_cost.title(scored, 'value')}")
-    print(boards.fixed_cost.board(scored, "value").text())
-    print(boards.footnotes(scored))
+    print(f"\n{fixed_cost.title(scored, 'value')}")
+    print(fixed_cost.board(scored, "value").text())
+    print(footnotes(scored))
     path = results.report(store / "report.html")
     print(
         f"\nreport: {clean(path)}   ·   look further: optarena status {clean(store)}   ·   optarena best {clean(store)}"

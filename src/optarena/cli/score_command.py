@@ -143,7 +143,7 @@ def command(
     if format is Format.json:
         print_json(scored.to_data())
     elif format is Format.csv:
-        print(for_people(scored.table(which or boards.main_table(view.value))), end="")
+        print(for_people(scored.table(which or boards.TABLES[view.value])), end="")
     elif format is Format.latex:
         print(scored.to_latex(), end="")
     else:

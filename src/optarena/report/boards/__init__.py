@@ -6,42 +6,32 @@ CSV, `--format csv` gives the table behind it with all its columns.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from optarena._numbers import counted
 from optarena._text import clean
-from optarena.report.boards import anytime, comparison, fixed_cost, fixed_target, pareto
 from optarena.views._view import View
-from optarena.views.pareto import Pareto
 
-__all__ = ["OF_VIEW", "footnotes", "latex", "latex_comparison", "main_table", "text"]
-
-OF_VIEW: dict[str, Any] = {
-    "fixed-cost": fixed_cost,
-    "fixed-target": fixed_target,
-    "pareto": pareto,
-    "anytime": anytime,
-}
+TABLES = {"fixed-cost": "summary", "fixed-target": "ert", "pareto": "summary", "anytime": "summary"}
+"""The table behind each view's board, which `--format csv` prints by default."""
 SHOWN = 5
 """Notes and reasons that are told one by one."""
 
-latex_comparison = comparison.latex
 
-
-def main_table(view: str) -> str:
-    """The name of the table behind a view's board."""
-    name: str = OF_VIEW[view].TABLE
-    return name
+def _board_of(view: View) -> Any:
+    """The module of a view's board; those of other views need not be imported."""
+    return import_module(f"optarena.report.boards.{view.name.replace('-', '_')}")
 
 
 def text(view: View, width: int | None = None) -> str:
     """A view for a terminal: its board, then what a reader should know."""
-    return f"{OF_VIEW[view.name].text(view, width)}\n{footnotes(view)}"
+    return f"{_board_of(view).text(view, width)}\n{footnotes(view)}"
 
 
 def latex(view: View) -> str:
     """A view's board for a paper."""
-    made: str = OF_VIEW[view.name].latex(view)
+    made: str = _board_of(view).latex(view)
     return made
 
 
@@ -64,7 +54,7 @@ def footnotes(view: View) -> str:
         source = f"{count:,} random evaluations" if count else frame["source"]
     elif "optimum" in frame:
         source = f"{frame['runs']:,} runs, optimum {frame['optimum']}"
-    elif isinstance(view, Pareto):
+    elif view.name == "pareto":
         source = f"{frame['runs']:,} fronts, {counted(len(frame['problems']), 'reference set')}"
     else:
         source = f"{frame['runs']:,} runs, {frame['horizon']}"

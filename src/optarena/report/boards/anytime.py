@@ -10,7 +10,6 @@ from optarena.report.boards._board import Board
 from optarena.report.tables import Column
 from optarena.views.anytime import Anytime
 
-TABLE = "summary"
 MOST_INSTANCES = 30
 
 

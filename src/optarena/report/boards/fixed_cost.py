@@ -10,8 +10,6 @@ from optarena.report.boards._board import Board
 from optarena.report.tables import Column
 from optarena.views.fixed_cost import FixedCost
 
-TABLE = "summary"
-
 
 def columns(view: FixedCost) -> list[Column]:
     return [

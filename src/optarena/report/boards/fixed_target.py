@@ -13,7 +13,6 @@ from optarena.report.boards._board import Board
 from optarena.report.tables import Column
 from optarena.views.fixed_target import FixedTarget
 
-TABLE = "ert"
 MOST_TARGETS = 7
 
 

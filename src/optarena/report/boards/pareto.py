@@ -9,7 +9,6 @@ from optarena.report.boards._board import Board
 from optarena.report.tables import Column
 from optarena.views.pareto import Pareto
 
-TABLE = "summary"
 BESIDE = ("igd_plus", "additive_epsilon", "non_dominated", "igd", "gd", "r2", "spread", "generalised_spread")
 WHAT = "hypervolume as a part of the reference set's"
 
