@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class Comparison:
     def __str__(self) -> str:
         return "\n".join(self.sentences)
 
-    @property
+    @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
         """optimizers, pairs, stability, rankings, profiles, scott_knott, scores."""
         from optarena.comparison.tables import tables

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from optarena.comparison import Comparison, compare
 from optarena.dataset import Dataset, tables
-from optarena.dataset.best_points import best_points
 from optarena.errors import OptarenaError
 from optarena.report.colours import Colours, assign
 from optarena.views import score
 from optarena.views._view import View
-from optarena.views.convergence import POINTS, convergence
-from optarena.views.fixed_cost import FixedCost
-from optarena.views.fixed_cost import figure_tables as fixed_cost_tables
-from optarena.views.fixed_target import FixedTarget
+
+if TYPE_CHECKING:
+    from optarena.comparison import Comparison
+    from optarena.views.fixed_cost import FixedCost
+    from optarena.views.fixed_target import FixedTarget
 
 ALL = "all"
 
@@ -105,16 +104,25 @@ class Material:
         """What the fixed-cost view counts, in words."""
         return self.must_score().units
 
-    def summary(self, metric: str) -> pl.DataFrame:
-        """The normalised score over efforts, in every scope that has this metric."""
-        return self._once(f"summary/{metric}", lambda: fixed_cost_tables.normalised(self.scored(metric), metric))
+    def summary(self, metric: str, *, every: bool = True) -> pl.DataFrame:
+        """The normalised score over efforts, in every scope that has this metric, or in that of all problems."""
+        from optarena.views.fixed_cost.figure_tables import normalised
 
-    def final(self, metric: str) -> pl.DataFrame:
+        return self._once(f"summary/{metric}/{every}", lambda: normalised(self._of(metric, every), metric))
+
+    def final(self, metric: str, *, every: bool = True) -> pl.DataFrame:
         """The leaderboard of every scope, best first; without those whose score is undefined."""
-        return self._once(f"final/{metric}", lambda: fixed_cost_tables.final(self.scored(metric), metric))
+        from optarena.views.fixed_cost.figure_tables import final
+
+        return self._once(f"final/{metric}/{every}", lambda: final(self._of(metric, every), metric))
+
+    def _of(self, metric: str, every: bool) -> dict[str, FixedCost]:
+        return self.scored(metric) if every else {ALL: self.must_score()}
 
     def by_problem(self, metric: str) -> pl.DataFrame:
-        return self._once(f"problems/{metric}", lambda: fixed_cost_tables.by_problem(self.must_score(), metric))
+        from optarena.views.fixed_cost.figure_tables import by_problem
+
+        return self._once(f"problems/{metric}", lambda: by_problem(self.must_score(), metric))
 
     # ---- the fixed-target view ---------------------------------------------------------------------------------------
 
@@ -136,6 +144,8 @@ class Material:
 
     @cached_property
     def _compared(self) -> tuple[Comparison | None, str]:
+        from optarena.comparison import compare
+
         for name in ("fixed_cost", "fixed_target"):
             self._view(name)
         ready = {name: view for name, (view, _) in self._views.items() if view is not None}
@@ -161,8 +171,11 @@ class Material:
 
     # ---- the rest ----------------------------------------------------------------------------------------------------
 
-    def convergence(self, axis: str, points: int = POINTS) -> pl.DataFrame:
-        return self._once(f"convergence/{axis}/{points}", lambda: convergence(self.results, axis, points))
+    def convergence(self, axis: str, points: int | None = None) -> pl.DataFrame:
+        from optarena.views.convergence import POINTS, convergence
+
+        most = POINTS if points is None else points
+        return self._once(f"convergence/{axis}/{most}", lambda: convergence(self.results, axis, most))
 
     def _once(self, key: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         if key not in self._tables:
@@ -183,6 +196,8 @@ class Material:
 
     @cached_property
     def best_points(self) -> pl.DataFrame:
+        from optarena.dataset.best_points import best_points
+
         return best_points(self.results)
 
     @cached_property

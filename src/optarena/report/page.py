@@ -43,7 +43,11 @@ def write_report(results: Dataset, path: str | Path) -> Path:
 @no_collection()
 def page(results: Dataset) -> str:
     """The whole file as text."""
-    return _html("page.html", SCRIPTS, payload(Material(results)))
+    from optarena.report.drawing._style import unchecked
+
+    with unchecked():
+        data = payload(Material(results))
+    return _html("page.html", SCRIPTS, data)
 
 
 def figure_page(chart: Any) -> str:

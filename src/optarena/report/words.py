@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from optarena._numbers import counted, fixed, typeset
 from optarena.report.material import ALL, Material
-from optarena.views.fixed_cost import FixedCost
+
+if TYPE_CHECKING:
+    from optarena.views.fixed_cost import FixedCost
 
 
 def verdicts(material: Material) -> dict[str, list[str]]:
@@ -111,9 +113,9 @@ def overlap(first: dict[str, Any], second: dict[str, Any]) -> str:
     return "their intervals overlap: these means alone do not settle the order of the two"
 
 
-def describe_board(material: Material, metric: str) -> str:
-    """The leaderboard as one sentence, for those who cannot see a figure."""
-    rows = material.final(metric).filter(pl.col("scope") == ALL).rows(named=True)
+def describe_board(final: pl.DataFrame) -> str:
+    """The leaderboard as one sentence, for those who cannot see a figure. final: as `Material.final` has it."""
+    rows = final.filter(pl.col("scope") == ALL).rows(named=True)
     if not rows:
         return "At the end it is undefined: random search itself is next to the best value."
     parts = [

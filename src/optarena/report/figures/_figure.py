@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import polars as pl
@@ -67,17 +68,23 @@ class Shown:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure by its name. `view`: whose figure it is, `comparison`, or nothing where the studies alone are drawn.
+    """A figure by its name: what it shows in a line, whose figure it is, its own options.
 
-    `make` gives its parts; `arrange`: `beside` or `below` each other, or as `panels`. `options`: its own.
+    `view`: a view's name, `comparison`, or nothing where the studies alone are drawn. The function of the figure's name
+    in the module of that name makes it. `arrange`: its parts stand `beside` or `below` each other, or as `panels`.
     """
 
     name: str
     text: str
     view: str
-    make: Callable[[Material, Options], list[Shown]]
     options: tuple[str, ...] = ()
     arrange: str = "beside"
+
+    def make(self, material: Material, options: Options) -> list[Shown]:
+        """Its parts for one store; the modules of other views need not be imported."""
+        module = import_module(f"optarena.report.figures.{self.view.replace('-', '_') or 'runs'}")
+        parts: list[Shown] = getattr(module, self.name.replace("-", "_"))(material, options)
+        return parts
 
 
 def of_scope(table: pl.DataFrame, options: Options) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 
 from optarena._text import visible
-from optarena.report.figures._figure import Figure, Options, Shown, few
+from optarena.report.figures._figure import Options, Shown, few
 from optarena.report.material import Material
 from optarena.views.anytime import Anytime
 from optarena.views.anytime import figure_tables as tables
@@ -28,7 +28,7 @@ def _view(material: Material, options: Options) -> Anytime:
     return view
 
 
-def _curves(material: Material, options: Options) -> list[Shown]:
+def curves(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import curve
 
     view = _view(material, options)
@@ -60,7 +60,7 @@ def _curves(material: Material, options: Options) -> list[Shown]:
     return out
 
 
-def _area(material: Material, options: Options) -> list[Shown]:
+def area(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import area_map
 
     view = _view(material, options)
@@ -80,7 +80,7 @@ def _area(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _gap(material: Material, options: Options) -> list[Shown]:
+def gap(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import gap
 
     view = _view(material, options)
@@ -99,7 +99,7 @@ def _gap(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _cactus(material: Material, options: Options) -> list[Shown]:
+def cactus(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import cactus
 
     view = _view(material, options)
@@ -113,18 +113,3 @@ def _cactus(material: Material, options: Options) -> list[Shown]:
         view=view,
     )
     return [shown]
-
-
-FIGURES = (
-    Figure(
-        "curves",
-        "the best value so far of each configuration in its box, a panel an instance",
-        "anytime",
-        _curves,
-        ("axis",),
-        "panels",
-    ),
-    Figure("area", "the area score of each configuration on every instance", "anytime", _area, ("axis",)),
-    Figure("gap", "the mean primal gap over effort, with 95 % bands", "anytime", _gap, ("axis",)),
-    Figure("cactus", "how many instances each configuration has solved by when", "anytime", _cactus, ("axis",)),
-)

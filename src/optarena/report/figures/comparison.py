@@ -8,7 +8,7 @@ from optarena._numbers import counted, fixed
 from optarena._text import visible
 from optarena.comparison import Comparison
 from optarena.comparison import figure_tables as tables
-from optarena.report.figures._figure import Figure, Options, Shown
+from optarena.report.figures._figure import Options, Shown
 from optarena.report.material import Material
 
 
@@ -16,7 +16,7 @@ def _how(made: Comparison) -> str:
     return f"{made.pairs.test}, Holm over {counted(made.pairs.tests, 'test')}"
 
 
-def _critical_difference(material: Material, _: Options) -> list[Shown]:
+def critical_difference(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.comparison import critical_difference
 
     made = material.must_compare()
@@ -40,7 +40,7 @@ def _critical_difference(material: Material, _: Options) -> list[Shown]:
     return [shown]
 
 
-def _pairwise(material: Material, _: Options) -> list[Shown]:
+def pairwise(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.comparison import pairwise
 
     made = material.must_compare()
@@ -59,7 +59,7 @@ def _pairwise(material: Material, _: Options) -> list[Shown]:
     return [shown]
 
 
-def _effects(material: Material, _: Options) -> list[Shown]:
+def effects(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.comparison import effects
 
     made = material.must_compare()
@@ -78,7 +78,7 @@ def _effects(material: Material, _: Options) -> list[Shown]:
     return [shown]
 
 
-def _scott_knott(material: Material, _: Options) -> list[Shown]:
+def scott_knott(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.comparison import groups
 
     made = material.must_compare()
@@ -96,18 +96,3 @@ def _scott_knott(material: Material, _: Options) -> list[Shown]:
         margin=36,
     )
     return [shown]
-
-
-FIGURES = (
-    Figure(
-        "critical-difference",
-        "average ranks, with bars that join what is not told apart",
-        "comparison",
-        _critical_difference,
-    ),
-    Figure(
-        "pairwise", "the probability that one optimizer does better than another, all pairs", "comparison", _pairwise
-    ),
-    Figure("effects", "the same with 95 % intervals, a row a pair", "comparison", _effects),
-    Figure("scott-knott", "medians and quartiles of the scores, in Scott-Knott groups", "comparison", _scott_knott),
-)

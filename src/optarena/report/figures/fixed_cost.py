@@ -6,7 +6,7 @@ from functools import partial
 
 from optarena.errors import OptarenaError, nearest
 from optarena.report import words
-from optarena.report.figures._figure import Figure, Options, Shown, is_log, last_effort, of_scope
+from optarena.report.figures._figure import Options, Shown, is_log, last_effort
 from optarena.report.material import Material
 
 UNDEFINED = "the normalised score is undefined, since random search itself is next to the best value: nothing to draw"
@@ -25,11 +25,11 @@ def _metric(material: Material, options: Options) -> str:
     return options.metric or known[0]
 
 
-def _normalised(material: Material, options: Options) -> list[Shown]:
+def normalised(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_cost import normalised
 
     view, metric = material.must_score(), _metric(material, options)
-    table = of_scope(material.summary(metric), options)
+    table = material.summary(metric, every=options.page)
     band = f"Bands: {view.frame['intervals']}."
     if not table["lower"].is_not_null().any():
         band = "One problem or one trial gives no band."
@@ -40,7 +40,7 @@ def _normalised(material: Material, options: Options) -> list[Shown]:
         "Normalised score over time" + hidden(metric),
         f"0 is the best known value, 1 is random search after the same effort; lower is better. {band}",
         f"Line chart of the normalised score by {view.units}, a line an optimizer. "
-        + words.describe_board(material, metric),
+        + words.describe_board(material.final(metric, every=options.page)),
         empty=UNDEFINED if table["score"].is_null().all() else "",
         view=view,
         id=f"normalised-{view.metrics.index(metric)}",
@@ -48,11 +48,11 @@ def _normalised(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _final(material: Material, options: Options) -> list[Shown]:
+def final(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_cost import final
 
     view, metric = material.must_score(), _metric(material, options)
-    table = of_scope(material.final(metric), options)
+    table = material.final(metric, every=options.page)
     known = table["lower"].is_not_null().any()
     dots = (
         f"Dots with intervals ({view.frame['intervals']})" if known else "Dots, without intervals: one problem or trial"
@@ -63,7 +63,7 @@ def _final(material: Material, options: Options) -> list[Shown]:
         final,
         "Normalised score at the end" + hidden(metric),
         f"{dots}; the dashed line is random search.",
-        "Dot plot of the normalised score at the end with intervals. " + words.describe_board(material, metric),
+        "Dot plot of the normalised score at the end with intervals. " + words.describe_board(table),
         empty="" if table.height else UNDEFINED,
         view=view,
         id=f"final-{view.metrics.index(metric)}",
@@ -72,7 +72,7 @@ def _final(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _heat_map(material: Material, options: Options) -> list[Shown]:
+def heatmap(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_cost import heat_map
 
     view, metric = material.must_score(), _metric(material, options)
@@ -91,16 +91,3 @@ def _heat_map(material: Material, options: Options) -> list[Shown]:
         widest=90 * max(3, len(material.colours.names)) + 260,
     )
     return [shown]
-
-
-FIGURES = (
-    Figure(
-        "normalised",
-        "the normalised score over iterations, with 95 % bands",
-        "fixed-cost",
-        _normalised,
-        ("metric",),
-    ),
-    Figure("final", "the normalised score at the end, with 95 % intervals", "fixed-cost", _final, ("metric",)),
-    Figure("heatmap", "the normalised score at the end on every problem", "fixed-cost", _heat_map, ("metric",)),
-)

@@ -6,7 +6,7 @@ from functools import partial
 
 import polars as pl
 
-from optarena.report.figures._figure import Figure, Options, Shown, fit
+from optarena.report.figures._figure import Options, Shown, fit
 from optarena.report.material import Material
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.fixed_target import figure_tables as tables
@@ -31,7 +31,7 @@ def _dimensions(material: Material, options: Options) -> list[int]:
     return material.dimensions if options.page else []
 
 
-def _ecdf(material: Material, options: Options) -> list[Shown]:
+def ecdf(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import ecdf, precision
 
     view = material.must_reach()
@@ -62,7 +62,7 @@ def _ecdf(material: Material, options: Options) -> list[Shown]:
     return [left, right]
 
 
-def _ecdf_groups(material: Material, options: Options) -> list[Shown]:
+def ecdf_groups(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import ecdf_groups
 
     view = material.must_reach()
@@ -83,7 +83,7 @@ def _ecdf_groups(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _ert(material: Material, options: Options) -> list[Shown]:
+def ert(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import ert
 
     view = material.must_reach()
@@ -110,7 +110,7 @@ def _ert(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _ert_dimension(material: Material, options: Options) -> list[Shown]:
+def ert_dimension(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import ert_dimension
 
     view = material.must_reach()
@@ -133,7 +133,7 @@ def _ert_dimension(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _profiles(material: Material, _: Options) -> list[Shown]:
+def profiles(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import profiles
 
     view = material.must_reach()
@@ -151,7 +151,7 @@ def _profiles(material: Material, _: Options) -> list[Shown]:
     return [shown]
 
 
-def _loss(material: Material, options: Options) -> list[Shown]:
+def loss(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import loss
 
     view = material.must_reach()
@@ -172,20 +172,3 @@ def _loss(material: Material, options: Options) -> list[Shown]:
         margin=30,
     )
     return [shown]
-
-
-FIGURES = (
-    Figure("ecdf", "ECDFs of runtimes with restarts and of precision, before the reference", "fixed-target", _ecdf),
-    Figure(
-        "ecdf-groups", "ECDFs of runtimes, a panel a group of functions and dimension", "fixed-target", _ecdf_groups
-    ),
-    Figure("ert", "expected running times against the target, a panel a function", "fixed-target", _ert),
-    Figure(
-        "ert-dimension",
-        "expected running times against the dimension, a panel a function",
-        "fixed-target",
-        _ert_dimension,
-    ),
-    Figure("profiles", "performance and data profiles", "fixed-target", _profiles),
-    Figure("loss", "how many times the reference's expected running time", "fixed-target", _loss),
-)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from optarena.errors import OptarenaError
-from optarena.report.figures._figure import Figure, Options, Shown, few, fit, is_log, last_effort
+from optarena.report.figures._figure import Options, Shown, few, fit, is_log, last_effort
 from optarena.report.material import Material
 from optarena.views.pareto import Pareto
 from optarena.views.pareto import figure_tables as tables
@@ -25,7 +25,7 @@ def _view(material: Material, options: Options) -> Pareto:
     return view
 
 
-def _fronts(material: Material, options: Options) -> list[Shown]:
+def fronts(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import fronts, parallel
 
     view = _view(material, options)
@@ -66,7 +66,7 @@ def _fronts(material: Material, options: Options) -> list[Shown]:
     return [flat, wide]
 
 
-def _hypervolume(material: Material, options: Options) -> list[Shown]:
+def hypervolume(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import hypervolume
 
     view = _view(material, options)
@@ -88,7 +88,7 @@ def _hypervolume(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _attainment(material: Material, options: Options) -> list[Shown]:
+def attainment(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import attainment
 
     view = _view(material, options)
@@ -107,7 +107,7 @@ def _attainment(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _attainment_difference(material: Material, options: Options) -> list[Shown]:
+def attainment_difference(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import attainment_difference
 
     view = _view(material, options)
@@ -129,7 +129,7 @@ def _attainment_difference(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _indicators(material: Material, options: Options) -> list[Shown]:
+def indicators(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import indicators
 
     view = _view(material, options)
@@ -145,23 +145,3 @@ def _indicators(material: Material, options: Options) -> list[Shown]:
         view=view,
     )
     return [shown]
-
-
-FIGURES = (
-    Figure(
-        "fronts",
-        "fronts of typical trials with the reference set, a panel a problem",
-        "pareto",
-        _fronts,
-        arrange="below",
-    ),
-    Figure("hypervolume", "the hypervolume of fronts over effort, with 95 % bands", "pareto", _hypervolume, ("axis",)),
-    Figure("attainment", "attainment surfaces of two objectives, a panel a problem", "pareto", _attainment),
-    Figure(
-        "attainment-difference",
-        "where one optimizer attains more often than the next, a panel a problem",
-        "pareto",
-        _attainment_difference,
-    ),
-    Figure("indicators", "every indicator of fronts on every problem", "pareto", _indicators),
-)

@@ -8,12 +8,12 @@ import polars as pl
 
 from optarena._text import visible
 from optarena.report import words
-from optarena.report.figures._figure import PANELS, Figure, Options, Shown, few, is_log, last_effort, of_scope
+from optarena.report.figures._figure import PANELS, Options, Shown, few, is_log, last_effort, of_scope
 from optarena.report.material import Material
 from optarena.report.scales import scales_of
 
 
-def _convergence(material: Material, options: Options) -> list[Shown]:
+def convergence(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing._style import COUNTED
     from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence
 
@@ -47,7 +47,7 @@ def _convergence(material: Material, options: Options) -> list[Shown]:
     ]
 
 
-def _parallel(material: Material, options: Options) -> list[Shown]:
+def parallel(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.runs import parallel
 
     table = material.best_points
@@ -68,7 +68,7 @@ def _parallel(material: Material, options: Options) -> list[Shown]:
     ]
 
 
-def _time(material: Material, options: Options) -> list[Shown]:
+def time(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.runs import time
 
     table = of_scope(material.times, options)
@@ -86,7 +86,7 @@ def _time(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _failures(material: Material, options: Options) -> list[Shown]:
+def failures(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.runs import failures
 
     table = material.failures
@@ -104,7 +104,7 @@ def _failures(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def _progress(material: Material, _: Options) -> list[Shown]:
+def progress(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.runs import progress
 
     states = {state: part.height for (state,), part in material.progress.group_by("state")}
@@ -120,25 +120,3 @@ def _progress(material: Material, _: Options) -> list[Shown]:
         widest=90 * max(3, len(material.colours.names)) + 260,
     )
     return [shown]
-
-
-FIGURES = (
-    Figure(
-        "convergence",
-        "the best value so far, a panel a problem",
-        "",
-        _convergence,
-        ("axis", "statistic"),
-        "panels",
-    ),
-    Figure(
-        "parallel",
-        "the parameters of the best point of every trial, a panel a problem",
-        "",
-        _parallel,
-        arrange="panels",
-    ),
-    Figure("time", "seconds an evaluation: suggesting, evaluating, observing", "", _time),
-    Figure("failures", "failed evaluations by kind", "", _failures),
-    Figure("progress", "how far each optimizer came on each problem", "", _progress),
-)
