@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -425,3 +426,20 @@ def test_times_are_order_statistics_as_all_quantiles_here(tmp_path):
     each = np.sort((results.studies["evaluate_seconds"] / results.studies["evaluations"]).to_numpy())
     row = tables.times(results).filter(pl.col("phase") == "evaluate").row(0, named=True)
     assert [row["q1"], row["median"], row["q3"]] == [each[0], each[1], each[2]]
+
+
+def test_a_view_gives_the_tables_that_its_figures_draw(results):
+    view = results.fixed_target()
+    found = view.figure_tables("ecdf")
+    assert list(found) == ["ecdf", "precision"]
+    assert found["precision"].equals(runtimes.precision(view))
+    assert list(results.fixed_cost().figure_tables()) == ["summary value"]
+
+
+def test_every_figure_is_declared_once_and_named_by_its_view(results):
+    for view in (results.fixed_cost(), results.fixed_target()):
+        assert view.figures == tuple(one.name for one in FIGURES.values() if one.view == view.name)
+        assert view.figures
+    for one in FIGURES.values():
+        module = import_module(f"optarena.report.figures.{one.view.replace('-', '_') or 'runs'}")
+        assert callable(getattr(module, one.name.replace("-", "_")))
