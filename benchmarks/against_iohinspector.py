@@ -60,7 +60,7 @@ import json, sys, tempfile, time
 from pathlib import Path
 import optarena
 from optarena.formats import import_files
-from optarena.report.data import convergence
+from optarena.views.convergence import convergence
 from optarena.views import fixed_target
 began = time.process_time()
 with tempfile.TemporaryDirectory() as scratch:

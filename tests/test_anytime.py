@@ -477,7 +477,7 @@ def test_every_figure_is_drawn_from_the_view(golden: Path, name: str) -> None:
 
 
 def test_curves_begin_at_the_worst_value_and_go_on_to_the_end(golden: Path) -> None:
-    from optarena.report.curves import cactus, curves, gaps, solved
+    from optarena.views.anytime.figure_tables import cactus, curves, gaps, solved
 
     view = oa.open(golden).anytime()
     mine = curves(view, solved(view)).filter((pl.col("problem") == "M2") & (pl.col("optimizer") == "B"))

@@ -16,11 +16,11 @@ import pytest
 
 import optarena as oa
 from optarena import stats
+from optarena._numbers import p_value
 from optarena.cli import main
 from optarena.comparison import compare_scores
 from optarena.comparison.numbers import chart, rank_numbers, read_numbers
 from optarena.comparison.ratios import runtime_ratios
-from optarena.comparison.words import p_value
 from optarena.errors import OptarenaError
 from optarena.views._scores import Scores
 from optarena.views.selection import cube

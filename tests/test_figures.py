@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,15 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
+from optarena.dataset import tables
+from optarena.dataset.best_points import best_points
 from optarena.errors import OptarenaError, WorkError
-from optarena.report import data, runtimes
 from optarena.report.colours import BASELINE, PALETTE, assign
 from optarena.report.figures import FIGURES, figure
 from optarena.report.output import save
-from optarena.report.points import best_points
+from optarena.report.scales import scales_of
+from optarena.views.convergence import convergence
+from optarena.views.fixed_target import figure_tables as runtimes
 from optarena.views.pareto import Pareto
 from stores import hostile, imported
 
@@ -33,7 +37,7 @@ def results(tmp_path):
 
 
 def test_convergence_is_the_median_and_the_mean_of_the_best_so_far_over_trials(results):
-    table = data.convergence(results)
+    table = convergence(results)
     traces, studies = results.in_full().traces(), results.studies
     best = np.split(traces.best_so_far(), traces.offsets[1:-1])
     mine = [
@@ -60,11 +64,11 @@ def test_convergence_is_the_distance_to_the_optimum_where_that_is_known(tmp_path
         return 1 + x["x"]
 
     results = oa.Experiment(["RandomSearch"], [up], 30, trials=3).run(tmp_path / "s", workers=0)
-    table = data.convergence(results)
+    table = convergence(results)
     assert table["measure"].unique().to_list() == ["gap"]
     assert (table["median"] >= 0).all()
     assert table["median"][-1] == pytest.approx(2 - results.studies["best"].median())
-    assert data.scales(table)["up"]["log"]
+    assert scales_of(table)["up"]["log"]
 
 
 def test_a_maximised_value_without_optimum_is_drawn_as_it_was_returned(tmp_path):
@@ -72,7 +76,7 @@ def test_a_maximised_value_without_optimum_is_drawn_as_it_was_returned(tmp_path)
     def up(x):
         return 1 + x["x"]
 
-    table = data.convergence(oa.Experiment(["RandomSearch"], [up], 30, trials=3).run(tmp_path / "s", workers=0))
+    table = convergence(oa.Experiment(["RandomSearch"], [up], 30, trials=3).run(tmp_path / "s", workers=0))
     assert (table["q1"] <= table["median"]).all()
     assert (table["median"] <= table["q3"]).all()
     assert (table["mean_lb"] <= table["mean"]).all()
@@ -82,7 +86,7 @@ def test_a_maximised_value_without_optimum_is_drawn_as_it_was_returned(tmp_path)
 @pytest.mark.parametrize("axis", ["evaluations", "batches", "seconds"])
 def test_curves_have_few_points_and_end_where_the_studies_end(tmp_path, axis):
     results = imported(tmp_path / "s", evaluations=400, problems=("a/d2",), trials=2)
-    table = data.convergence(results, axis, points=40)
+    table = convergence(results, axis, points=40)
     assert table.group_by("optimizer").len()["len"].max() <= 40
     ends = {"evaluations": 400, "batches": 400, "seconds": 400 * 0.01 * 3}
     assert table["effort"].max() == pytest.approx(ends[axis])
@@ -90,7 +94,7 @@ def test_curves_have_few_points_and_end_where_the_studies_end(tmp_path, axis):
 
 def test_times_are_seconds_an_evaluation(tmp_path):
     results = oa.Experiment(["RandomSearch"], "functions/sphere/d2", 50, trials=3).run(tmp_path / "s", workers=0)
-    table = data.times(results)
+    table = tables.times(results)
     studies = results.studies
     row = table.filter(pl.col("phase") == "evaluate").row(0, named=True)
     assert row["median"] == pytest.approx((studies["evaluate_seconds"] / studies["evaluations"]).median())
@@ -98,14 +102,14 @@ def test_times_are_seconds_an_evaluation(tmp_path):
 
 
 def test_failures_are_counted_by_kind(results):
-    table = data.failures(results)
+    table = tables.failures(results)
     assert table["count"].to_list() == [6, 6, 6]
     assert set(table["kind"]) == {"error"}
     assert set(table["optimizer"]) == {"Good"}
 
 
 def test_progress_tells_ended_studies_from_all(results):
-    table = data.progress(results)
+    table = tables.progress(results)
     assert table["studies"].to_list() == [3] * 9
     assert set(table["label"]) == {"3"}
 
@@ -119,7 +123,7 @@ def test_best_points_lie_in_the_unit_cube(results):
 
 def test_problems_stand_in_the_order_that_a_person_expects(tmp_path):
     results = imported(tmp_path / "s", problems=("f10/d2", "f2/d10", "f2/d2", "é/d2", "2"), trials=1, evaluations=3)
-    assert data.problems(results)["problem"].to_list() == ["2", "f2/d2", "f2/d10", "f10/d2", "é/d2"]
+    assert tables.problems(results)["problem"].to_list() == ["2", "f2/d2", "f2/d10", "f10/d2", "é/d2"]
 
 
 # ---- colours ---------------------------------------------------------------------------------------------------------
@@ -256,7 +260,7 @@ def test_groups_have_a_panel_for_each_dimension_in_the_order_of_the_suite(classi
 
 def test_expected_running_times_are_those_of_the_view_per_dimension(classics):
     view = classics.fixed_target()
-    names = runtimes.functions(classics)
+    names = tables.functions(classics)
     assert names["name"].to_list()[0] == "bbob/f1/d2"
     table = runtimes.ert(view, names, thin=True)
     assert table["target"].unique().len() == 11
@@ -420,5 +424,22 @@ def test_counts_have_no_ticks_between_whole_numbers(results, axis, whole):
 def test_times_are_order_statistics_as_all_quantiles_here(tmp_path):
     results = oa.Experiment(["RandomSearch"], "functions/sphere/d2", 20, trials=4).run(tmp_path / "s", workers=0)
     each = np.sort((results.studies["evaluate_seconds"] / results.studies["evaluations"]).to_numpy())
-    row = data.times(results).filter(pl.col("phase") == "evaluate").row(0, named=True)
+    row = tables.times(results).filter(pl.col("phase") == "evaluate").row(0, named=True)
     assert [row["q1"], row["median"], row["q3"]] == [each[0], each[1], each[2]]
+
+
+def test_a_view_gives_the_tables_that_its_figures_draw(results):
+    view = results.fixed_target()
+    found = view.figure_tables("ecdf")
+    assert list(found) == ["ecdf", "precision"]
+    assert found["precision"].equals(runtimes.precision(view))
+    assert list(results.fixed_cost().figure_tables()) == ["summary value"]
+
+
+def test_every_figure_is_declared_once_and_named_by_its_view(results):
+    for view in (results.fixed_cost(), results.fixed_target()):
+        assert view.figures == tuple(one.name for one in FIGURES.values() if one.view == view.name)
+        assert view.figures
+    for one in FIGURES.values():
+        module = import_module(f"optarena.report.figures.{one.view.replace('-', '_') or 'runs'}")
+        assert callable(getattr(module, one.name.replace("-", "_")))

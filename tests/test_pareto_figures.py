@@ -11,11 +11,11 @@ import pytest
 import optarena as oa
 from optarena.cli import main
 from optarena.errors import OptarenaError
-from optarena.report import fronts
 from optarena.report.figures import figure
 from optarena.report.material import Material
 from optarena.report.page import payload
 from optarena.views.pareto import Pareto, attainment_difference
+from optarena.views.pareto import figure_tables as fronts
 from stores import CLOSING, IMAGE, SCRIPT, imported
 
 PROBLEMS = {f"{CLOSING}/d2": 2, "plain/d2": 2, "three/d2": 3, "five/d2": 5}

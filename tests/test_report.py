@@ -15,6 +15,7 @@ import pytest
 import optarena as oa
 from optarena.cli import main
 from optarena.report import how, latex, sections
+from optarena.report.boards import fixed_cost
 from optarena.report.how import as_toml
 from optarena.report.material import Material
 from optarena.report.page import page, payload
@@ -39,6 +40,13 @@ def section(data: dict, name: str) -> dict:
 
 def table(data: dict, name: str) -> dict:
     return next(block for one in data["sections"] for block in one.get("blocks", ()) if block.get("id") == name)
+
+
+def column(shown: dict, label: str, scope: str | None = None) -> list:
+    """A column of a table by its label, of the rows of one scope where it is given."""
+    place = [one["label"] for one in shown["columns"]].index(label)
+    scopes = shown["scopes"] or [None] * len(shown["rows"])
+    return [row[place] for row, of in zip(shown["rows"], scopes, strict=True) if scope in (None, of)]
 
 
 # ---- the file --------------------------------------------------------------------------------------------------------
@@ -110,7 +118,7 @@ def test_latex_of_the_page_escapes_names(tmp_path):
     data = payload(Material(hostile(tmp_path / "store")))
     latex = table(data, "leaderboard-0")["latex"]
     assert latex["head"].startswith("% fixed cost after 20 evaluations")
-    assert r"\begin{tabular}{lrrrl}" in latex["head"]
+    assert r"\begin{tabular}{lrrrrl}" in latex["head"]
     lines = "\n".join(latex["rows"])
     assert r"\textbackslash{}input\{/etc/passwd\}" in lines
     assert r"\mathbf" in lines
@@ -123,22 +131,51 @@ def test_latex_of_the_page_escapes_names(tmp_path):
 def test_the_leaderboard_is_that_of_the_view(tmp_path):
     results = imported(tmp_path / "store")
     board = results.fixed_cost().leaderboard()
-    rows = table(payload(Material(results)), "leaderboard-0")
-    mine = [row for row, scope in zip(rows["rows"], rows["scopes"], strict=True) if scope == "all"]
-    assert [row[0] for row in mine] == board["optimizer"].to_list()
-    assert [row[1] for row in mine] == pytest.approx(board["mean_normed"].to_list(), rel=1e-4)
-    assert [row[2][0] for row in mine] == pytest.approx(board["mean_normed_lb"].to_list(), rel=1e-4)
-    assert [row[3] for row in mine] == pytest.approx(board["score"].to_list(), rel=1e-4)
+    shown = table(payload(Material(results)), "leaderboard-0")
+    assert column(shown, "optimizer", "all") == board["optimizer"].to_list()
+    lower = [ends[0] for ends in column(shown, "95 % interval", "all")]
+    assert lower == pytest.approx(board["mean_normed_lb"].to_list(), rel=1e-4)
+    for label, field in (("mean normed", "mean_normed"), ("median normed", "median"), ("score", "score")):
+        assert column(shown, label, "all") == pytest.approx(board[field].to_list(), rel=1e-4)
+
+
+def test_a_board_shows_the_same_columns_and_numbers_in_a_terminal_in_a_paper_and_on_the_page(tmp_path):
+    results = imported(tmp_path / "store").filter(dimension=2)
+    view = results.fixed_cost()
+    board = fixed_cost.board(view, "value")
+    head, first, *_ = board.text().splitlines()
+    shown = table(payload(Material(results)), "leaderboard-0")
+    labels = [one["label"] for one in shown["columns"]]
+    assert head.split() == " ".join(labels).split()
+    assert first.split()[1:3] == [shown["texts"][1][0], shown["texts"][2][0]]
+    assert " & ".join(labels).replace(" %", r"\%") in view.to_latex()
+
+
+def test_a_narrow_terminal_goes_without_minor_columns_and_says_so(tmp_path):
+    board = fixed_cost.board(imported(tmp_path / "store").fixed_cost(), "value")
+    whole = board.text()
+    assert board.text(200) == whole
+    lines = board.text(60).splitlines()
+    assert "median normed" not in lines[0]
+    assert "mean normed" in lines[0]
+    assert lines[-1] == "  (no room for: median normed, best on; a wider terminal or --format csv shows them)"
+
+
+def test_numbers_of_the_page_have_the_digits_that_their_column_declares():
+    table = Table("t", "T", [Column("n", "number", 2), Column("p", "p"), Column("s", "seconds"), Column("x")], [
+        [-1234.567, 1e-9, 0.0123, "a"], [-0.001, 0.5, None, "b"], [float("inf"), None, 3e-8, None],
+    ])  # fmt: skip
+    texts = table.to_data()["texts"]
+    assert texts == [["−1,234.57", "0.00", "∞"], ["< 0.0001", "0.50", "–"], ["12.3 ms", "–", "30 ns"], None]
 
 
 def test_the_leaderboard_of_a_dimension_is_scored_in_the_frame_of_all(tmp_path):
     results = imported(tmp_path / "store")
     whole = results.fixed_cost()
     part = results.filter(dimension=2).fixed_cost(frame=whole.pinned).leaderboard()
-    rows = table(payload(Material(results)), "leaderboard-0")
-    mine = [row for row, scope in zip(rows["rows"], rows["scopes"], strict=True) if scope == "2"]
-    assert [row[0] for row in mine] == part["optimizer"].to_list()
-    assert [row[1] for row in mine] == pytest.approx(part["mean_normed"].to_list(), rel=1e-4)
+    shown = table(payload(Material(results)), "leaderboard-0")
+    assert column(shown, "optimizer", "2") == part["optimizer"].to_list()
+    assert column(shown, "mean normed", "2") == pytest.approx(part["mean_normed"].to_list(), rel=1e-4)
 
 
 def test_the_words_name_the_first_and_do_not_claim_what_overlaps(tmp_path):
@@ -260,9 +297,9 @@ def test_without_random_search_the_report_says_why_and_shows_the_rest(tmp_path):
 
 def test_a_single_problem_has_intervals_over_its_trials(tmp_path):
     data = payload(Material(imported(tmp_path / "store", problems=("a/d2",))))
-    row = table(data, "leaderboard-0")["rows"][0]
-    assert all(isinstance(end, float) for end in row[2])
-    assert "over trials" in table(data, "leaderboard-0")["columns"][2]["help"]
+    shown = table(data, "leaderboard-0")
+    assert all(isinstance(end, float) for end in column(shown, "95 % interval")[0])
+    assert "over trials" in shown["columns"][3]["help"]
 
 
 def test_an_empty_store_has_a_page(tmp_path):

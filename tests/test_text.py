@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 import optarena as oa
-from optarena._text import not_a_formula, one_line, visible, visible_json
+from optarena._text import not_a_formula, one_line, table, visible, visible_json
 from optarena.cli import main
-from optarena.cli._text import table
 from optarena.errors import OptarenaError, WorkError
 from optarena.formats import export
 from optarena.report.latex import escaped

@@ -71,9 +71,11 @@ _WHERE = {
 }
 
 provide("figure of a view", "optarena.report.figures:figure_of_view")
+provide("tables of a figure", "optarena.report.figures:tables_of_view")
+provide("figures of a view", "optarena.report.figures:figures_of_view")
 provide("run of an experiment", "optarena.facade:run")
-provide("view as LaTeX", "optarena.report.papers:latex")
-provide("comparison as LaTeX", "optarena.report.papers:latex_comparison")
+provide("view as LaTeX", "optarena.report.boards:latex")
+provide("comparison as LaTeX", "optarena.report.boards.comparison:latex")
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ import os
 import re
 import tempfile
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,43 @@ def _json_sign(sign: str) -> str:
 def not_a_formula(text: str) -> str:
     """A cell that a spreadsheet takes for text: what would begin a formula is marked by an apostrophe."""
     return f"'{text}" if text.startswith(FORMULA) else text
+
+
+# ---- tables --------------------------------------------------------------------------------------------------------
+
+WIDEST = 1_000
+"""Characters of a cell: all rows of a table are as wide as its widest."""
+
+
+def table(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    right: Collection[str | int] = (),
+    whole: Sequence[str] = (),
+) -> str:
+    """Aligned columns; those in `right`, by head or place, are set flush right. A long cell is cut, but not in a
+    column of `whole`."""
+    cells = [
+        [clean(cell, LONGEST if head in whole else WIDEST) for head, cell in zip(headers, row, strict=True)]
+        for row in rows
+    ]
+    heads = [clean(head, WIDEST) for head in headers]
+    widths = [max([len(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(heads)]
+    lines = []
+    for row in [heads, *cells]:
+        parts = [
+            cell.rjust(width) if head in right or i in right else cell.ljust(width)
+            for i, (head, cell, width) in enumerate(zip(headers, row, widths, strict=True))
+        ]
+        lines.append("  " + "  ".join(parts).rstrip())
+    return "\n".join(lines)
+
+
+def clean(value: Any, longest: int = LONGEST) -> str:
+    """A value as one line of text that a terminal only shows, whatever a name or an error message contains."""
+    text = "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return shortened(one_line(text), longest)
 
 
 # ---- what is mailed ------------------------------------------------------------------------------------------------

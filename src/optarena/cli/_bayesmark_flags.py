@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from optarena._text import clean
 from optarena.bayesmark.studies import revision
-from optarena.cli._text import clean
 
 NAMED = 10
 """How many missing studies are named one by one, where not all are asked for."""

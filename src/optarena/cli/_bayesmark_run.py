@@ -9,12 +9,12 @@ import uuid
 from collections.abc import Sequence
 
 from optarena._files import write_whole
+from optarena._text import clean
 from optarena.bayesmark.database import STORE, Unfinished, made_elsewhere, prepare, put_into_database
 from optarena.bayesmark.jobs import flags_of, job_lines
 from optarena.bayesmark.launch import Launch, One, refuse_other_batches
 from optarena.cli._bayesmark_flags import as_bayesmark_says, database, name_some, say, typed
 from optarena.cli._progress import RunProgress
-from optarena.cli._text import clean
 from optarena.cli.run_command import _interrupt
 from optarena.errors import OptarenaError
 from optarena.runner.local import run

@@ -10,12 +10,12 @@ from typing import Any
 import polars as pl
 
 from optarena._bayesmark_names import VISIBLE
+from optarena._text import clean, table
 from optarena.bayesmark.database import prepare, put_into_database
 from optarena.bayesmark.derived import aggregate_database, refuse_stale
 from optarena.bayesmark.files import left_out_of_cubes
 from optarena.bayesmark.scores import score, write_baseline, write_performance
 from optarena.cli._bayesmark_flags import as_bayesmark_says, database, name_some, say
-from optarena.cli._text import clean, table
 from optarena.views.fixed_cost import FixedCost
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import typer
 
-from optarena.cli._text import counted, table
+from optarena._numbers import counted
+from optarena._text import table
 
 
 def name_conflicts(studies: pl.DataFrame) -> None:

@@ -8,8 +8,8 @@ import time
 from collections import Counter
 from typing import Any, TextIO
 
-from optarena._text import shortened
-from optarena.cli._text import clean, counted, duration
+from optarena._numbers import counted, duration
+from optarena._text import clean, shortened
 from optarena.experiment import Plan, Study
 from optarena.runner.attempt import Outcome
 from optarena.runner.reasons import Reasons

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from optarena.cli._text import WIDEST, clean, counted, print_json, table
+from optarena._numbers import counted
+from optarena._text import WIDEST, clean, table
+from optarena.cli._terminal import print_json
 from optarena.facade import open_store
 from optarena.views.pareto.best import best_points
 

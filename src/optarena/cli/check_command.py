@@ -12,9 +12,10 @@ import numpy as np
 import typer
 
 from optarena._files import read_toml
+from optarena._numbers import counted
 from optarena._source import load_module
+from optarena._text import clean
 from optarena.bayesmark.wrappers import load, wrapper_classes, wrappers_in
-from optarena.cli._text import clean, counted
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
 from optarena.optimizer import OPTIMIZERS, Optimizer, get_optimizer

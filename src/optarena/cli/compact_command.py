@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from optarena.cli._text import clean, counted
+from optarena._numbers import counted
+from optarena._text import clean
 from optarena.store import Store
 from optarena.store.compaction import compact
 

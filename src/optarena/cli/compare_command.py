@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import polars as pl
 import typer
 
+from optarena._numbers import counted, fixed, p_said
+from optarena._text import clean, table
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
-from optarena.cli._text import clean, print_json, table
+from optarena.cli._terminal import print_json, terminal_width
 from optarena.comparison import Comparison
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
-from optarena.comparison.words import counted, interval, number, p_said, p_value
 from optarena.errors import OptarenaError
 from optarena.formats.csv import for_people
+from optarena.report.boards.comparison import optimizers, pairs, ranked_numbers, ranked_table
 
 
 class Format(StrEnum):
@@ -104,73 +105,28 @@ def command(
     elif format is Format.latex:
         print(made.to_latex(), end="")
     else:
-        print(text(made))
+        print(text(made, terminal_width()))
 
 
-def text(made: Comparison) -> str:
+def text(made: Comparison, width: int | None = None) -> str:
     """The verdict, the tables, and what they are made of."""
-    parts = [*(clean(sentence) for sentence in made.sentences), "", clean(made.scores.what), _board(made), ""]
+    parts = [
+        *(clean(sentence) for sentence in made.sentences),
+        "",
+        clean(made.scores.what),
+        optimizers(made).text(width),
+        "",
+    ]
     found = made.table("pairs")
     which = "every two of them" if made.pairs.all_are_here else "the leader against each other one"
-    parts += [f"{which} ({made.pairs.test}, Holm over {counted(made.pairs.tests, 'test')})", _pairs(found)]
+    parts += [
+        f"{which} ({made.pairs.test}, Holm over {counted(made.pairs.tests, 'test')})",
+        pairs(made, SHOWN).text(width),
+    ]
     if found.height > SHOWN:
         parts.append(f"  … and {found.height - SHOWN} more pairs (--format csv has all)")
     parts += ["", "places by other ways of scoring (tau: agreement with this one)", _rankings(made), ""]
     return "\n".join([*parts, *_footnotes(made)])
-
-
-def _board(made: Comparison) -> str:
-    rows = [
-        [
-            row["optimizer"],
-            number(row["score"]),
-            interval(row["score_lb"], row["score_ub"]),
-            f"{row['rank']:.2f}",
-            number(row["iqm"]),
-            interval(row["iqm_lb"], row["iqm_ub"]),
-            f"{row['strength']:.2f}",
-            row["group"],
-            f"{row['best_on']} of {row['problems']}",
-        ]
-        for row in made.table("optimizers").iter_rows(named=True)
-    ]
-    heads = ["optimizer", "mean score", "95 %", "rank", "IQM", "95 % ", "strength", "Scott-Knott", "best on"]
-    return table(heads, rows, right=heads[1:])
-
-
-def _pairs(found: pl.DataFrame) -> str:
-    rows = []
-    for row in found.head(SHOWN).iter_rows(named=True):
-        verdict = {"better": "decided", "other": "decided for the other"}.get(row["verdict"], "undecided")
-        rows.append(
-            [
-                row["optimizer"],
-                row["other"],
-                f"{row['wins']}-{row['ties']}-{row['losses']}",
-                f"{number(row['improvement'])} {interval(row['improvement_lb'], row['improvement_ub'])}",
-                row["effect"],
-                _ratio(row),
-                p_value(row["p_holm"]),
-                verdict,
-                _more(row["more_trials"], row["verdict"]),
-                _more(row["more_problems"], row["verdict"]),
-            ]
-        )
-    heads = ["optimizer", "against", "won-tied-lost", "improvement, 95 %", "effect", "effort ratio, 95 %", "p (Holm)"]
-    heads += ["verdict", "more trials", "more problems"]
-    return table(heads, rows, right=["won-tied-lost", "p (Holm)", "more trials", "more problems"])
-
-
-def _ratio(row: dict[str, Any]) -> str:
-    if row.get("ratio") is None:
-        return "–"
-    return f"{number(row['ratio'])} {interval(row['ratio_lb'], row['ratio_ub'])}"
-
-
-def _more(count: int | None, verdict: str) -> str:
-    if verdict != "undecided":
-        return ""
-    return "–" if count is None else f"{count:,}"
 
 
 def _rankings(made: Comparison) -> str:
@@ -179,8 +135,8 @@ def _rankings(made: Comparison) -> str:
     rows = []
     for (label,), part in found.group_by(["ranking"], maintain_order=True):
         place = dict(zip(part["optimizer"], part["place"], strict=True))
-        rows.append([label, *(place[name] for name in names[:SHOWN]), f"{part['tau'][0]:.2f}"])
-    return table(["way of scoring", *names[:SHOWN], "tau"], rows, right=[*names[:SHOWN], "tau"])
+        rows.append([label, *(place[name] for name in names[:SHOWN]), fixed(part["tau"][0], 2)])
+    return table(["way of scoring", *names[:SHOWN], "tau"], rows, right=range(1, len(names[:SHOWN]) + 2))
 
 
 def _footnotes(made: Comparison) -> list[str]:
@@ -210,33 +166,29 @@ def _numbers(store: Path | None, stdin: bool, maximise: bool, alpha: float, seed
     except (OSError, UnicodeDecodeError) as error:
         raise OptarenaError(f"cannot read {store or 'standard input'}: {error}") from None
     ranked, knots = rank_numbers(read_numbers(given), maximise=maximise, alpha=alpha, seed=seed)
-    quantiles = ("q10", "q25", "q50", "q75", "q90")
-    rows = [
-        {"rank": r.rank, "name": r.name, "n": r.n, "median": r.median, "iqr": r.iqr}
-        | dict(zip(quantiles, r.quantiles, strict=True))
-        for r in ranked
-    ]
     if format is Format.json:
         splits = [
             {"left": list(s.left), "right": list(s.right), "p": s.p, "a12": s.effect, "kept": s.kept}
             for s in knots.splits
         ]
-        print_json({"test": "Scott-Knott, bootstrap p and A12 >= 0.6", "alpha": alpha, "ranks": rows, "splits": splits})
+        print_json(
+            {
+                "test": "Scott-Knott, bootstrap p and A12 >= 0.6",
+                "alpha": alpha,
+                "ranks": ranked_table(ranked).to_dicts(),
+                "splits": splits,
+            }
+        )
     elif format is Format.csv:
-        print(for_people(pl.DataFrame(rows)), end="")
+        print(for_people(ranked_table(ranked)), end="")
     elif format is Format.latex:
-        from optarena.report.latex import latex_table
-
-        heads = ["rank", "name", "median", "IQR", "n"]
-        print(latex_table(heads, [[r.rank, r.name, r.median, r.iqr, r.n] for r in ranked]), end="")
+        print(ranked_numbers(ranked).latex(), end="")
     else:
         print(_ranks(ranked, alpha))
 
 
 def _ranks(ranked: list[Ranked], alpha: float) -> str:
-    heads = ["rank", "name", "median", "IQR", "n", "10 % --- 25 % === median * === 75 % --- 90 %"]
-    rows = [[r.rank, r.name, r.median, r.iqr, r.n, r.chart] for r in ranked]
-    lines = table(heads, rows, right=["rank", "median", "IQR", "n"]).splitlines()
+    lines = ranked_numbers(ranked).text().splitlines()
     out = [lines[0]]
     for i, r in enumerate(ranked):
         if i and r.rank != ranked[i - 1].rank:

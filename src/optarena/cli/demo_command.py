@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from optarena import optimizer
-from optarena.cli._boards import board, footnotes
+from optarena._text import clean
 from optarena.cli._progress import RunProgress
-from optarena.cli._text import clean
 from optarena.experiment import Experiment
 from optarena.facade import open_store
-from optarena.report.papers import title
+from optarena.report.boards import fixed_cost, footnotes
 from optarena.runner.local import run
 
 OPTIMIZERS = ["RandomSearch", "CMA-ES", "Optuna-TPE", "Pymoo-DE", "Scipy-Powell"]
@@ -40,8 +39,8 @@ def command(
     results = open_store(store)
     print(progress.summary())
     scored = results.fixed_cost()
-    print(f"\n{title(scored, 'value')}")
-    print(board(scored, "value"))
+    print(f"\n{fixed_cost.title(scored, 'value')}")
+    print(fixed_cost.board(scored, "value").text())
     print(footnotes(scored))
     path = results.report(store / "report.html")
     print(

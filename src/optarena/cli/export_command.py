@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from optarena._numbers import counted
+from optarena._text import clean
 from optarena.cli._choose import Dimensions, OptimizersLong, Problems, chosen
-from optarena.cli._text import clean, counted
 from optarena.formats import export_counted
 
 

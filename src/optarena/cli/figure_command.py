@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from optarena._text import clean, table
 from optarena.cli._choose import Dimensions, OptimizersLong, Problems, chosen
-from optarena.cli._text import clean, table
 from optarena.errors import OptarenaError
 from optarena.report.figures import FIGURES, figure
 from optarena.report.output import save

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from optarena._numbers import counted
+from optarena._text import clean
 from optarena.cli._conflicts import name_conflicts
-from optarena.cli._text import clean, counted
 from optarena.facade import open_store
 from optarena.formats import import_files
 from optarena.formats.admission import Imported

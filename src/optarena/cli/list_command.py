@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from optarena.cli._text import clean, table
+from optarena._text import clean, table
 from optarena.errors import OptarenaError, describe
 from optarena.formats import FORMATS
 from optarena.optimizer import OPTIMIZERS

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from optarena._text import clean
 from optarena.cli._choose import Dimensions, OptimizersLong, Problems, chosen
-from optarena.cli._text import clean
 from optarena.report.page import write_report
 
 

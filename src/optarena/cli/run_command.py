@@ -11,8 +11,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from optarena._text import clean
 from optarena.cli._progress import RunProgress
-from optarena.cli._text import clean
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment
 from optarena.optimizer import OPTIMIZERS

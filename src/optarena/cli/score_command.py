@@ -11,12 +11,12 @@ import typer
 
 from optarena._files import write_whole
 from optarena._json import strict
-from optarena.cli import _boards
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
-from optarena.cli._text import print_json
+from optarena.cli._terminal import print_json, terminal_width
 from optarena.errors import OptarenaError
 from optarena.facade import Results
 from optarena.formats.csv import for_people
+from optarena.report import boards
 from optarena.views._view import View
 
 
@@ -143,11 +143,11 @@ def command(
     if format is Format.json:
         print_json(scored.to_data())
     elif format is Format.csv:
-        print(for_people(scored.table(which or _boards.FIRST[view.value])), end="")
+        print(for_people(scored.table(which or boards.TABLES[view.value])), end="")
     elif format is Format.latex:
         print(scored.to_latex(), end="")
     else:
-        print(_boards.text(scored))
+        print(boards.text(scored, terminal_width()))
 
 
 def _score(results: Results, view: ViewName, given: dict[str, Any]) -> Any:

@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import polars as pl
 import typer
 
-from optarena.cli._text import clean, counted, print_json, table
+from optarena._numbers import counted
+from optarena._text import clean, table
+from optarena.cli._terminal import print_json
 from optarena.facade import Results, open_store
 from optarena.runner.kernels import PINNED
 from optarena.status import ALL, ENDS, SUCCEEDED

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from optarena._numbers import counted, interval, number, p_said, rough
 from optarena.comparison.power import MOST, NEVER
 from optarena.stats.effects import magnitude
 
@@ -254,7 +255,7 @@ def _rankings(changes: list[Change], first: str, made: Comparison) -> list[str]:
     return out
 
 
-# ---- numbers ---------------------------------------------------------------------------------------------------------
+# ---- pairs -----------------------------------------------------------------------------------------------------------
 
 
 def place(made: Comparison, a: int, b: int) -> tuple[int, int]:
@@ -268,34 +269,3 @@ def _lean(made: Comparison, a: int, b: int) -> int:
     """1: a beats b; -1: b beats a; 0: undecided."""
     i, sign = place(made, a, b)
     return int(sign * made.pairs.sign[i]) if made.pairs.decided[i] else 0
-
-
-def counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun if n == 1 else noun + 's'}"
-
-
-def number(value: float) -> str:
-    if not math.isfinite(value):
-        return "∞" if value > 0 else "−∞" if value < 0 else "–"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    text = f"{value:.2f}" if abs(value) >= 0.095 or value == 0 else f"{value:.2g}"
-    return text.replace("-", "−") if "e" not in text else text
-
-
-def interval(lower: float, upper: float) -> str:
-    return f"[{number(lower)}, {number(upper)}]"
-
-
-def p_value(p: float) -> str:
-    return f"{p:.2f}" if p >= 0.095 else f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
-
-
-def p_said(p: float) -> str:
-    """In a sentence: p = 0.03, p < 0.0001."""
-    return f"p {p_value(p)}" if p < 1e-4 else f"p = {p_value(p)}"
-
-
-def rough(n: int) -> str:
-    """A number of which only two figures mean anything."""
-    return f"{int(float(f'{n:.2g}')):,}"

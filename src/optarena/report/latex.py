@@ -2,11 +2,11 @@ r"""Tables for papers: LaTeX with booktabs, numbers in math, the best in bold; r
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from optarena._numbers import in_math
 from optarena._text import visible
 
 SIGNS = {
@@ -77,24 +77,10 @@ def cell(value: Any) -> str:
     if value is None:
         return "--"
     if isinstance(value, tuple):
-        return f"$[{', '.join(number(end) for end in value)}]$"
+        return f"$[{', '.join(in_math(end) for end in value)}]$"
     if isinstance(value, (int, float)):
-        return f"${number(value)}$"
+        return f"${in_math(value)}$"
     return escaped(str(value))
-
-
-def number(value: float | None) -> str:
-    if value is None or math.isnan(value):
-        return r"\mbox{--}"
-    if math.isinf(value):
-        return r"\infty" if value > 0 else r"-\infty"
-    if isinstance(value, int):
-        return str(value)
-    text = f"{value:.3g}" if abs(value) < 1000 else f"{value:.4g}"
-    if "e" in text:
-        mantissa, _, exponent = text.partition("e")
-        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
-    return text
 
 
 def escaped(text: str) -> str:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from optarena.comparison import Comparison, compare
-from optarena.dataset import Dataset
+from optarena.dataset import Dataset, tables
 from optarena.errors import OptarenaError
-from optarena.report import data, points, runtimes
 from optarena.report.colours import Colours, assign
-from optarena.traces import Floats
 from optarena.views import score
 from optarena.views._view import View
-from optarena.views.fixed_cost import FixedCost
-from optarena.views.fixed_target import FixedTarget
+
+if TYPE_CHECKING:
+    from optarena.comparison import Comparison
+    from optarena.views.fixed_cost import FixedCost
+    from optarena.views.fixed_target import FixedTarget
 
 ALL = "all"
 
@@ -103,38 +104,25 @@ class Material:
         """What the fixed-cost view counts, in words."""
         return self.must_score().units
 
-    def summary(self, metric: str, points: int = data.POINTS) -> pl.DataFrame:
-        """The normalised score over iterations, thinned to what a screen shows: optimizer, scope, effort, score, …"""
-        parts = []
-        for scope, view in self.scored(metric).items():
-            table = view.summary.filter(pl.col("metric") == metric)
-            efforts = table["effort"].unique().sort()
-            kept = efforts.gather(_thinned(efforts.to_numpy(), points))
-            parts.append(_scored(table.filter(pl.col("effort").is_in(kept.implode())), scope))
-        return pl.concat(parts).sort("scope", "optimizer", "effort")
+    def summary(self, metric: str, *, every: bool = True) -> pl.DataFrame:
+        """The normalised score over efforts, in every scope that has this metric, or in that of all problems."""
+        from optarena.views.fixed_cost.figure_tables import normalised
 
-    def final(self, metric: str) -> pl.DataFrame:
+        return self._once(f"summary/{metric}/{every}", lambda: normalised(self._of(metric, every), metric))
+
+    def final(self, metric: str, *, every: bool = True) -> pl.DataFrame:
         """The leaderboard of every scope, best first; without those whose score is undefined."""
-        boards = pl.concat([_scored(view.leaderboard(metric), scope) for scope, view in self.scored(metric).items()])
-        return boards.filter(pl.col("score").is_not_null())
+        from optarena.views.fixed_cost.figure_tables import final
+
+        return self._once(f"final/{metric}/{every}", lambda: final(self._of(metric, every), metric))
+
+    def _of(self, metric: str, every: bool) -> dict[str, FixedCost]:
+        return self.scored(metric) if every else {ALL: self.must_score()}
 
     def by_problem(self, metric: str) -> pl.DataFrame:
-        """The last iteration of each optimizer on each problem: normalised mean with its interval."""
-        table = self.must_score().problem.filter(pl.col("metric") == metric)
-        last = table.filter(pl.col("iteration") == pl.col("iteration").max().over("problem"))
-        return last.select(
-            "optimizer",
-            "problem",
-            "effort",
-            score=pl.col("mean_normed"),
-            lower=_finite("mean_normed_lb"),
-            upper=_finite("mean_normed_ub"),
-            median="median",
-            median_lb="median_lb",
-            median_ub="median_ub",
-            mean="mean",
-            n="n",
-        ).sort(data.by_name(last), "score", "optimizer", nulls_last=True)
+        from optarena.views.fixed_cost.figure_tables import by_problem
+
+        return self._once(f"problems/{metric}", lambda: by_problem(self.must_score(), metric))
 
     # ---- the fixed-target view ---------------------------------------------------------------------------------------
 
@@ -150,12 +138,14 @@ class Material:
     @cached_property
     def functions(self) -> pl.DataFrame:
         """What instances and trials repeat, by name."""
-        return runtimes.functions(self.results)
+        return tables.functions(self.results)
 
     # ---- the comparison ----------------------------------------------------------------------------------------------
 
     @cached_property
     def _compared(self) -> tuple[Comparison | None, str]:
+        from optarena.comparison import compare
+
         for name in ("fixed_cost", "fixed_target"):
             self._view(name)
         ready = {name: view for name, (view, _) in self._views.items() if view is not None}
@@ -181,63 +171,41 @@ class Material:
 
     # ---- the rest ----------------------------------------------------------------------------------------------------
 
-    def convergence(self, axis: str, points: int = data.POINTS) -> pl.DataFrame:
-        key = f"convergence/{axis}/{points}"
+    def convergence(self, axis: str, points: int | None = None) -> pl.DataFrame:
+        from optarena.views.convergence import POINTS, convergence
+
+        most = POINTS if points is None else points
+        return self._once(f"convergence/{axis}/{most}", lambda: convergence(self.results, axis, most))
+
+    def _once(self, key: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         if key not in self._tables:
-            self._tables[key] = data.convergence(self.results, axis, points)
+            self._tables[key] = make()
         return self._tables[key]
 
     @cached_property
     def problems(self) -> pl.DataFrame:
-        return data.problems(self.results)
+        return tables.problems(self.results)
 
     @cached_property
     def progress(self) -> pl.DataFrame:
-        return data.progress(self.results)
+        return tables.progress(self.results)
 
     @cached_property
     def failures(self) -> pl.DataFrame:
-        return data.failures(self.results)
+        return tables.failures(self.results)
 
     @cached_property
     def best_points(self) -> pl.DataFrame:
-        return points.best_points(self.results)
+        from optarena.dataset.best_points import best_points
 
+        return best_points(self.results)
+
+    @cached_property
     def times(self) -> pl.DataFrame:
         """Of all studies, and of those of each dimension where there are several: optimizer, scope, phase, …"""
-        parts = [data.times(self.results).with_columns(scope=pl.lit(ALL))]
-        if len(self.dimensions) > 1:
-            each = data.times(self.results, by_dimension=True)
-            parts.append(each.with_columns(scope=pl.col("dimension").cast(pl.String)).select(parts[0].columns))
-        return pl.concat(parts)
+        return tables.times_by_scope(self.results)
 
 
 def framed(view: View) -> str:
     """What a view's scores were measured against, in a line."""
     return f"frame {view.frame['hash'][:12]}, mode {view.mode}"
-
-
-def _finite(column: str) -> pl.Expr:
-    return pl.when(pl.col(column).is_finite()).then(pl.col(column)).alias(column)
-
-
-def _scored(table: pl.DataFrame, scope: str) -> pl.DataFrame:
-    return table.select(
-        "optimizer",
-        pl.lit(scope).alias("scope"),
-        "effort",
-        score=pl.col("mean_normed"),
-        lower=_finite("mean_normed_lb"),
-        upper=_finite("mean_normed_ub"),
-        n="n",
-    )
-
-
-def _thinned(values: Floats, points: int) -> list[int]:
-    """Places of at most so many values, the first and the last among them, dense where the values are small."""
-    import numpy as np
-
-    n = len(values)
-    if n <= points:
-        return list(range(n))
-    return np.unique(np.round(np.geomspace(1, n, points)).astype(int) - 1).tolist()

@@ -43,7 +43,11 @@ def write_report(results: Dataset, path: str | Path) -> Path:
 @no_collection()
 def page(results: Dataset) -> str:
     """The whole file as text."""
-    return _html("page.html", SCRIPTS, payload(Material(results)))
+    from optarena.report.drawing._style import unchecked
+
+    with unchecked():
+        data = payload(Material(results))
+    return _html("page.html", SCRIPTS, data)
 
 
 def figure_page(chart: Any) -> str:
@@ -118,7 +122,7 @@ def _config() -> dict[str, Any]:
     """The look of all charts; the page draws them on its own background."""
     import altair as alt
 
-    from optarena.report.figures._style import finished
+    from optarena.report.drawing._style import finished
 
     chart = finished(alt.Chart(alt.InlineData(values=[])).mark_point())
     return {**chart.to_dict(validate=False)["config"], "background": "transparent"}

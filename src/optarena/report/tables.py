@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from optarena._json import number
+from optarena._numbers import ABSENT, grouped, p_value, seconds, short, typeset
 from optarena._text import mailable, visible
 from optarena.report.latex import commented, latex_parts
 
@@ -22,13 +23,58 @@ MOST_LATEX = 2000
 
 @dataclass(frozen=True)
 class Column:
-    """A column. `kind`: text, optimizer, problem, function, number, p, interval, seconds or seconds interval.
-    `digits`: after the point; None for as many as there are. `help`: a sentence that the head shows."""
+    """A column of a table, declared once for every medium: `text` (terminals), `latex` and `page`.
+
+    `kind`: text, optimizer, problem, function, number, p, interval, seconds or seconds interval; of boards also `of`
+    (5 of 12), `record` (8-4-0) and `hits` (an expected running time with its successes). `digits`: after the point;
+    None for as many as there are. `help`: a sentence that the head of the page's table shows.
+    """
 
     label: str
     kind: str = "text"
     digits: int | None = None
     help: str = ""
+    field: str | tuple[str, ...] = ""
+    """Where a row has the value; several fields make one cell."""
+    show: Callable[[Any], str] | None = None
+    """How a number is written, if not by its digits."""
+    words: Mapping[str, str] | None = None
+    """What people read instead of a value of the table."""
+    better: str = ""
+    """`lower` or `higher`."""
+    bold: str = ""
+    """The media in which the best value is bold."""
+    never: float | None = None
+    """A value that is never the best, though nobody has a better one."""
+    on: str = "text latex page"
+    """The media that have it."""
+    only: tuple[str, str] | None = None
+    """A field and its value: the cell is empty in other rows."""
+    joined: bool = False
+    """In a terminal it stands in one column with the estimate before it."""
+    minor: bool = False
+    """A narrow terminal goes without it."""
+
+    def written(self, value: Any) -> str | None:
+        """A cell of the page as text; None where it is the value itself."""
+        if isinstance(value, (tuple, list)):
+            ends = [self.written(end) or str(end) for end in value]
+            return ABSENT if all(end is None for end in value) else f"[{', '.join(ends)}]"
+        if isinstance(value, str) or self.kind not in NUMERIC:
+            return None
+        if value is None:
+            return ABSENT
+        if self.kind == "p":
+            return p_value(value)
+        if self.kind.startswith("seconds"):
+            return typeset(seconds(value))
+        if self.show is not None:
+            return typeset(self.show(value))
+        return typeset(short(value) if self.digits is None else grouped(value, self.digits))
+
+
+NUMERIC = ("number", "p", "interval", "hits", "seconds", "seconds interval")
+"""Kinds of columns whose cells are numbers, set flush right."""
 
 
 @dataclass
@@ -72,8 +118,14 @@ class Table:
             "title": visible(self.title),
             "titles": {scope: visible(title) for scope, title in self.titles.items()},
             "note": visible(" ".join(notes)),
-            "columns": [{"label": c.label, "kind": c.kind, "digits": c.digits, "help": c.help} for c in self.columns],
+            "columns": [
+                {"label": c.label, "kind": c.kind, "right": c.kind in NUMERIC, "help": c.help} for c in self.columns
+            ],
             "rows": [[plain(value) for value in row] for row in shown],
+            "texts": [
+                [column.written(row[j]) for row in shown] if column.kind in NUMERIC else None
+                for j, column in enumerate(self.columns)
+            ],
             "scopes": None if self.scopes is None else list(self.scopes[:MOST_ROWS]),
             "bold": sorted([i, j] for i, j in self.bold if i < len(shown)),
             "latex": latex,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from optarena._numbers import counted, fixed, typeset
 from optarena.report.material import ALL, Material
-from optarena.views.fixed_cost import FixedCost
 
-
-def counted(n: int, noun: str) -> str:
-    plural = {"study": "studies"}.get(noun, noun + "s")
-    return f"{n:,} {noun if n == 1 else plural}"
+if TYPE_CHECKING:
+    from optarena.views.fixed_cost import FixedCost
 
 
 def verdicts(material: Material) -> dict[str, list[str]]:
@@ -89,11 +87,11 @@ def score(row: dict[str, Any]) -> str:
         return f"undefined, since random search itself is next to the best value (score {row['score']:.1f} of 100)"
     ends = row["mean_normed_lb"], row["mean_normed_ub"]
     told = f"95 % interval {interval(*ends)}" if known(*ends) else "without an interval"
-    return f"{_two(row['mean_normed'])}, {told}"
+    return f"{_two_digits(row['mean_normed'])}, {told}"
 
 
 def interval(lower: float | None, upper: float | None) -> str:
-    return f"[{_two(lower)}, {_two(upper)}]"
+    return f"[{_two_digits(lower)}, {_two_digits(upper)}]"
 
 
 def known(lower: float | None, upper: float | None) -> bool:
@@ -115,13 +113,13 @@ def overlap(first: dict[str, Any], second: dict[str, Any]) -> str:
     return "their intervals overlap: these means alone do not settle the order of the two"
 
 
-def describe_board(material: Material, metric: str) -> str:
-    """The leaderboard as one sentence, for those who cannot see a figure."""
-    rows = material.final(metric).filter(pl.col("scope") == ALL).rows(named=True)
+def describe_board(final: pl.DataFrame) -> str:
+    """The leaderboard as one sentence, for those who cannot see a figure. final: as `Material.final` has it."""
+    rows = final.filter(pl.col("scope") == ALL).rows(named=True)
     if not rows:
         return "At the end it is undefined: random search itself is next to the best value."
     parts = [
-        f"{row['optimizer']} {_two(row['score'])}"
+        f"{row['optimizer']} {_two_digits(row['score'])}"
         + (f" {interval(row['lower'], row['upper'])}" if known(row["lower"], row["upper"]) else "")
         for row in rows
     ]
@@ -144,5 +142,5 @@ def describe_counts(material: Material) -> str:
     return " · ".join(parts)
 
 
-def _two(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}".replace("inf", "∞").replace("-", "−")
+def _two_digits(value: float | None) -> str:
+    return typeset(fixed(value, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
@@ -13,6 +13,14 @@ from optarena.errors import OptarenaError, nearest
 from optarena.views._scores import Scores
 
 Excluded = dict[str, Any]
+
+
+class Figures:
+    """The names of a view's figures, asked of those who draw them."""
+
+    def __get__(self, view: View | None, kind: type[View]) -> tuple[str, ...]:
+        names: tuple[str, ...] = service("figures of a view")(kind.name)
+        return names
 
 
 @dataclass
@@ -34,7 +42,7 @@ class View:
             self.notes = list(dict.fromkeys([*self.results.notes(), *self.notes]))
 
     name = ""
-    figures: ClassVar[tuple[str, ...]] = ()
+    figures = Figures()
     """The names of its figures in `optarena figure`, the most telling first."""
 
     def table(self, name: str) -> pl.DataFrame:
@@ -57,6 +65,11 @@ class View:
     def figure(self, name: str | None = None, **options: Any) -> Any:
         """An Altair chart of this view, which shows itself in a notebook: the first of `figures` unless named."""
         return service("figure of a view")(self, name, **options)
+
+    def figure_tables(self, name: str | None = None, **options: Any) -> dict[str, pl.DataFrame]:
+        """The tables that such a chart draws, by name."""
+        tables: dict[str, pl.DataFrame] = service("tables of a figure")(self, name, **options)
+        return tables
 
     def to_latex(self) -> str:
         """The view's main table for a paper: booktabs, the best in bold, ready to `\\input`."""

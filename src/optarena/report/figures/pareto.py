@@ -1,181 +1,147 @@
-"""Figures of the pareto view: fronts, hypervolume over effort, attainment surfaces and differences, indicators."""
+"""The figures of the pareto view."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-import altair as alt
-import polars as pl
+from optarena.errors import OptarenaError
+from optarena.report.figures._figure import Options, Shown, few, fit, is_log, last_effort
+from optarena.report.material import Material
+from optarena.views.pareto import Pareto
+from optarena.views.pareto import figure_tables as tables
 
-from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, colour, dash, shaded, source
+PANELS = 9
+"""Problems whose fronts and curves are drawn on the page."""
+STILL = "Filters by problem and dimension do not change it."
+NO_FRONT = "no study found a feasible point: there is no front to draw"
 
-REFERENCE = "#b9a77c"
-"""Of the reference set: light brown, behind everything, as the reference of runtimes is."""
-LEVELS = {"best": [1, 0], "median": [1, 0], "worst": [4, 3]}
+
+def _view(material: Material, options: Options) -> Pareto:
+    if options.axis is not None:
+        from optarena.views.pareto import pareto
+
+        return pareto(material.results, axis=options.axis)
+    view: Pareto = material.must("pareto")
+    return view
 
 
-def fronts(table: pl.DataFrame | str, look: Look) -> Any:
-    """Fronts of typical trials before the reference set: a panel a problem and pair of objectives."""
-    x = alt.X("x:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4))
-    y = alt.Y("y:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4))
-    reference = "datum.kind === 'reference'"
-    dots = (
-        alt.Chart()
-        .mark_point(filled=True, aria=False)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.condition(reference, alt.value(REFERENCE), colour(look, symbol="circle")),
-            size=alt.condition(reference, alt.value(70), alt.value(16)),
-            opacity=alt.condition(reference, alt.value(0.35), alt.value(0.8)),
-            tooltip=[
-                alt.Tooltip("optimizer:N"),
-                alt.Tooltip("kind:N", title="set"),
-                alt.Tooltip("x:Q", title="first", format=NUMBER),
-                alt.Tooltip("y:Q", title="second", format=NUMBER),
-            ],
-        )
+def fronts(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.pareto import fronts, parallel
+
+    view = _view(material, options)
+    two, many = tables.problems(view, range(2, 4)), tables.problems(view, range(4, 1000))
+    if not options.page:
+        few([*two, *many], "a front", options, PANELS)
+    two, many = (names[:PANELS] if options.page else names for names in (two, many))
+    table, lines = tables.fronts(view, two), tables.parallel(view, many)
+    fit(table, options)
+    if not options.page and not table.height and not lines.height:
+        raise OptarenaError(NO_FRONT)
+    legend = view.table("studies")
+    flat = Shown(
+        "fronts",
+        table,
+        fronts,
+        "Fronts",
+        f"The front of each optimizer's trial with the median hypervolume; pale, behind: the reference set. {STILL}",
+        "Scatter plots of fronts, a panel a problem and pair of objectives.",
+        head="the front of the trial with the median hypervolume; behind: the reference set",
+        empty="" if table.height else NO_FRONT,
+        view=view,
+        legend=legend,
     )
-    return _panels(dots, table, look)
-
-
-def parallel(table: pl.DataFrame | str, look: Look) -> Any:
-    """Many objectives: a line a point, an axis an objective, 0 the ideal and 1 the nadir."""
-    line = (
-        alt.Chart()
-        .mark_line(strokeWidth=1, opacity=0.4, aria=False)
-        .encode(
-            x=alt.X("objective:N", title=None, sort=None, axis=alt.Axis(labelAngle=0, grid=True)),
-            y=alt.Y("value:Q", title="0 ideal, 1 nadir", scale=alt.Scale(zero=False)),
-            color=colour(look),
-            detail="point:N",
-            tooltip=[alt.Tooltip("optimizer:N"), alt.Tooltip("objective:N"), alt.Tooltip("value:Q", format=NUMBER)],
-            **dash(look),
-        )
+    wide = Shown(
+        "many objectives",
+        lines,
+        parallel,
+        "Fronts of many objectives",
+        f"A line a point of the front, an axis an objective; 0 is the ideal, 1 the nadir. {STILL}",
+        "Parallel coordinates of fronts, a panel a problem.",
+        head=flat.head,
+        empty="" if lines.height else NO_FRONT,
+        view=view,
+        legend=legend,
+        id="fronts-parallel",
     )
-    return _panels(line, table, look, size=(300, 190), columns=2)
+    return [flat, wide]
 
 
-def hypervolume(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool) -> Any:
-    """The hypervolume over effort with 95 % bands: over all problems, and a panel a problem."""
-    x = alt.X(
-        "effort:Q",
-        title=effort,
-        scale=alt.Scale(type="log" if log else "linear", nice=False),
-        axis=alt.Axis(format=NUMBER, tickCount=4),
+def hypervolume(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.pareto import hypervolume
+
+    view = _view(material, options)
+    names = tables.problems(view, range(2, 1000))
+    table = tables.hypervolume(view, names[:PANELS] if options.page else names)
+    fit(table, options)
+    axis = view.frame["axis"]
+    shown = Shown(
+        "hypervolume",
+        table,
+        partial(hypervolume, effort=axis, log=is_log(axis, last_effort(table))),
+        "Hypervolume over effort",
+        f"Mean hypervolume of the front so far, as a part of the reference set's, with 95 % bands. {STILL}",
+        f"Line charts of the hypervolume by {axis}, a line an optimizer; the table above has the ends.",
+        head="mean hypervolume of the front so far, as a part of the reference set's; bands: 95 %",
+        empty="" if table.height or not options.page else NO_FRONT,
+        view=view,
     )
-    title = "hypervolume (1: the reference set's)"
+    return [shown]
 
-    def y(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=5))
 
-    base = alt.Chart().encode(x=x, color=colour(look))
-    band = base.mark_area(opacity=BAND, clip=True, aria=False).encode(y=y("lower"), y2=alt.Y2("upper:Q"))
-    line = base.mark_line(strokeWidth=2, aria=False).encode(y=y("value"), **dash(look))
-    over = base.mark_point(opacity=0, size=110, aria=False).encode(
-        y=y("value"),
-        tooltip=[
-            alt.Tooltip("optimizer:N"),
-            alt.Tooltip("effort:Q", title=effort, format=NUMBER),
-            alt.Tooltip("value:Q", title="mean", format=".4f"),
-            alt.Tooltip("lower:Q", title="95 % from", format=".4f"),
-            alt.Tooltip("upper:Q", title="to", format=".4f"),
-            alt.Tooltip("n:Q"),
-        ],
+def attainment(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.pareto import attainment
+
+    view = _view(material, options)
+    table = tables.attainment(view, few(tables.problems(view, range(2, 3)), "two objectives", options, PANELS))
+    shown = Shown(
+        "attainment",
+        table,
+        attainment,
+        "Attainment surfaces",
+        f"What half of the runs attain (thick), the best run (thin) and all runs (dashed). {STILL}",
+        "Line charts of attainment surfaces, a panel a problem.",
+        head="attained by half of the runs (thick), by the best (thin), by all (dashed)",
+        empty="" if table.height else NO_FRONT,
+        view=view,
     )
-    return _panels(alt.layer(band, line, over), table, look, free=("y",))
+    return [shown]
 
 
-def attainment(table: pl.DataFrame | str, look: Look) -> Any:
-    """Attainment surfaces: strong, what half of the runs attain; thin, the best run; dashed, all runs."""
-    strong = alt.Scale(domain=list(LEVELS), range=[1.0, 2.6, 1.2])
-    pale = alt.Scale(domain=list(LEVELS), range=[0.7, 1, 0.7])
-    dashes = alt.Scale(domain=list(LEVELS), range=list(LEVELS.values()))
-    line = (
-        alt.Chart()
-        .mark_line(aria=False)
-        .encode(
-            x=alt.X("x:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4)),
-            y=alt.Y("y:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4)),
-            order="step:Q",
-            color=colour(look),
-            strokeWidth=alt.StrokeWidth("level:O", scale=strong, legend=None),
-            opacity=alt.Opacity("level:O", scale=pale, legend=None),
-            strokeDash=alt.StrokeDash("level:O", scale=dashes, legend=None),
-            tooltip=[alt.Tooltip("optimizer:N"), alt.Tooltip("level:N", title="runs that attain it")],
-        )
+def attainment_difference(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.pareto import attainment_difference
+
+    view = _view(material, options)
+    names = few(tables.problems(view, range(2, 3)), "two objectives", options, PANELS)
+    table = tables.attainment_differences(view, names)
+    empty = "no problem has fronts of two optimizers that differ: there is no difference to draw"
+    shown = Shown(
+        "attainment differences",
+        table,
+        attainment_difference,
+        "Differences of attainment",
+        f"Where the best optimizer of a problem attains more often than the next (blue), and where less (red). {STILL}",
+        "Maps of the difference of the part of runs that attain a place, a panel a problem.",
+        head="the best two optimizers of each problem",
+        empty="" if table.height else empty,
+        view=view,
+        id="attainment-difference",
     )
-    return _panels(line, table, look)
+    return [shown]
 
 
-def attainment_difference(table: pl.DataFrame | str, look: Look) -> Any:
-    """By how much more often one optimizer attains a place than another: blue the first, red the second."""
-    scale = alt.Scale(domain=[-1, 0, 1], range=["#b2182b", "#f7f7f7", "#2166ac"])
-    keys = alt.Legend(
-        title="part of the runs that attain it: first − second", orient="bottom", gradientLength=220, titleLimit=400,
-        values=[-1, 0, 1], labelExpr="datum.value ? format(datum.value, '+.0%') : '0'",
-    )  # fmt: skip
-    boxes = (
-        alt.Chart()
-        .mark_rect(aria=False, strokeWidth=0)
-        .encode(
-            x=alt.X(
-                "x:Q", title=None, scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(format="~g", tickCount=4)
-            ),
-            x2="x2:Q",
-            y=alt.Y(
-                "y:Q", title=None, scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(format="~g", tickCount=4)
-            ),
-            y2="y2:Q",
-            color=alt.Color("difference:Q", scale=scale, legend=keys),
-            tooltip=[
-                alt.Tooltip("optimizer:N", title="first"),
-                alt.Tooltip("other:N", title="second"),
-                alt.Tooltip("difference:Q", format="+.0%"),
-            ],
-        )
+def indicators(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.pareto import indicators
+
+    view = _view(material, options)
+    table = tables.indicators(view)
+    shown = Shown(
+        "indicators",
+        table,
+        indicators,
+        "Every indicator on every problem",
+        f"Means over trials at the end. Bright: the best of the problem, dark: the worst. {STILL}",
+        "Heat maps of indicators, a row a problem, a column an optimizer.",
+        empty="" if table.height or not options.page else NO_FRONT,
+        view=view,
     )
-    return _panels(boxes, table, look)
-
-
-def indicators(table: pl.DataFrame | str, look: Look) -> Any:
-    """A heat map an indicator: a row a problem, a column an optimizer; bright is the best on the problem."""
-    top = alt.Axis(orient="top", labelAngle=-90, labelLimit=160, domain=False, ticks=False, labelOverlap=False)
-    side = alt.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False)
-    base = alt.Chart().encode(
-        x=alt.X("optimizer:N", title=None, axis=top), y=alt.Y("name:N", title=None, sort=None, axis=side)
-    )
-    tips = [
-        alt.Tooltip("panel:N", title="indicator"),
-        alt.Tooltip("name:N", title="problem"),
-        alt.Tooltip("optimizer:N"),
-        alt.Tooltip("value:Q", title="mean", format=".4~g"),
-        alt.Tooltip("lower:Q", title="95 % from", format=".4~g"),
-        alt.Tooltip("upper:Q", title="to", format=".4~g"),
-        alt.Tooltip("n:Q", title="trials"),
-    ]
-    chart = shaded(
-        base, tips, by="part", text="value", form=".3~g", legend="0: the best of the problem, 1: the worst", size=10
-    )
-    wide = 46 * max(2, len(look.colours.names))
-    return _panels(chart, table, look, size=(wide, alt.Step(20)), columns=3, free=())
-
-
-def _panels(
-    layers: Any,
-    table: pl.DataFrame | str,
-    look: Look,
-    *,
-    size: tuple[int, int | alt.Step] = (220, 180),
-    columns: int = 3,
-    free: tuple[str, ...] = ("x", "y"),
-) -> Any:
-    """The same chart for each panel, each with axes of its own; scales of its own along `free`."""
-    chart = look.sized(layers, *size).properties(data=source(table))
-    head = alt.Header(
-        title=None, labelFontSize=11, labelFontWeight=600, labelAnchor="start", labelLimit=300, labelColor=SOFT
-    )
-    order = alt.EncodingSortField(field="place", op="min", order="ascending")
-    small = chart.facet(facet=alt.Facet("panel:N", sort=order, header=head), columns=columns, spacing=18)
-    small = small.resolve_axis(x="independent", y="independent")
-    return small.resolve_scale(**dict.fromkeys(free, "independent")) if free else small
+    return [shown]

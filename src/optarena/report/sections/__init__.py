@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optarena.report.sections._section import Content, Pair, Section
+from optarena.report.sections.anytime import anytime_section, worth_showing
+from optarena.report.sections.comparison import verdict_section
+from optarena.report.sections.fixed_cost import fixed_cost_section, overview_section
+from optarena.report.sections.fixed_target import fixed_target_section
 from optarena.report.sections.pareto import has_fronts, pareto_section
 from optarena.report.sections.problems import problems_section
 from optarena.report.sections.runs import failures_section, how_section, time_section
-from optarena.report.sections.scores import fixed_cost_section, overview_section
-from optarena.report.sections.solving import anytime_section, worth_showing
-from optarena.report.sections.targets import fixed_target_section
-from optarena.report.sections.verdict import verdict_section
 
 __all__ = ["SECTIONS", "Content", "Pair", "Section"]
 
@@ -94,7 +94,7 @@ SECTIONS: Sequence[Section] = (
         "Time",
         "The seconds of a study, divided by its evaluations: suggesting where to look, evaluating, learning from it.",
         time_section,
-        lambda material: "" if material.times().height else "no study recorded what its evaluations cost",
+        lambda material: "" if material.times.height else "no study recorded what its evaluations cost",
     ),
     Section(
         "failures",

@@ -8,8 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from optarena.report.figures import FIGURES, Options, Shown
 from optarena.report.material import Material
 from optarena.report.tables import Drawing
+from optarena.views._view import View
 
 
 @dataclass
@@ -51,9 +53,56 @@ class Section:
 
 
 def look_of(material: Material) -> Any:
-    from optarena.report.figures._style import Look
+    from optarena.report.drawing._style import Look
 
     return Look(material.colours)
+
+
+def add_figure(material: Material, name: str, out: Content, *, metric: str | None = None) -> list[Shown]:
+    """Put a figure on the page by its name, as it is declared: two parts side by side, others one below the other.
+
+    Gives the parts that were drawn: none where the store has nothing for it.
+    """
+    declared = FIGURES[name]
+    parts = [one for one in declared.make(material, Options(page=True, metric=metric)) if not one.empty]
+    drawings = []
+    for one in parts:
+        out.datasets[one.name] = one.table
+        out.words += [one.note] if one.note else []
+        drawings.append(
+            Drawing(
+                one.id or one.name,
+                one.title,
+                one.caption,
+                one.alt,
+                spec_of(one.draw(one.name, look_of(material))),
+                one.name,
+                by=one.by,
+                widest=one.widest,
+                problem=one.problem,
+                least=one.least,
+                margin=one.margin,
+            )
+        )
+    out.blocks += drawings if declared.arrange == "below" else paired(drawings)
+    return parts
+
+
+def paired(drawings: list[Drawing]) -> list[Any]:
+    """Two and two of them side by side."""
+    pairs = [drawings[i : i + 2] for i in range(0, len(drawings), 2)]
+    return [Pair((two[0], two[1])) if len(two) == 2 else two[0] for two in pairs]
+
+
+def notes_of(view: View, command: str) -> list[str]:
+    """What a reader of a view's tables should know, as sentences; `command` has all of them."""
+    said = [f"{note[:1].upper()}{note[1:]}." for note in view.notes[:MOST_NOTES]]
+    if len(view.notes) > MOST_NOTES:
+        said.append(f"And {len(view.notes) - MOST_NOTES} more notes: {command} --format json has all.")
+    return said
+
+
+MOST_NOTES = 8
 
 
 def spec_of(chart: Any) -> dict[str, Any]:

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import polars as pl
 
-from optarena.comparison.words import counted, interval
-from optarena.report import fronts
-from optarena.report.figures import is_log
+from optarena._numbers import counted, fixed, interval, significant
+from optarena.report.boards.pareto import board
+from optarena.report.figures.pareto import PANELS
 from optarena.report.material import Material
-from optarena.report.papers import board_of_fronts
-from optarena.report.sections._section import Content, look_of, spec_of
-from optarena.report.tables import Column, Drawing, Table
+from optarena.report.sections._section import Content, add_figure, notes_of
+from optarena.report.tables import Column, Table
 from optarena.views.pareto import Pareto
-
-PANELS = 9
-"""Problems whose fronts and curves are drawn on the page."""
-FILTERS = "Filters by problem and dimension do not change it."
 
 
 def has_fronts(material: Material) -> str:
@@ -30,173 +22,28 @@ def has_fronts(material: Material) -> str:
 def pareto_section(material: Material) -> Content:
     view: Pareto = material.must("pareto")
     out = Content()
-    out.words = [*_words(view), *(f"{note[:1].upper()}{note[1:]}." for note in view.notes[:8])]
-    if len(view.notes) > 8:
-        out.words.append(f"And {len(view.notes) - 8} more notes: optarena score --view pareto --format json has all.")
+    out.words = [*_words(view), *notes_of(view, "optarena score --view pareto")]
     if len(view.problems) > PANELS:
         out.words.append(f"Fronts and curves of {PANELS} problems are drawn: optarena figure has others.")
-    out.blocks.append(_board(view))
-    _curves(material, view, out)
-    _fronts(material, view, out)
-    _attainment(material, view, out)
-    _indicators(material, view, out)
+    comment = [f"fronts at the end, frame {view.frame['hash']}"]
+    out.blocks.append(board(view).table("fronts-board", "Fronts at the end", comment=comment))
+    for name in ("hypervolume", "fronts", "attainment", "attainment-difference", "indicators"):
+        add_figure(material, name, out)
     out.blocks.append(_references(view))
     return out
 
 
 def _words(view: Pareto) -> list[str]:
-    board = view.leaderboard()
-    if not board.height or not board["mean"][0]:
+    found = view.leaderboard()
+    if not found.height or not found["mean"][0]:
         return ["No front has a hypervolume."]
-    first = board.row(0, named=True)
+    first = found.row(0, named=True)
     text = (
         f"On {counted(first['n'], 'problem')} {first['optimizer']} has the largest hypervolume at the end, "
-        f"{first['mean']:.4f} {interval(first['mean_lb'], first['mean_ub'])} of the reference set's, and is the best "
-        f"on {first['best_on']}."
+        f"{fixed(first['mean'], 4)} {interval(first['mean_lb'], first['mean_ub'])} of the reference set's, and is the "
+        f"best on {first['best_on']}."
     )
     return [text, "A ranking by spread alone means nothing: look at hypervolume and IGD+."]
-
-
-def _board(view: Pareto) -> Table:
-    others = view.summary.filter(pl.col("indicator").is_in(["igd", "gd", "r2", "spread", "generalised_spread"]))
-    wide = others.pivot("indicator", index="optimizer", values="mean")
-    board = board_of_fronts(view).join(wide, on="optimizer", how="left", maintain_order="left")
-    least = {"mean": board["mean"].max(), **{name: board[name].min() for name in ("igd_plus", "additive_epsilon")}}
-    rows: list[list[Any]] = []
-    bold = set()
-    for i, row in enumerate(board.iter_rows(named=True)):
-        interval = (row["mean_lb"], row["mean_ub"])
-        names = ("igd_plus", "additive_epsilon", "igd", "gd", "r2", "generalised_spread", "non_dominated")
-        rows.append([row["optimizer"], row["mean"], interval, *(row.get(name) for name in names)])
-        rows[-1] += [row["mean_normed"], row["best_on"]]
-        for j, name in ((1, "mean"), (3, "igd_plus"), (4, "additive_epsilon")):
-            # nobody is the best where no front has a volume, or is at a finite distance
-            if row[name] == least[name] and row[name] not in (None, 0 if name == "mean" else math.inf):
-                bold.add((i, j))
-    columns = [
-        Column("optimizer", "optimizer"),
-        Column("hypervolume", "number", 4, "as a part of the reference set's; more is better"),
-        Column("95 % interval", "interval", 4, view.frame["intervals"]),
-        Column("IGD+", "number", 4, "mean distance that is missing to the reference set; less is better"),
-        Column("epsilon", "number", 4, "the most that is missing to a point of the reference set"),
-        Column("IGD", "number", 4, "mean distance of the reference set to the front"),
-        Column("GD", "number", 4, "mean distance of the front to the reference set"),
-        Column("R2", "number", 4, "two objectives"),
-        Column("spread", "number", 3, "generalised spread: 0 where gaps are equal; says nothing of nearness"),
-        Column("points", "number", 1, "non-dominated points at the end"),
-        Column("normed", "number", 2, "hypervolume lost to the reference set; 1 is random search's loss"),
-        Column("best on", "number", None, "problems with the largest mean hypervolume"),
-    ]
-    comment = [f"fronts at the end, frame {view.frame['hash']}"]
-    return Table("fronts-board", "Fronts at the end", columns, rows, bold=bold, comment=comment)
-
-
-def _curves(material: Material, view: Pareto, out: Content) -> None:
-    from optarena.report.figures.pareto import hypervolume
-
-    table = fronts.hypervolume(view, fronts.problems(view, range(2, 1000))[:PANELS])
-    if not table.height:
-        return
-    axis = view.frame["axis"]
-    log = is_log(axis, float(table["effort"].max() or 0))  # type: ignore[arg-type]
-    out.datasets["hypervolume"] = table
-    out.blocks.append(
-        Drawing(
-            "hypervolume",
-            "Hypervolume over effort",
-            f"Mean hypervolume of the front so far, as a part of the reference set's, with 95 % bands. {FILTERS}",
-            f"Line charts of the hypervolume by {axis}, a line an optimizer; the table above has the ends.",
-            spec_of(hypervolume("hypervolume", look_of(material), effort=axis, log=log)),
-            "hypervolume",
-        )
-    )
-
-
-def _fronts(material: Material, view: Pareto, out: Content) -> None:
-    from optarena.report.figures.pareto import fronts as draw
-    from optarena.report.figures.pareto import parallel
-
-    few = fronts.problems(view, range(2, 4))[:PANELS]
-    table = fronts.fronts(view, few)
-    if table.height:
-        out.datasets["fronts"] = table
-        out.blocks.append(
-            Drawing(
-                "fronts",
-                "Fronts",
-                "The front of each optimizer's trial with the median hypervolume; pale, behind: the reference set. "
-                f"{FILTERS}",
-                "Scatter plots of fronts, a panel a problem and pair of objectives.",
-                spec_of(draw("fronts", look_of(material))),
-                "fronts",
-            )
-        )
-    many = fronts.problems(view, range(4, 1000))[:PANELS]
-    table = fronts.parallel(view, many)
-    if table.height:
-        out.datasets["many objectives"] = table
-        out.blocks.append(
-            Drawing(
-                "fronts-parallel",
-                "Fronts of many objectives",
-                f"A line a point of the front, an axis an objective; 0 is the ideal, 1 the nadir. {FILTERS}",
-                "Parallel coordinates of fronts, a panel a problem.",
-                spec_of(parallel("many objectives", look_of(material))),
-                "many objectives",
-            )
-        )
-
-
-def _attainment(material: Material, view: Pareto, out: Content) -> None:
-    from optarena.report.figures.pareto import attainment, attainment_difference
-
-    names = fronts.problems(view, range(2, 3))[:PANELS]
-    table = fronts.attainment(view, names)
-    if not table.height:
-        return
-    out.datasets["attainment"] = table
-    out.blocks.append(
-        Drawing(
-            "attainment",
-            "Attainment surfaces",
-            f"What half of the runs attain (thick), the best run (thin) and all runs (dashed). {FILTERS}",
-            "Line charts of attainment surfaces, a panel a problem.",
-            spec_of(attainment("attainment", look_of(material))),
-            "attainment",
-        )
-    )
-    table = fronts.attainment_differences(view, names)
-    if table.height:
-        out.datasets["attainment differences"] = table
-        out.blocks.append(
-            Drawing(
-                "attainment-difference",
-                "Differences of attainment",
-                "Where the best optimizer of a problem attains more often than the next (blue), and where less (red). "
-                f"{FILTERS}",
-                "Maps of the difference of the part of runs that attain a place, a panel a problem.",
-                spec_of(attainment_difference("attainment differences", look_of(material))),
-                "attainment differences",
-            )
-        )
-
-
-def _indicators(material: Material, view: Pareto, out: Content) -> None:
-    from optarena.report.figures.pareto import indicators
-
-    table = fronts.indicators(view)
-    if table.height:
-        out.datasets["indicators"] = table
-        out.blocks.append(
-            Drawing(
-                "indicators",
-                "Every indicator on every problem",
-                f"Means over trials at the end. Bright: the best of the problem, dark: the worst. {FILTERS}",
-                "Heat maps of indicators, a row a problem, a column an optimizer.",
-                spec_of(indicators("indicators", look_of(material))),
-                "indicators",
-            )
-        )
 
 
 def _references(view: Pareto) -> Table:
@@ -204,7 +51,7 @@ def _references(view: Pareto) -> Table:
     for name, one in view.frame["problems"].items():
         if name in view.frame["hypervolume"]:
             senses = ", ".join(f"{a} {b}" for a, b in zip(one["senses"], one["objectives"], strict=True))
-            texts = [", ".join(f"{value:.4g}" for value in one[key]) for key in ("ideal", "nadir", "reference_point")]
+            texts = [", ".join(map(significant, one[key])) for key in ("ideal", "nadir", "reference_point")]
             counts = (len(one["reference_set"]), one["dominated"])
             volume = view.frame["hypervolume"][name]
             rows.append([name, senses, one["source"], *counts, *texts, one["bounds"], volume])

@@ -6,13 +6,14 @@ from typing import Any
 
 import polars as pl
 
+from optarena.dataset.tables import ends
 from optarena.errors import OptarenaError
-from optarena.report import data
 from optarena.report.figures import is_log
 from optarena.report.material import Material
+from optarena.report.scales import FLOOR, scales_of
 from optarena.report.sections._section import Content, look_of, spec_of
 from optarena.report.tables import Column, Table, plain
-from optarena.sense import sign_of
+from optarena.views.convergence import POINTS
 
 CURVES = 2400
 """Curves on the page, at most; and points of all of them together."""
@@ -21,8 +22,8 @@ CURVE_POINTS = 24_000
 
 def problems_section(material: Material) -> Content:
     """Each problem's convergence and best points; the page makes a part of it when it is opened."""
-    from optarena.report.figures._style import COUNTED
-    from optarena.report.figures.runs import MEASURES, STATISTICS, convergence, parallel
+    from optarena.report.drawing._style import COUNTED
+    from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence, parallel
 
     out, look = Content(), look_of(material)
     names, shown = material.problems["problem"].to_list(), shown_problems(material)
@@ -41,7 +42,7 @@ def problems_section(material: Material) -> Content:
             continue
         if not table.height:
             continue
-        scales = scales or data.scales(table)
+        scales = scales or scales_of(table)
         last = float(table["effort"].max() or 0)  # type: ignore[arg-type]
         axes[axis] = {"dataset": f"convergence {axis}", "log": is_log(axis, last), "counted": axis in COUNTED}
         out.datasets[f"convergence {axis}"] = shared(material, table).drop("measure")
@@ -64,7 +65,7 @@ def problems_section(material: Material) -> Content:
             "measures": MEASURES,
             "scales": {plain(name): way for name, way in scales.items()},
             "specs": specs,
-            "floor": data.FLOOR,
+            "floor": FLOOR,
             "shown": [plain(name) for name in shown],
             "parallel": "best points" if best.height else None,
             "table": _ends(material).to_data(),
@@ -83,7 +84,7 @@ def shown_problems(material: Material) -> list[str]:
 
 def points_of(material: Material) -> int:
     """How many points a curve has, so that all together stay few."""
-    return max(12, min(data.POINTS, CURVE_POINTS // max(1, material.progress.height)))
+    return max(12, min(POINTS, CURVE_POINTS // max(1, material.progress.height)))
 
 
 def shared(material: Material, table: pl.DataFrame) -> pl.DataFrame:
@@ -110,29 +111,7 @@ def _without(material: Material) -> dict[str, str]:
 
 def _ends(material: Material) -> Table:
     """What every optimizer found on every problem, from the studies themselves."""
-    sign = sign_of("sense")
-    studies = material.results.studies.filter(pl.col("sense").is_not_null() & (pl.col("evaluations") > 0))
-    # a trial that found nothing is the worst of all, and counts
-    found = studies.with_columns(found=(pl.col("best") * sign).fill_null(float("inf")), sign=sign)
-
-    def found_at(q: float) -> pl.Expr:
-        return data.order_statistic("found", q) * pl.col("sign").first()
-
-    down = pl.col("sign").first() < 0
-    table = (
-        found.group_by("problem", "optimizer")
-        .agg(
-            n=pl.len(),
-            best=pl.col("found").min() * pl.col("sign").first(),
-            median=found_at(0.5),
-            q1=pl.when(down).then(found_at(0.75)).otherwise(found_at(0.25)),
-            q3=pl.when(down).then(found_at(0.25)).otherwise(found_at(0.75)),
-            evaluations=data.order_statistic("evaluations", 0.5),
-            failures=pl.col("failures").sum(),
-            key=found_at(0.5) * pl.col("sign").first(),
-        )
-        .sort(data.by_name(material.results.studies), "key", "optimizer")
-    )
+    table = ends(material.results)
     rows = [
         [
             row["problem"],

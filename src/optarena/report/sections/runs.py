@@ -6,17 +6,16 @@ from typing import Any
 
 import polars as pl
 
-from optarena.report import how, words
+from optarena._numbers import counted
+from optarena.report import how
 from optarena.report.material import Material
-from optarena.report.sections._section import Content, look_of, spec_of
-from optarena.report.tables import Column, Drawing, Table
+from optarena.report.sections._section import Content, add_figure
+from optarena.report.tables import Column, Table
 from optarena.status import SUCCEEDED
 
 
 def time_section(material: Material) -> Content:
-    from optarena.report.figures.runs import time
-
-    table = material.times()
+    table = material.times
     rows = [
         [row["optimizer"], row["phase"], row["median"], (row["q1"], row["q3"]), row["n"]]
         for row in table.iter_rows(named=True)
@@ -28,53 +27,20 @@ def time_section(material: Material) -> Content:
         Column("quartiles", "seconds interval"),
         Column("studies", "number", 0),
     ]
-    drawing = Drawing(
-        "phases",
-        "Seconds an evaluation",
-        "What an evaluation costs in each phase: median over studies, and quartiles, on a logarithmic axis.",
-        "Dot plot of seconds an evaluation, by optimizer and phase. " + words.describe_times(table),
-        spec_of(time("times", look_of(material))),
-        "times",
-        by=("optimizer", "phase"),
-    )
     listed = Table("times", "Seconds an evaluation", columns, rows, table["scope"].to_list())
-    return Content(blocks=[drawing, listed], datasets={"times": table})
+    out = Content()
+    add_figure(material, "time", out)
+    out.blocks.append(listed)
+    return out
 
 
 def failures_section(material: Material) -> Content:
-    from optarena.report.figures.runs import failures, progress
-
-    out, look, results = Content(), look_of(material), material.results
-    out.datasets["progress"] = material.progress
-    states = {state: part.height for (state,), part in material.progress.group_by("state")}
-    told = "; ".join(f"{count} pairs {state}" for state, count in sorted(states.items()))
-    out.blocks.append(
-        Drawing(
-            "progress",
-            "Progress",
-            "The number of studies of each optimizer on each problem; 3/5: three of five ended.",
-            f"Matrix with a row a problem and a column an optimizer: {told}.",
-            spec_of(progress("progress", look)),
-            "progress",
-            by=("problem",),
-            widest=90 * max(3, len(look.colours.names)) + 260,
-        )
-    )
+    out, results = Content(), material.results
+    add_figure(material, "progress", out)
     if material.failures.height:
-        out.datasets["failures"] = material.failures.drop("message")
         total = int(material.failures["count"].sum())
-        out.words.append(f"{words.counted(total, 'evaluation')} failed; the optimizers were told, and went on.")
-        out.blocks.append(
-            Drawing(
-                "failure-kinds",
-                "Failed evaluations by kind",
-                "error: it raised an exception; nan: it returned no number; timed out; crashed: its process died.",
-                "Bar chart of failed evaluations by optimizer and kind; the table below has its numbers.",
-                spec_of(failures("failures", look)),
-                "failures",
-                by=("optimizer", "kind"),
-            )
-        )
+        out.words.append(f"{counted(total, 'evaluation')} failed; the optimizers were told, and went on.")
+        add_figure(material, "failures", out)
         columns = [
             Column("problem", "problem"),
             Column("optimizer", "optimizer"),

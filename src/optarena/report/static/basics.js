@@ -41,29 +41,6 @@ function say(text) {
   byId("said").textContent = text;
 }
 
-function short(value, digits) {
-  if (value === null || value === undefined || value === "nan") return "–";
-  if (value === "inf" || value === "-inf") return value === "inf" ? "∞" : "−∞";
-  if (typeof value !== "number") return String(value);
-  let text;
-  if (digits !== null && digits !== undefined) text = value.toLocaleString("en", {minimumFractionDigits: digits, maximumFractionDigits: digits});
-  else if (value === 0) text = "0";
-  else if (Math.abs(value) >= 1e6 || Math.abs(value) < 1e-4) text = value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e");
-  else text = String(Number(value.toPrecision(5)));
-  return (/[1-9]/.test(text) ? text : text.replace("-", "")).replaceAll("-", "−");
-}
-
-function seconds(value) {
-  if (typeof value !== "number") return short(value);
-  for (const [unit, size] of [["s", 1], ["ms", 1e-3], ["µs", 1e-6]]) {
-    if (value >= size) return `${Number((value / size).toPrecision(3))} ${unit}`;
-  }
-  return `${Number((value / 1e-9).toPrecision(3))} ns`;
-}
-
-// a p-value as the sentences write it
-const probability = (value) => (typeof value !== "number" ? short(value) : value < 1e-4 ? "< 0.0001" : value >= 0.095 ? value.toFixed(2) : value.toPrecision(2));
-
 async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);

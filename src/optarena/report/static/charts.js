@@ -206,7 +206,8 @@ function dataBlock(rows, title) {
     if (!details.open) return;
     const all = rows();
     const keys = all.length ? Object.keys(all[0]).filter((key) => all.some((row) => row[key] !== null)) : [];
-    const columns = keys.map((key) => ({label: key, kind: ["optimizer", "problem", "function"].includes(key) ? key : typeof all.find((row) => row[key] !== null)[key] === "number" ? "number" : "text"}));
+    const numeric = (key) => typeof all.find((row) => row[key] !== null)[key] === "number";
+    const columns = keys.map((key) => ({label: key, kind: ["optimizer", "problem", "function"].includes(key) ? key : "text", right: numeric(key)}));
     const table = {id: "", title: `Data of: ${title}`, columns, rows: all.map((row) => keys.map((key) => row[key])), note: "", titles: {}, scopes: null, bold: [], latex: null};
     inner.replaceChildren(tableBlock(table, {plain: true}).node);
   });

@@ -41,7 +41,7 @@ function problemsOf(block) {
         const caption = figure.querySelector("figcaption p");
         const measure = block.measures[way.measure];
         caption.textContent = `${measure[0].toUpperCase()}${measure.slice(1)}, ${told}, by ${state.axis}.` + (way.log ? " Logarithmic; what is too small is drawn at the foot." : "");
-        const ends = rows.filter((row, i) => i + 1 === rows.length || rows[i + 1].optimizer !== row.optimizer).map((row) => `${row.optimizer} ${short(row[state.statistic])}`);
+        const ends = rows.filter((row, i) => i + 1 === rows.length || rows[i + 1].optimizer !== row.optimizer).map((row) => `${row.optimizer} ${row[state.statistic] ?? "–"}`);
         const alt = `Line chart of the ${measure} on ${name} by ${state.axis}, a line an optimizer. At the end: ${ends.join("; ")}.`;
         return {spec: filled(spec, new Map([["@effort", vegaKey(state.axis)], ["@measure", measure], ["median", state.statistic]]), fields, way.floor, axis), name: "rows", rows, alt};
       };

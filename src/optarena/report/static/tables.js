@@ -1,13 +1,9 @@
 // Tables: sorted, filtered, copied.
 
-function cellText(value, column) {
-  if (value === null || value === undefined) return "–";
-  const one = (x) => (column.kind.startsWith("seconds") ? seconds(x) : short(x, column.digits));
-  if (Array.isArray(value)) return value.every((end) => end === null) ? "–" : `[${value.map(one).join(", ")}]`;
-  if (column.kind === "seconds") return seconds(value);
-  if (column.kind === "p") return probability(value);
-  if (typeof value === "number" || column.kind === "number") return short(value, column.digits);
-  return String(value);
+// numbers are written by the program that made the page; those of a figure's rows are shown as they are
+function cellText(value, text) {
+  if (text !== null && text !== undefined) return text;
+  return value === null || value === undefined ? "–" : String(value);
 }
 
 // an interval by its lower end; without one it is absent
@@ -30,7 +26,7 @@ const NAMED = ["optimizer", "problem", "function"];
 
 // options: problem, only its rows; plain, rows are already chosen
 function tableBlock(table, options = {}) {
-  const right = table.columns.map((column) => ["number", "p", "interval", "seconds", "seconds interval"].includes(column.kind));
+  const right = table.columns.map((column) => column.right);
   const place = (kind) => table.columns.findIndex((column) => column.kind === kind);
   const [o, p, f] = [place("optimizer"), place("problem"), place("function")];
   const bold = new Set(table.bold.map(([i, j]) => `${i} ${j}`));
@@ -84,7 +80,7 @@ function tableBlock(table, options = {}) {
       const value = table.rows[i][j];
       const cell = make(column.kind === "optimizer" ? "th" : "td", {class: `${right[j] ? "right " : ""}${typeof value === "string" && value.length > 32 ? "long " : ""}${bold.has(`${i} ${j}`) ? "best" : ""}`.trim() || null, scope: column.kind === "optimizer" ? "row" : null});
       if (column.kind === "optimizer" && colourOf.has(value)) cell.append(swatch(value));
-      cell.append(NAMED.includes(column.kind) && typeof value === "string" ? nameOf(value) : cellText(value, column));
+      cell.append(NAMED.includes(column.kind) && typeof value === "string" ? nameOf(value) : cellText(value, table.texts?.[j]?.[i]));
       return cell;
     }))));
     if (!rows.length) body.replaceChildren(make("tr", {}, make("td", {colspan: table.columns.length, class: "nothing"}, "Nothing for this choice.")));

@@ -177,9 +177,9 @@ def primal_integrals(spans: Spans, gaps: Floats) -> Floats:
 
 
 def borda(times: npt.ArrayLike, values: npt.ArrayLike | None = None, proved: npt.ArrayLike | None = None) -> Floats:
-    """(configurations,): the points of each over all instances, one for every other that it beats (MiniZinc challenge).
+    """(optimizers,): the points of each over all instances, one for every other that it beats (MiniZinc challenge).
 
-    times: (instances, configurations), when each had its best, inf or NaN where it found nothing. values: what it had
+    times: (instances, optimizers), when each had its best, inf or NaN where it found nothing. values: what it had
     then, minimised; the same for all by default. proved: whether it proved that nothing is better.
 
     Per pair and instance the better value gets 1 and the other 0, of equal values the one with a proof; else each gets
@@ -187,7 +187,7 @@ def borda(times: npt.ArrayLike, values: npt.ArrayLike | None = None, proved: npt
     """
     t = np.asarray(times, dtype=float)  # None is NaN
     if t.ndim != 2:
-        raise OptarenaError(f"times are (instances, configurations); got the shape {t.shape}")
+        raise OptarenaError(f"times are (instances, optimizers); got the shape {t.shape}")
     t = np.where(np.isnan(t), np.inf, t)
     v = np.zeros_like(t) if values is None else np.asarray(values, dtype=float)
     p = np.zeros(t.shape, dtype=bool) if proved is None else np.asarray(proved, dtype=bool)
@@ -195,7 +195,7 @@ def borda(times: npt.ArrayLike, values: npt.ArrayLike | None = None, proved: npt
 
 
 def borda_points(times: Floats, values: Floats, proved: npt.NDArray[np.bool_]) -> Floats:
-    """(instances, configurations): Borda points, averaged over all pairs of trials. All are (…, …, trials); NaN or inf
+    """(instances, optimizers): Borda points, averaged over all pairs of trials. All are (…, …, trials); NaN or inf
     times where a trial found nothing, NaN values where there is no such trial. See docs/scores.md 4.8."""
     out = np.zeros(times.shape[:2])
     exists = ~np.isnan(values) | ~np.isnan(times)

@@ -36,7 +36,6 @@ class Anytime(View):
     scored: Scored | None = field(default=None, repr=False, compare=False)
     """The envelopes and their scores, for figures."""
     name = "anytime"
-    figures = ("curves", "area", "gap", "cactus")
 
     @property
     def instance(self) -> pl.DataFrame:
@@ -196,7 +195,7 @@ def _from_frame(pinned: dict[str, Any], runs: Runs) -> Bounds:
 
 
 def _exclude_unsolved(runs: Runs, bounds: Bounds, pinned: bool) -> None:
-    why = "the frame does not have it, or nobody had solved it" if pinned else "no configuration found a solution"
+    why = "the frame does not have it, or nobody had solved it" if pinned else "no optimizer found a solution"
     for i in np.flatnonzero(np.isnan(bounds.best)).tolist():
         runs.excluded.append({"optimizer": None, "problem": runs.instances[i], "trial": None, "reason": why})
 

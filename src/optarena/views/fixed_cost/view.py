@@ -45,7 +45,6 @@ class FixedCost(View):
     """(metric, part of the budget): the normalised values as (problems, optimizers, trials)."""
     dimensions: list[int | None] = field(default_factory=list)
     name = "fixed-cost"
-    figures = ("normalised", "final", "heatmap")
 
     @property
     def problem(self) -> pl.DataFrame:

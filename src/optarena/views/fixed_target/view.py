@@ -36,7 +36,6 @@ class FixedTarget(View):
     scored: Scored | None = field(default=None, repr=False, compare=False)
     """The runs with their hits: what the tables are made of."""
     name = "fixed-target"
-    figures = ("ecdf", "ecdf-groups", "ert", "ert-dimension", "profiles", "loss")
 
     @property
     def ert(self) -> pl.DataFrame:

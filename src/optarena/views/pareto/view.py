@@ -40,7 +40,6 @@ class Pareto(View):
     problems: list[str] = field(default_factory=list)
     studies: Studies | None = field(default=None, repr=False, compare=False)
     name = "pareto"
-    figures = ("fronts", "hypervolume", "attainment", "attainment-difference", "indicators")
 
     @property
     def problem(self) -> pl.DataFrame:

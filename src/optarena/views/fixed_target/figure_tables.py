@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from optarena.dataset import Dataset
-from optarena.report.data import natural
-from optarena.views.fixed_target import FixedTarget
+from optarena.dataset.tables import natural
 from optarena.views.fixed_target.reference import BEST_2009
+from optarena.views.fixed_target.view import FixedTarget
 
 ALL = "all"
 MOST_PANELS = 24
@@ -20,27 +19,6 @@ SHOWN = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
 KEYS = ("suite", "function", "dimension")
 LOWEST, HIGHEST = 1e-8, 1e2
 """The precisions that the ECDF of precision shows: COCO's hardest target and its easiest."""
-
-
-def functions(results: Dataset) -> pl.DataFrame:
-    """What instances and trials repeat: suite, function, dimension; its name, different for each; its problems."""
-    table = (
-        results.studies.select(
-            "suite", "dimension", "problem",
-            function=pl.when(pl.col("function").fill_null("") == "").then("problem").otherwise("function"),
-        )
-        .group_by(*KEYS, maintain_order=True)
-        .agg(problems=pl.col("problem").unique())
-    )  # fmt: skip
-    seen: dict[str, int] = {}
-    names = []
-    for row in table.iter_rows(named=True):
-        own = row["problems"][0] if len(row["problems"]) == 1 else None
-        parts = (row["suite"], row["function"], None if row["dimension"] is None else f"d{row['dimension']}")
-        name = own or "/".join(part for part in parts if part)
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return table.with_columns(name=pl.Series(names, dtype=pl.String)).sort(pl.col("name").cast(pl.Enum(natural(names))))
 
 
 def unit(view: FixedTarget) -> str:

@@ -10,10 +10,10 @@ import itertools
 import numpy as np
 import polars as pl
 
-from optarena.report.data import natural
+from optarena.dataset.tables import natural
 from optarena.traces import Floats
-from optarena.views.pareto import Pareto
 from optarena.views.pareto.measures import GREATER, RANKED
+from optarena.views.pareto.view import Pareto
 
 POINTS = 200
 """Of a front in a panel, at most; more are not seen."""

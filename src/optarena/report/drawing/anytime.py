@@ -7,13 +7,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import BAND, NUMBER, SOFT, Look, cells, colour, dash, matrix, shaded, source
+from optarena.report.drawing._style import BAND, NUMBER, SOFT, Look, cells, colour, dash, matrix, shaded, source
 
 WHOLE_ONLY = "datum.value % 1 ? '' : datum.label"  # layers lose tickMinStep where counts are few
 
 
 def curve(table: pl.DataFrame | str, look: Look, *, effort: str, title: Any = None) -> Any:
-    """One instance: the best value so far of each configuration, the area that is scored, and the box around it."""
+    """One instance: the best value so far of each optimizer, the area that is scored, and the box around it."""
     x = alt.X("effort:Q", title=effort, scale=alt.Scale(nice=False), axis=alt.Axis(format=NUMBER, tickCount=5))
     ends: dict[str, Any] = {"title": "best value so far", "scale": alt.Scale(zero=False)}
     base = alt.Chart(source(table)).encode(x=x, color=colour(look))
@@ -46,11 +46,11 @@ def curve(table: pl.DataFrame | str, look: Look, *, effort: str, title: Any = No
 
 
 def area_map(table: pl.DataFrame | str, look: Look) -> Any:
-    """The area score on every instance: a row an instance, a column a configuration."""
+    """The area score on every instance: a row an instance, a column an optimizer."""
     base = matrix(table)
     tips = [
         alt.Tooltip("problem:N", title="instance"),
-        alt.Tooltip("optimizer:N", title="configuration"),
+        alt.Tooltip("optimizer:N", title="optimizer"),
         alt.Tooltip("score:Q", title="area score", format=".3f"),
         alt.Tooltip("objective:Q", title="objective score", format=".3f"),
         alt.Tooltip("status:N"),
@@ -77,7 +77,7 @@ def gap(table: pl.DataFrame | str, look: Look, *, effort: str) -> Any:
         y=alt.Y("gap:Q", **y), **dash(look)
     )
     tips = [
-        alt.Tooltip("optimizer:N", title="configuration"),
+        alt.Tooltip("optimizer:N", title="optimizer"),
         alt.Tooltip("effort:Q", title=effort, format=NUMBER),
         alt.Tooltip("gap:Q", title="mean gap", format=".3f"),
         alt.Tooltip("lower:Q", title="95 % from", format=".3f"),
@@ -89,7 +89,7 @@ def gap(table: pl.DataFrame | str, look: Look, *, effort: str) -> Any:
 
 
 def cactus(table: pl.DataFrame | str, look: Look, *, effort: str) -> Any:
-    """How many instances each configuration has solved by when."""
+    """How many instances each optimizer has solved by when."""
     base = alt.Chart(source(table)).encode(
         x=alt.X(
             "effort:Q",
@@ -102,7 +102,7 @@ def cactus(table: pl.DataFrame | str, look: Look, *, effort: str) -> Any:
     )
     line = base.mark_line(strokeWidth=2, interpolate="step-after", aria=False).encode(**dash(look))
     tips = [
-        alt.Tooltip("optimizer:N", title="configuration"),
+        alt.Tooltip("optimizer:N", title="optimizer"),
         alt.Tooltip("effort:Q", title=effort, format=NUMBER),
         alt.Tooltip("count:Q", title="solved", format=NUMBER),
     ]

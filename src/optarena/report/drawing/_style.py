@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import polars as pl
+from altair.utils.schemapi import debug_mode
 
 from optarena.report.colours import Colours
 from optarena.report.text import charted
@@ -43,6 +45,11 @@ class Look:
         if tall is not None:
             chart.height = tall
         return chart
+
+
+def unchecked() -> AbstractContextManager[None]:
+    """While charts are made: Altair would check every piece against its schema; our tests check the charts instead."""
+    return debug_mode(False)
 
 
 def source(table: pl.DataFrame | str) -> Any:

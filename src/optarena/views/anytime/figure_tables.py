@@ -7,9 +7,9 @@ import polars as pl
 
 from optarena.stats.estimates import mean
 from optarena.traces import Bools, Floats
-from optarena.views.anytime import Anytime
 from optarena.views.anytime.scores import primal_gaps
 from optarena.views.anytime.scoring import Scored
+from optarena.views.anytime.view import Anytime
 
 POINTS = 60
 

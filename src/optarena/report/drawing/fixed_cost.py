@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import (
+from optarena.report.drawing._style import (
     BAND,
     COUNTED,
     NUMBER,

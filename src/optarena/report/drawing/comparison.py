@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.differences import ARM
-from optarena.report.figures._style import INK, NUMBER, SOFT, Look, colour, rows, source
+from optarena.comparison.figure_tables import ARM
+from optarena.report.drawing._style import INK, NUMBER, SOFT, Look, colour, rows, source
 
 BARS = {"pairwise": INK, "Nemenyi": "#b9b9b9"}
 HALF = alt.InlineData(values=[{"at": 0.5}])

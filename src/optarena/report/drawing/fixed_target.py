@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from optarena.report.figures._style import BAND, NUMBER, Look, colour, dash, rows, source
+from optarena.report.drawing._style import BAND, NUMBER, Look, colour, dash, rows, source
 
 REFERENCE = "#cdb184"
 """The background, as COCO draws it: light brown, behind everything."""

@@ -1,12 +1,12 @@
-"""Tidy tables that the figures of the verdict draw: ranks with bars, pairs, groups. Nothing is computed here."""
+"""Tidy tables that the figures of a comparison draw: ranks with bars, pairs, groups."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 
-from optarena.comparison import Comparison
-from optarena.comparison.words import interval, number, p_value
+from optarena._numbers import fixed, interval, number, p_value
+from optarena.comparison.compare import Comparison
 
 MOST_PAIRS = 15
 """Beyond, the effect sizes of the first against all others are shown, not those of every pair."""
@@ -48,7 +48,7 @@ def critical_difference(made: Comparison) -> pl.DataFrame:
             end,
             y,
             name,
-            f"{name}  {rank:.2f}" if on_left else f"{rank:.2f}  {name}",
+            f"{name}  {fixed(rank, 2)}" if on_left else f"{fixed(rank, 2)}  {name}",
         )
     for i, (test, members) in enumerate(bars):
         mine = [float(ranks[o]) for o in members]
@@ -60,7 +60,7 @@ def critical_difference(made: Comparison) -> pl.DataFrame:
     add("axis", 1.0, 0.0, float(k), 0.0)
     if made.overall.nemenyi is not None:
         cd = made.overall.nemenyi.cd
-        add("scale", 1.0, -1.9, 1.0 + cd, -1.9, text=f"CD {cd:.2f}")
+        add("scale", 1.0, -1.9, 1.0 + cd, -1.9, text=f"CD {fixed(cd, 2)}")
     return pl.DataFrame(rows)
 
 
@@ -87,7 +87,7 @@ def matrix(made: Comparison) -> pl.DataFrame:
                     "improvement": value,
                     "interval": interval(*ends),
                     "record": f"{won}-{row['ties']}-{lost}",
-                    "label": f"{value:.2f}" + ("*" if decided else ""),
+                    "label": fixed(value, 2) + ("*" if decided else ""),
                     "p": p_value(row["p_holm"]),
                     "decided": decided,
                 }

@@ -1,0 +1,63 @@
+"""The boards: each table's columns (field, label, digits, help, which direction is better) declared once.
+
+A module per view, and one for comparisons. A board is shown as text, as LaTeX and on the page by one renderer each; as
+CSV, `--format csv` gives the table behind it with all its columns.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from optarena._numbers import counted
+from optarena._text import clean
+from optarena.views._view import View
+
+TABLES = {"fixed-cost": "summary", "fixed-target": "ert", "pareto": "summary", "anytime": "summary"}
+"""The table behind each view's board, which `--format csv` prints by default."""
+SHOWN = 5
+"""Notes and reasons that are told one by one."""
+
+
+def _board_of(view: View) -> Any:
+    """The module of a view's board; those of other views need not be imported."""
+    return import_module(f"optarena.report.boards.{view.name.replace('-', '_')}")
+
+
+def text(view: View, width: int | None = None) -> str:
+    """A view for a terminal: its board, then what a reader should know."""
+    return f"{_board_of(view).text(view, width)}\n{footnotes(view)}"
+
+
+def latex(view: View) -> str:
+    """A view's board for a paper."""
+    made: str = _board_of(view).latex(view)
+    return made
+
+
+def footnotes(view: View) -> str:
+    """What a reader should know, what was left out, and the frame."""
+    lines = [f"note: {clean(note)}" for note in view.notes[:SHOWN]]
+    if len(view.notes) > SHOWN:
+        lines.append(f"note: … and {len(view.notes) - SHOWN} more (--format json has all)")
+    reasons: dict[str, list[dict[str, Any]]] = {}
+    for item in view.excluded:
+        reasons.setdefault(item["reason"], []).append(item)
+    for reason, items in list(reasons.items())[:SHOWN]:
+        noun = "study" if items[0]["trial"] is not None else "problem"
+        first = " ".join(clean(items[0][key]) for key in ("optimizer", "problem") if items[0][key])
+        more = f" and {len(items) - 1} more" if len(items) > 1 else ""
+        lines.append(f"excluded: {counted(len(items), noun)}: {clean(reason)} ({first}{more})")
+    frame = view.frame
+    if "random_evaluations" in frame:
+        count = frame["random_evaluations"]
+        source = f"{count:,} random evaluations" if count else frame["source"]
+    elif "optimum" in frame:
+        source = f"{frame['runs']:,} runs, optimum {frame['optimum']}"
+    elif view.name == "pareto":
+        source = f"{frame['runs']:,} fronts, {counted(len(frame['problems']), 'reference set')}"
+    else:
+        source = f"{frame['runs']:,} runs, {frame['horizon']}"
+    state = ", provisional: a run goes on" if frame["provisional"] else ""
+    lines.append(f"frame {frame['hash'][:12]} ({source}, {frame['intervals']}{state}), mode {view.mode}")
+    return "\n".join(lines)

@@ -1,0 +1,178 @@
+"""What a board is: columns, declared once, and rows; and how it is shown as text, as LaTeX and on a page.
+
+>>> columns = [Column("name", field="name"), Column("score", "number", 1, field="score", better="higher", bold="latex")]
+>>> print(Board(columns, [{"name": "A", "score": 3.14}, {"name": "B", "score": 2.0}]).text())
+  name  score
+  A       3.1
+  B       2.0
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from optarena._numbers import ABSENT, fixed, p_value
+from optarena._text import table
+from optarena.report.latex import latex_table
+from optarena.report.tables import Column, Table
+
+Row = Mapping[str, Any]
+
+LEFT = ("text", "optimizer", "problem", "function")
+"""Kinds of columns that are set flush left."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """Columns and rows. `groups`: rows of one group are compared where the best is sought; all rows by default."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    groups: Sequence[Any] | None = None
+
+    def text(self, width: int | None = None) -> str:
+        """Aligned for a terminal; where it is wider than `width`, minor columns are left out, and named."""
+        kept = [column for column in self.columns if "text" in column.on]
+        left_out: list[str] = []
+        shown = self._text(kept)
+        while width is not None and max(map(len, shown.splitlines())) > width:
+            minor = next((column for column in reversed(kept) if column.minor), None)
+            if minor is None:
+                break
+            kept.remove(minor)
+            left_out.insert(0, minor.label)
+            shown = self._text(kept)
+        if left_out:
+            shown += f"\n  (no room for: {', '.join(left_out)}; a wider terminal or --format csv shows them)"
+        return shown
+
+    def _text(self, columns: Sequence[Column]) -> str:
+        heads: list[str] = []
+        right: list[int] = []
+        cells: list[list[str]] = [[] for _ in self.rows]
+        for column in columns:
+            texts = [text_of(column, row) for row in self.rows]
+            if column.joined:  # to the estimate before it
+                heads[-1] = f"{heads[-1]}, {column.label.removesuffix(' interval')}"
+                right = [i for i in right if i != len(heads) - 1]
+                for row, text in zip(cells, texts, strict=True):
+                    row[-1] = row[-1] if row[-1] == ABSENT else f"{row[-1]} {text}"
+                continue
+            if column.kind not in LEFT:
+                right.append(len(heads))
+            heads.append(column.label)
+            for row, text in zip(cells, texts, strict=True):
+                row.append(text)
+        return table(heads, cells, right=right)
+
+    def latex(self, comment: Sequence[str] = ()) -> str:
+        """For a paper: booktabs, the best in bold."""
+        kept = [column for column in self.columns if "latex" in column.on]
+        heads = [column.label.replace(" %", "%") for column in kept]
+        cells = [[latex_of(column, row) for column in kept] for row in self.rows]
+        return latex_table(heads, cells, bold=self.best(kept, "latex"), comment=comment)
+
+    def table(self, id: str, title: str, **more: Any) -> Table:
+        """For the page. A label that stands twice says what it is of."""
+        kept = [column for column in self.columns if "page" in column.on]
+        labels = [column.label for column in kept]
+        columns = [
+            replace(column, label=f"{label} of {labels[i - 1]}") if label in labels[:i] else column
+            for i, (column, label) in enumerate(zip(kept, labels, strict=True))
+        ]
+        rows = [[page_of(column, row) for column in kept] for row in self.rows]
+        return Table(id, title, columns, rows, bold=self.best(kept, "page"), **more)
+
+    def best(self, columns: Sequence[Column], medium: str) -> set[tuple[int, int]]:
+        """(row, column) of the best values, in the columns whose best is bold in this medium."""
+        groups = self.groups or [None] * len(self.rows)
+        out = set()
+        for j, column in enumerate(columns):
+            if medium not in column.bold:
+                continue
+            sign = -1.0 if column.better == "higher" else 1.0
+            least: dict[Any, float] = {}
+            values = [_comparable(column, row, sign) for row in self.rows]
+            for group, value in zip(groups, values, strict=True):
+                least[group] = min(value, least.get(group, math.inf))
+            out |= {
+                (i, j)
+                for i, (group, value) in enumerate(zip(groups, values, strict=True))
+                if value == least[group] < math.inf
+            }
+        return out
+
+
+def _comparable(column: Column, row: Row, sign: float) -> float:
+    value = value_of(column, row)
+    value = value[0] if isinstance(value, tuple) else value
+    return math.inf if value is None or value == column.never or not math.isfinite(value) else sign * value
+
+
+def value_of(column: Column, row: Row) -> Any:
+    """The value of a cell; of several fields, a tuple."""
+    if isinstance(column.field, tuple):
+        return tuple(row.get(field) for field in column.field)
+    return row.get(column.field)
+
+
+def applies(column: Column, row: Row) -> bool:
+    return column.only is None or row[column.only[0]] == column.only[1]
+
+
+def text_of(column: Column, row: Row) -> str:
+    """A cell for a terminal."""
+    value = value_of(column, row)
+    if not applies(column, row):
+        return ""
+    if column.kind == "interval":
+        return f"[{_number(column, value[0])}, {_number(column, value[1])}]"
+    if column.kind == "hits":
+        return "" if value[2] is None else f"{_number(column, value[0] if value[1] else None)} ({value[1]}/{value[2]})"
+    if column.kind in ("number", "p"):
+        return _number(column, value)
+    return str(words_of(column, value))
+
+
+def _number(column: Column, value: float | None) -> str:
+    if value is None:
+        return ABSENT
+    if column.kind == "p":
+        return p_value(value)
+    if column.show is not None:
+        return column.show(value)
+    return f"{value:g}" if column.digits is None else fixed(value, column.digits)
+
+
+def words_of(column: Column, value: Any) -> Any:
+    """A cell that is a text in every medium."""
+    if column.kind == "of":
+        return f"{value[0]:g} of {value[1]}"
+    if column.kind == "record":
+        return "-".join(map(str, value))
+    return column.words.get(value, value) if column.words else value
+
+
+def latex_of(column: Column, row: Row) -> Any:
+    """A cell for a paper: the value as the table has it."""
+    value = value_of(column, row)
+    if not applies(column, row):
+        return None
+    if column.kind in ("of", "hits"):
+        return value[0]
+    if column.kind == "p":
+        return None if value is None else p_value(value)
+    return words_of(column, value) if column.kind == "record" else value
+
+
+def page_of(column: Column, row: Row) -> Any:
+    """A cell of the page: numbers stay numbers, so that they can be sorted and copied."""
+    value = value_of(column, row)
+    if not applies(column, row):
+        return None
+    if column.kind == "hits":
+        return value[0]
+    return value if column.kind in ("number", "p", "interval") else words_of(column, value)

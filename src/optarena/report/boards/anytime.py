@@ -1,0 +1,88 @@
+"""The board of the anytime view: one row per optimizer; and its area score on each instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optarena._numbers import fixed, significant
+from optarena._text import table
+from optarena.report.boards._board import Board
+from optarena.report.tables import Column
+from optarena.views.anytime import Anytime
+
+MOST_INSTANCES = 30
+
+
+def board(view: Anytime) -> Board:
+    unit = view.frame["axis"]
+    columns = [
+        Column("optimizer", "optimizer", field="optimizer"),
+        Column(
+            "area", "number", 3, "mean area score: 0 the best value at once, 1 the worst first value to the end",
+            field="area_score", better="lower", bold="latex page",
+        ),
+        Column(
+            "95 % interval", "interval", 3, "of the mean over instances", field=("area_score_lb", "area_score_ub")
+        ),
+        Column(
+            "objective", "number", 3, "mean objective score: 0 the best of all, 1 the worst first value of all",
+            field="objective_score", better="lower", bold="latex page",
+        ),
+        Column("95 % interval", "interval", 3, field=("objective_score_lb", "objective_score_ub"), minor=True),
+        Column(
+            "gap", "number", 4, "mean primal gap to the best known value or the best of the store",
+            field="primal_gap", better="lower", bold="latex page",
+        ),
+        Column(
+            "primal integral", "number", None, f"mean integral of the gap, in {unit}",
+            field="primal_integral", better="lower", on="page",
+        ),
+        Column(
+            "solved", "of", None, f"instances with a gap of at most {view.frame['gap']:g}, or a proof",
+            field=("solved", "instances"), better="higher",
+        ),
+        Column(
+            "proved", "number", None, "instances proved optimal",
+            field="proved", better="higher", on="text page", minor=True,
+        ),
+        Column(
+            "PAR10", "number", None, "mean effort to solve; an unsolved instance counts ten budgets",
+            field="par10", show=significant, better="lower", bold="latex page",
+        ),
+        Column(
+            "geometric mean", "number", None, "of efforts to solve, shifted by 10; unsolved counts the budget",
+            field="shifted_geometric_mean", better="lower", on="page",
+        ),
+        Column(
+            "Borda", "number", 2, "points against all others over all instances",
+            field="borda", better="higher", on="text page", minor=True,
+        ),
+    ]  # fmt: skip
+    return Board(columns, view.summary.rows(named=True))
+
+
+def text(view: Anytime, width: int | None = None) -> str:
+    """The board, then the area score on each instance."""
+    head = f"anytime by {view.frame['axis']}, {view.frame['horizon']}: means over instances (0 best, 1 worst of all)"
+    lines = [head, board(view).text(width)]
+    names = view.summary["optimizer"].to_list()
+    instances = view.instance["problem"].unique(maintain_order=True).to_list()
+    by_cell = {(row["problem"], row["optimizer"]): row for row in view.instance.iter_rows(named=True)}
+    cells = [
+        [problem, *(_area(by_cell.get((problem, name))) for name in names)] for problem in instances[:MOST_INSTANCES]
+    ]
+    lines += ["", "area score by instance", table(["instance", *names], cells, right=range(1, len(names) + 1))]
+    if len(instances) > MOST_INSTANCES:
+        lines.append(f"… and {len(instances) - MOST_INSTANCES} more (--format json has all)")
+    return "\n".join([*lines, ""])
+
+
+def _area(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    return "unsolved" if row["unsolved"] == row["trials"] else fixed(row["area_score"], 3)
+
+
+def latex(view: Anytime) -> str:
+    note = f"anytime by {view.frame['axis']}, {view.frame['horizon']}, means over instances"
+    return board(view).latex([note, f"frame {view.frame['hash']}, mode {view.mode}"])

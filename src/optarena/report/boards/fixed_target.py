@@ -1,0 +1,110 @@
+"""The boards of the fixed-target view: expected running times to targets, and what was reached by the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from optarena._numbers import significant
+from optarena._text import clean
+from optarena.report.boards._board import Board
+from optarena.report.tables import Column
+from optarena.views.fixed_target import FixedTarget
+
+MOST_TARGETS = 7
+
+
+def board(rows: pl.DataFrame, heads: dict[int, str], axis: str, last: str = "") -> Board:
+    """Expected running times, one row per function and optimizer, one column per target.
+
+    rows: suite, function, dimension, optimizer, `rank` of the target, ert, n_success, n_runs, perhaps the `name` of
+    the function in its dimension. heads: the label of each rank. last: the label of the column that counts who
+    reached the last of them.
+    """
+    keys = [name for name in ("suite", "function", "dimension", "name", "optimizer") if name in rows.columns]
+    found: list[dict[str, Any]] = []
+    for values, mine in rows.group_by(keys, maintain_order=True):
+        row: dict[str, Any] = dict(zip(keys, values, strict=True))
+        for rank, ert, hits, runs in mine.select("rank", "ert", "n_success", "n_runs").iter_rows():
+            row |= {f"ert {rank}": ert, f"hits {rank}": hits, f"runs {rank}": runs}
+        found.append(row)
+    end = max(heads, default=0)
+    columns = [
+        Column("function", "function", field="name", on="page"),
+        Column("function", field="function", on="text latex"),
+        Column("D", "number", field="dimension", on="latex"),
+        Column("optimizer", "optimizer", field="optimizer"),
+        *(
+            Column(
+                head, "hits", None, f"expected {axis} to {head}", show=significant, better="lower", bold="latex page",
+                field=(f"ert {rank}", f"hits {rank}", f"runs {rank}"),
+            )
+            for rank, head in heads.items()
+        ),
+        Column(
+            f"reached {last}", "of", None, "runs that reached the hardest of these targets, of all", on="page",
+            field=(f"hits {end}", f"runs {end}"),
+        ),
+    ]  # fmt: skip
+    return Board(columns, found, [tuple(row[key] for key in keys[:-1]) for row in found])
+
+
+def few_targets(view: FixedTarget) -> pl.DataFrame:
+    """The expected running times to all targets, or to some of many; by rank, as problems may have their own."""
+    keys = ["optimizer", "suite", "function", "dimension"]
+    table = view.ert.with_columns(rank=pl.int_range(pl.len()).over(keys))
+    n = int(table["rank"].max() or 0) + 1 if table.height else 0  # type: ignore[arg-type]
+    shown = list(range(n))
+    if n > MOST_TARGETS:
+        shown = [round(i * (n - 1) / (MOST_TARGETS - 1)) for i in range(MOST_TARGETS)]
+    return table.filter(pl.col("rank").is_in(shown))
+
+
+def heads(rows: pl.DataFrame, places: Sequence[int] | None = None) -> dict[int, str]:
+    """The target of each rank, where all problems have the same, else its place."""
+    targets = rows.group_by("rank").agg(pl.col("target").unique()).sort("rank").rows()
+    return {
+        rank: f"{cell[0]:.3g}" if len(cell) == 1 else f"target {(rank if places is None else places.index(rank)) + 1}"
+        for rank, cell in targets
+    }
+
+
+def text(view: FixedTarget, width: int | None = None) -> str:
+    """The ERT of each optimizer on each function and dimension, with its successes, target by target."""
+    rows, axis = few_targets(view), view.frame["axis"]
+    lines = [f"fixed target: expected {axis} to reach a precision (successes of runs), mode {view.mode}"]
+    if "pareto" in view.frame:  # fronts: precisions are of an indicator
+        lines.append(view.frame["precision"])
+    for (suite, dimension), part in rows.group_by(["suite", "dimension"], maintain_order=True):
+        where = " · ".join(str(name) for name in (suite or "", f"{dimension}-D" if dimension else "") if name)
+        lines += [f"\n{clean(where)}", board(part, heads(part), axis).text(width)]
+    return "\n".join(lines) + "\n"
+
+
+def latex(view: FixedTarget) -> str:
+    rows, axis = few_targets(view), view.frame["axis"]
+    note = [f"expected {axis} to a precision", f"frame {view.frame['hash']}, mode {view.mode}"]
+    return board(rows, heads(rows, rows["rank"].unique().sort().to_list()), axis).latex(note)
+
+
+def reached(table: pl.DataFrame, unit: str, reference: str) -> Board:
+    """What was reached by the end. table: optimizer, scope, reached, aocc, median loss, budget."""
+    columns = [
+        Column("optimizer", "optimizer", field="optimizer"),
+        Column(
+            "targets reached", "number", 3, "fraction of function, dimension and target, without restarts",
+            field="reached", better="higher", bold="page",
+        ),
+        Column(
+            "AOCC", "number", 3, "area over the convergence curve: log10 precision in [1e-8, 1e2]; 1 is best",
+            field="aocc", better="higher", bold="page",
+        ),
+        Column(
+            "loss", "number", 2, f"median of ERT / ERT of {reference}, over the targets that it reached",
+            field="median", better="lower", bold="page",
+        ),
+        Column(f"budget ({unit})", "number", 1, "median over runs of where they ended", field="budget"),
+    ]  # fmt: skip
+    return Board(columns, table.rows(named=True), table["scope"].to_list())

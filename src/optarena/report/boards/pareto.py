@@ -1,0 +1,73 @@
+"""The leaderboard of the pareto view: hypervolume, with other indicators beside it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from optarena._numbers import significant
+from optarena.report.boards._board import Board
+from optarena.report.tables import Column
+from optarena.views.pareto import Pareto
+
+BESIDE = ("igd_plus", "additive_epsilon", "non_dominated", "igd", "gd", "r2", "spread", "generalised_spread")
+WHAT = "hypervolume as a part of the reference set's"
+
+
+def board(view: Pareto) -> Board:
+    columns = [
+        Column("optimizer", "optimizer", field="optimizer"),
+        Column(
+            "hypervolume", "number", 4, "as a part of the reference set's; more is better",
+            field="mean", better="higher", bold="latex page", never=0.0,
+        ),
+        Column("95 % interval", "interval", 4, view.frame["intervals"], field=("mean_lb", "mean_ub")),
+        Column(
+            "IGD+", "number", None, "mean distance that is missing to the reference set; less is better",
+            field="igd_plus", show=significant, better="lower", bold="latex page",
+        ),
+        Column(
+            "epsilon", "number", None, "the most that is missing to a point of the reference set",
+            field="additive_epsilon", show=significant, better="lower", bold="page",
+        ),
+        Column(
+            "IGD", "number", None, "mean distance of the reference set to the front",
+            field="igd", show=significant, better="lower", on="page",
+        ),
+        Column(
+            "GD", "number", None, "mean distance of the front to the reference set",
+            field="gd", show=significant, better="lower", on="page",
+        ),
+        Column("R2", "number", None, "two objectives", field="r2", show=significant, better="lower", on="page"),
+        Column(
+            "spread", "number", 3, "generalised spread: 0 where gaps are equal; says nothing of nearness",
+            field="generalised_spread", on="page",
+        ),
+        Column(
+            "points", "number", None, "non-dominated points at the end",
+            field="non_dominated", show=significant, on="text page", minor=True,
+        ),
+        Column(
+            "mean normed", "number", 2, "hypervolume lost to the reference set; 1 is random search's loss",
+            field="mean_normed", better="lower",
+        ),
+        Column(
+            "best on", "of", None, "problems with the largest mean hypervolume",
+            field=("best_on", "n"), better="higher", minor=True,
+        ),
+    ]  # fmt: skip
+    beside = view.summary.filter(pl.col("indicator").is_in(BESIDE))
+    wide = beside.pivot("indicator", index="optimizer", values="mean")
+    table = view.leaderboard().join(wide, on="optimizer", how="left", maintain_order="left")
+    return Board(columns, table.rows(named=True))
+
+
+def text(view: Pareto, width: int | None = None) -> str:
+    """The leaderboard by hypervolume, IGD+ beside it."""
+    first = f"pareto: fronts at the end; {WHAT}, mean over problems"
+    second = "mean normed: what is lost to the reference set, 1 is random search's loss"
+    return "\n".join([first, second, board(view).text(width), ""])
+
+
+def latex(view: Pareto) -> str:
+    note = f"fronts at the end: means over problems; {WHAT}"
+    return board(view).latex([note, f"frame {view.frame['hash']}, mode {view.mode}"])

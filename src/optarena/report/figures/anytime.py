@@ -1,0 +1,115 @@
+"""The figures of the anytime view."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import polars as pl
+
+from optarena._text import visible
+from optarena.report.figures._figure import Options, Shown, few
+from optarena.report.material import Material
+from optarena.views.anytime import Anytime
+from optarena.views.anytime import figure_tables as tables
+
+CURVES = 12
+"""Instances whose curves are drawn on the page."""
+STILL = "Of all instances: filters by problem do not change it."
+NO_AREA = "nobody found a solution within a horizon of some width: there is no area score to draw"
+NO_GAP = "no instance has a horizon of some width: there is no gap over effort to draw"
+
+
+def _view(material: Material, options: Options) -> Anytime:
+    if options.axis is not None:
+        from optarena.views.anytime import anytime
+
+        return anytime(material.results, axis=options.axis)
+    view: Anytime = material.must("anytime")
+    return view
+
+
+def curves(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.anytime import curve
+
+    view = _view(material, options)
+    unit = view.frame["axis"]
+    every = tables.solved(view)
+    steps = tables.curves(view, few(every, "a solution", options, CURVES))
+    names = steps["problem"].unique(maintain_order=True).to_list()
+    left = f"Curves of {len(every) - len(names)} more instances: optarena figure curves --problem NAME."
+    out = []
+    for i, name in enumerate(names):
+        mine = steps.filter(pl.col("problem") == name)
+        out.append(
+            Shown(
+                f"curves {name}",
+                mine.drop("place") if options.page else mine,
+                partial(curve, effort=unit, title=None if options.page else visible(name)),
+                f"Curves on {name}",
+                "Steps: the best value so far of a typical trial (that of the median area score). The area between a "
+                "step and the best value of all is scored, as a part of the dashed box.",
+                f"Step chart of the best value so far by {unit} on {name}, a line an optimizer.",
+                head="best value so far of a typical trial; shaded: the area that is scored, in its dashed box",
+                view=view,
+                legend=steps,
+                id=f"curves-{i}",
+                problem=name,
+                note=left if not i and len(every) > len(names) else "",
+            )
+        )
+    return out
+
+
+def area(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.anytime import area_map
+
+    view = _view(material, options)
+    table = tables.cells(view)
+    shown = Shown(
+        "area",
+        table,
+        area_map,
+        "Area score by instance",
+        "0: the best value of all at once; 1: no solution, or the worst first value until the end.",
+        "Heat map with a row an instance and a column an optimizer; the table below has its numbers.",
+        empty="" if table.height or options.page else NO_AREA,
+        view=view,
+        by=("problem",),
+        widest=90 * max(3, len(material.colours.names)) + 260,
+    )
+    return [shown]
+
+
+def gap(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.anytime import gap
+
+    view = _view(material, options)
+    table = tables.gaps(view)
+    shown = Shown(
+        "gaps",
+        table,
+        partial(gap, effort=tables.effort_of_gaps(view)),
+        "Gap over effort",
+        f"Mean primal gap over instances by effort, with its 95 % band. {STILL}",
+        "Line chart of the mean primal gap, a line an optimizer.",
+        empty="" if table.height else NO_GAP,
+        view=view,
+        id="gap",
+    )
+    return [shown]
+
+
+def cactus(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.anytime import cactus
+
+    view = _view(material, options)
+    shown = Shown(
+        "cactus",
+        tables.cactus(view),
+        partial(cactus, effort=view.frame["axis"]),
+        "Instances solved",
+        f"How many instances were solved by when. {STILL}",
+        "Step chart of the number of instances solved, a line an optimizer.",
+        view=view,
+    )
+    return [shown]

@@ -1,0 +1,93 @@
+"""The figures of the fixed-cost view."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from optarena.errors import OptarenaError, nearest
+from optarena.report import words
+from optarena.report.figures._figure import Options, Shown, is_log, last_effort
+from optarena.report.material import Material
+
+UNDEFINED = "the normalised score is undefined, since random search itself is next to the best value: nothing to draw"
+
+
+def hidden(metric: str) -> str:
+    """What a title adds for a metric that optimizers do not see."""
+    return "" if metric == "value" else f": {metric}, hidden from the optimizers"
+
+
+def _metric(material: Material, options: Options) -> str:
+    known = material.must_score().metrics
+    if options.metric is not None and options.metric not in known:
+        given = options.metric
+        raise OptarenaError(f"metric must be one of {', '.join(known)}; got {given!r}.{nearest(given, known)}")
+    return options.metric or known[0]
+
+
+def normalised(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.fixed_cost import normalised
+
+    view, metric = material.must_score(), _metric(material, options)
+    table = material.summary(metric, every=options.page)
+    band = f"Bands: {view.frame['intervals']}."
+    if not table["lower"].is_not_null().any():
+        band = "One problem or one trial gives no band."
+    shown = Shown(
+        f"summary {metric}",
+        table,
+        partial(normalised, effort=view.units, log=is_log(view.frame["axis"], last_effort(table))),
+        "Normalised score over time" + hidden(metric),
+        f"0 is the best known value, 1 is random search after the same effort; lower is better. {band}",
+        f"Line chart of the normalised score by {view.units}, a line an optimizer. "
+        + words.describe_board(material.final(metric, every=options.page)),
+        empty=UNDEFINED if table["score"].is_null().all() else "",
+        view=view,
+        id=f"normalised-{view.metrics.index(metric)}",
+    )
+    return [shown]
+
+
+def final(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.fixed_cost import final
+
+    view, metric = material.must_score(), _metric(material, options)
+    table = material.final(metric, every=options.page)
+    known = table["lower"].is_not_null().any()
+    dots = (
+        f"Dots with intervals ({view.frame['intervals']})" if known else "Dots, without intervals: one problem or trial"
+    )
+    shown = Shown(
+        f"final {metric}",
+        table,
+        final,
+        "Normalised score at the end" + hidden(metric),
+        f"{dots}; the dashed line is random search.",
+        "Dot plot of the normalised score at the end with intervals. " + words.describe_board(table),
+        empty="" if table.height else UNDEFINED,
+        view=view,
+        id=f"final-{view.metrics.index(metric)}",
+        by=("optimizer",),
+    )
+    return [shown]
+
+
+def heatmap(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.fixed_cost import heat_map
+
+    view, metric = material.must_score(), _metric(material, options)
+    table = material.by_problem(metric)
+    shown = Shown(
+        f"problems {metric}",
+        table.select("optimizer", "problem", "score", "lower", "upper", "n") if options.page else table,
+        heat_map,
+        "Problem by problem" + hidden(metric),
+        "Mean over trials of the normalised value at the end; "
+        "0 is the best known value, 1 the median of random search's single evaluations.",
+        "Heat map with a row a problem and a column an optimizer; the table below has its numbers.",
+        view=view,
+        id=f"heatmap-{view.metrics.index(metric)}",
+        by=("problem",),
+        widest=90 * max(3, len(material.colours.names)) + 260,
+    )
+    return [shown]

@@ -1,0 +1,144 @@
+"""The first screen and the section of the fixed-cost view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from optarena.errors import OptarenaError
+from optarena.report import words
+from optarena.report.boards import fixed_cost
+from optarena.report.figures import is_log
+from optarena.report.figures.fixed_cost import hidden
+from optarena.report.material import ALL, Material
+from optarena.report.scales import scales_of
+from optarena.report.sections._section import Content, add_figure, look_of, notes_of, spec_of
+from optarena.report.sections.comparison import opening
+from optarena.report.sections.problems import points_of, shared
+from optarena.report.tables import Column, Drawing, Table
+from optarena.views.fixed_cost import FixedCost
+
+
+def overview_section(material: Material) -> Content:
+    scoped = words.verdicts(material)
+    if verdict := opening(material):  # it replaces the words on the leaderboard, which know of no test
+        scoped[ALL] = verdict + words.beside_verdict(material)
+    out = Content(scoped=scoped)
+    view = material.fixed_cost
+    if view is None:
+        return _without_scores(material, out)
+    metric = view.metrics[0]
+    _add_board(material, metric, out)
+    return out
+
+
+def _add_board(material: Material, metric: str, out: Content) -> None:
+    """The leaderboard of a metric with its figures; a figure without any defined score is left out."""
+    out.blocks.append(_leaderboard(material, metric))
+    add_figure(material, "normalised", out, metric=metric)
+    add_figure(material, "final", out, metric=metric)
+
+
+def _without_scores(material: Material, out: Content) -> Content:
+    """What the first screen shows where nothing can be normalised: one problem's curves."""
+    from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence
+
+    try:
+        table = shared(material, material.convergence("evaluations", points_of(material)))
+    except OptarenaError:  # no study has one objective and a value; the words above say what is there
+        return out
+    if not table.height:  # nor has any of those whose curves the page holds
+        return out
+    name = table["problem"][0]
+    way = scales_of(table)[name]
+    log_effort = is_log("evaluations", float(table["effort"].max() or 0))  # type: ignore[arg-type]
+    spec = convergence(
+        "convergence evaluations",
+        look_of(material),
+        statistic="median",
+        effort="evaluations",
+        measure=MEASURES[way["measure"]],
+        log=way["log"],
+        floor=way["floor"],
+        log_effort=log_effort,
+    )
+    out.datasets["convergence evaluations"] = table.drop("measure")
+    out.blocks.append(
+        Drawing(
+            "first",
+            name,
+            f"The best value so far, {STATISTICS['median'][3]}.",
+            f"Line chart of the best value so far on {name}, a line an optimizer; its section has the numbers.",
+            spec_of(spec),
+            "convergence evaluations",
+            problem=name,
+        )
+    )
+    return out
+
+
+def _leaderboard(material: Material, metric: str) -> Table:
+    view, views = material.must_score(), material.scored(metric)
+    board, scopes = fixed_cost.scoped(views, metric)
+    known = any(words.known(row["mean_normed_lb"], row["mean_normed_ub"]) for row in board.rows)
+    undefined = all(row["mean_normed"] is None for row in board.rows)
+    return board.table(
+        f"leaderboard-{view.metrics.index(metric)}",
+        f"Leaderboard {view.ending(metric)}{hidden(metric)}",
+        scopes=scopes,
+        note="" if known else UNDEFINED if undefined else NO_INTERVAL,
+        comment=_comment(view, metric),
+        titles={scope: f"Leaderboard {one.ending(metric)}{hidden(metric)}" for scope, one in views.items()},
+        comments={scope: _comment(one, metric, scope) for scope, one in views.items() if scope != ALL},
+    )
+
+
+UNDEFINED = "Random search itself is next to the best value, so nothing can be divided by its mean: see the notes."
+NO_INTERVAL = "One problem or one trial gives no interval: run more trials (-r) or more problems."
+
+
+def _comment(view: FixedCost, metric: str, scope: str = ALL) -> list[str]:
+    where = "" if scope == ALL else f", dimension {scope}"
+    return [
+        f"fixed cost {view.ending(metric)}, {metric}{where}",
+        f"frame {view.frame['hash']}, mode {view.mode}",
+    ]
+
+
+def fixed_cost_section(material: Material) -> Content:
+    view, out = material.must_score(), Content()
+    out.words = notes_of(view, "optarena score")
+    for i, metric in enumerate(view.metrics):
+        if i:  # the first metric's are on the first screen
+            _add_board(material, metric, out)
+        add_figure(material, "heatmap", out, metric=metric)
+        out.blocks.append(_by_problem(metric, material.by_problem(metric), i))
+    return out
+
+
+def _by_problem(metric: str, table: pl.DataFrame, i: int) -> Table:
+    least = table.group_by("problem").agg(least=pl.col("score").min())
+    table = table.join(least, on="problem", how="left", maintain_order="left")
+    known = table.select((pl.col("median_lb").is_finite() & pl.col("median_ub").is_finite()).any()).item()
+    rows: list[list[Any]] = []
+    bold: set[tuple[int, int]] = set()
+    for row in table.iter_rows(named=True):
+        if row["score"] is not None and row["score"] == row["least"]:
+            bold.add((len(rows), 2))
+        ends = [(row["median_lb"], row["median_ub"])] if known else []
+        scored = [row["score"], (row["lower"], row["upper"])]
+        rows.append([row["problem"], row["optimizer"], *scored, row["median"], *ends, row["n"]])
+    columns = [
+        Column("problem", "problem"),
+        Column("optimizer", "optimizer"),
+        Column(
+            "normalised", "number", 3, "mean over trials; 0 best known, 1 the median of random search's evaluations"
+        ),
+        Column("95 % interval", "interval", 3),
+        Column("median value", "number", None, "median over trials of the best value found"),
+        *([Column("interval of the median", "interval", None, "95 %, distribution-free")] if known else []),
+        Column("trials", "number", 0),
+    ]
+    note = "" if known else "Six trials or more would give an interval of the median."
+    return Table(f"by-problem-{i}", "Scores by problem" + hidden(metric), columns, rows, bold=bold, note=note)

@@ -1,0 +1,117 @@
+"""The best value so far of each optimizer on each problem, on a grid of efforts: what convergence curves show."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from optarena.dataset import Dataset
+from optarena.dataset.tables import problems
+from optarena.errors import OptarenaError
+from optarena.stats.estimates import mean as mean_estimate
+from optarena.stats.estimates import quantile_index
+from optarena.traces import Floats, Ints
+from optarena.views.fixed_cost.curves import Curves, curves
+
+POINTS = 100
+"""Of a curve, at most: more is not seen on a screen."""
+
+
+def convergence(results: Dataset, axis: str = "evaluations", points: int = POINTS) -> pl.DataFrame:
+    """The best value so far of each optimizer on each problem: median with quartiles, mean with its 95 % t interval.
+
+    `measure` is `gap`, the distance to the optimum, where that is known, else `value`, as the problem returned it.
+    A figure that is not finite yet (nothing feasible was found in a trial) is null.
+    """
+    every = curves(results, "exact", axis)
+    grid = _grid(every, points)
+    best = every.best(grid, None)  # (studies, points), minimised; NaN beyond a study's end
+    key = every.problem * len(every.optimizers) + every.optimizer
+    group, row = np.unique(key, return_inverse=True)
+    size = np.bincount(row)
+    order = np.argsort(row, kind="stable")
+    place = np.empty(len(row), dtype=np.int64)
+    place[order] = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
+    cube = np.full((len(group), len(grid), int(size.max())), np.nan)
+    cube[row, :, place] = best
+    with np.errstate(invalid="ignore"):
+        average = mean_estimate(cube)
+    low, middle, high = _quartiles(cube)
+    known = average.n > 0
+    g, t = np.nonzero(known)
+    p, o = group[g] // len(every.optimizers), group[g] % len(every.optimizers)
+    optimum = _optima(results, every)
+    gap = ~np.isnan(optimum[p])
+    shift, sign = np.where(gap, optimum[p], 0.0), np.where(gap, 1.0, every.sign[p])
+    down = sign < 0
+
+    def pair(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        a, b = (lower[g, t] - shift) * sign, (upper[g, t] - shift) * sign
+        return np.where(down, b, a), np.where(down, a, b)
+
+    mean_ends, quartiles = pair(average.lower, average.upper), pair(low, high)
+    figures = {
+        "median": (middle[g, t] - shift) * sign,
+        "q1": quartiles[0],
+        "q3": quartiles[1],
+        "mean": (average.value[g, t] - shift) * sign,
+        "mean_lb": mean_ends[0],
+        "mean_ub": mean_ends[1],
+    }
+    return pl.DataFrame(
+        {
+            "optimizer": pl.Series(every.optimizers, dtype=pl.String).gather(o),
+            "problem": pl.Series(every.problems, dtype=pl.String).gather(p),
+            "measure": pl.Series(["value", "gap"]).gather(gap.astype(np.int64)),
+            "effort": grid[t],
+            **{name: pl.Series(np.where(np.isfinite(column), column, np.nan)) for name, column in figures.items()},
+            "n": average.n[g, t],
+        },
+        schema=CONVERGENCE,
+    ).with_columns(pl.selectors.float().fill_nan(None))
+
+
+CONVERGENCE = {
+    "optimizer": pl.String,
+    "problem": pl.String,
+    "measure": pl.String,
+    "effort": pl.Float64,
+    **dict.fromkeys(("median", "q1", "q3", "mean", "mean_lb", "mean_ub"), pl.Float64),
+    "n": pl.Int64,
+}
+
+
+def _grid(every: Curves, points: int) -> Floats:
+    """At most so many places on the axis, each study's own end among them where these are few."""
+    ends = np.where(np.isinf(every.end), every.last, every.end)
+    last = float(ends.max())
+    if every.counted:
+        if last <= points:
+            return np.arange(1.0, last + 1)
+        few = np.unique(ends)
+        if len(few) > points // 2:
+            few = np.array([last])
+        return np.unique(np.concatenate((np.round(np.geomspace(1, last, points - len(few))), few)))
+    if not last > 0:
+        raise OptarenaError(f"every study ends at 0 on the axis {every.axis!r}")
+    positive = ends[ends > 0]
+    return np.geomspace(min(last / 1000, float(positive.min()) / 10), last, min(points, 50))
+
+
+def _quartiles(cube: Floats) -> tuple[Floats, Floats, Floats]:
+    """The quantiles 1/4, 1/2 and 3/4 along the last axis as order statistics (docs/scores.md 1.2), NaN not counted."""
+    count = np.sum(~np.isnan(cube), axis=-1)
+    ordered = np.sort(cube, axis=-1)  # NaN comes last
+
+    def take(q: float) -> Floats:
+        at: Ints = np.maximum(quantile_index(count, q) - 1, 0)
+        return np.take_along_axis(ordered, at[..., None], axis=-1)[..., 0]
+
+    return take(0.25), take(0.5), take(0.75)
+
+
+def _optima(results: Dataset, every: Curves) -> Floats:
+    """(problems,): the optimum, minimised, NaN where it is not known."""
+    known = dict(problems(results).select("problem", "optimum").iter_rows())
+    out = np.array([np.nan if known.get(name) is None else known[name] for name in every.problems], dtype=float)
+    return out * every.sign
