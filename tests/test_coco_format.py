@@ -828,9 +828,9 @@ def test_the_command_line_names_what_it_leaves_out_and_exports(folder, capsys):
     printed = capsys.readouterr().out
     assert "2 studies" in printed
     assert "is missing; its 2 runs are left out" in printed
-    assert main(["export", "coco", "s", "-o", "out"]) == 0
+    assert main(["export", "coco", "s", "-O", "out"]) == 0
     assert Path("out/bbob/RS/bbobexp_f1.info").is_file()
-    assert main(["export", "coco", "s", "-o", "out"]) == 2
+    assert main(["export", "coco", "s", "-O", "out"]) == 2
 
 
 # ---- peers ---------------------------------------------------------------------------------------------------------

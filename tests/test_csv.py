@@ -475,7 +475,7 @@ def test_a_pandas_frame_is_the_same_as_a_polars_frame():
 
 def test_export_filters_and_names_its_file(capsys):
     oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/sphere/d{2,3}", 5).run("s", workers=0)
-    assert main(["export", "csv", "s", "-o", "out", "--optimizer", "Quasi*", "--dimension", "3"]) == 0
+    assert main(["export", "csv", "s", "-O", "out", "--optimizer", "Quasi*", "--dimension", "3"]) == 0
     assert "s.csv: 1 study, 5 evaluations" in capsys.readouterr().out
     frame = pl.read_csv("out/s.csv")
     assert (frame.height, set(frame["problem"]), frame.columns[:4]) == (
@@ -483,11 +483,11 @@ def test_export_filters_and_names_its_file(capsys):
         {"functions/sphere/d3"},
         ["problem", "optimizer", "trial", "suite"],
     )
-    assert main(["export", "parquet", "s", "-o", "all.parquet"]) == 0
+    assert main(["export", "parquet", "s", "-O", "all.parquet"]) == 0
     assert pl.read_parquet("all.parquet").height == 20
-    assert main(["export", "csv", "s", "-o", "all.txt"]) == 2
+    assert main(["export", "csv", "s", "-O", "all.txt"]) == 2
     assert "a csv file ends in .csv or .csv.gz; else name a directory" in capsys.readouterr().err
-    assert main(["export", "csv", "s", "-o", "x.csv", "--problem", "none"]) == 2
+    assert main(["export", "csv", "s", "-O", "x.csv", "--problem", "none"]) == 2
     assert "no study of store s matches --problem none" in capsys.readouterr().err
 
 

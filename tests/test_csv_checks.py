@@ -426,7 +426,7 @@ def test_what_a_plan_puts_first_is_exported_in_its_place():
 def test_one_evaluation_is_one(capsys):
     assert main(["import", "csv", write("one.csv", "problem,optimizer,value\np,A,1\n"), "--store", "s"]) == 0
     assert "one.csv: 1 run, 1 evaluation, 1 row\n" in capsys.readouterr().out
-    assert main(["export", "csv", "s", "-o", "out.csv"]) == 0
+    assert main(["export", "csv", "s", "-O", "out.csv"]) == 0
     assert "out.csv: 1 study, 1 evaluation, 1 row\n" in capsys.readouterr().out
     lines = refused("problem,optimizer,value\n" + "p,A,x\n" * 21).splitlines()
     assert lines[-2] == "… and 1 more mistake"
@@ -781,11 +781,11 @@ def test_an_export_counts_evaluations_and_rows_as_the_import_does(capsys):
     text = "problem,optimizer,trial,evaluation,value,budget\np,A,0,1,5,1000\np,A,0,40,4,1000\np,B,0,7,4,500\n"
     imported(text)
     for name in ("out.csv", "out.parquet"):
-        assert main(["export", name.partition(".")[2], "s", "-o", name]) == 0
+        assert main(["export", name.partition(".")[2], "s", "-O", name]) == 0
         assert capsys.readouterr().out == f"{name}: 2 studies, 1,500 evaluations, 3 rows\n"
     assert len(Path("out.csv").read_text().splitlines()) == 4
     oa.Experiment("RandomSearch", "bbob/f1/d2/i1", 20).run("own", workers=0)
-    assert main(["export", "coco", "own", "-o", "out"]) == 0
+    assert main(["export", "coco", "own", "-O", "out"]) == 0
     assert capsys.readouterr().out.endswith(": 1 study, 20 evaluations\n")
 
 
@@ -793,7 +793,7 @@ def test_names_of_files_and_stores_reach_the_terminal_as_plain_text(capsys):
     odd, store = "a\x1b[31m\nb.csv", "s\x1b[2J"
     for _ in range(2):
         assert main(["import", "csv", write(odd, ONE), "--store", store]) == 0
-    assert main(["export", "csv", store, "-o", odd]) == 0
+    assert main(["export", "csv", store, "-O", odd]) == 0
     assert main(["import", "csv", write(odd, "problem\n"), "--store", store]) == 2
     out, err = capsys.readouterr()
     assert "\x1b" not in out + err

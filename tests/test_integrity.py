@@ -204,7 +204,7 @@ def test_a_report_of_a_damaged_store_does_not_name_the_machine(store):
     (path := path.rename(path.with_name("annas_laptop-77-01234567.jsonl"))).write_bytes(
         path.read_bytes().replace(b"ackley", b"bckley", 1)
     )
-    main(["report", "s", "-o", "r.html"])
+    main(["report", "s", "-O", "r.html"])
     page = Path("r.html").read_text()
     assert "tore s is damaged in 1 file: what stood there counts as missing" in page
     assert path.stem not in page

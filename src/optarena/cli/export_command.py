@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from optarena.cli._choose import Dimensions, OptimizersLong, Problems, chosen
+from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._text import clean, counted
 from optarena.formats import export_counted
 
@@ -15,8 +15,8 @@ from optarena.formats import export_counted
 def command(
     format: Annotated[str, typer.Argument(help="The format: csv, parquet, bayesmark, … (optarena list formats).")],
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="A file, or a directory to put it in.")],
-    optimizer: OptimizersLong = None,
+    output: Annotated[Path, typer.Option("-O", "--output", help="A file, or a directory to put it in.")],
+    optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
     spreadsheet: Annotated[

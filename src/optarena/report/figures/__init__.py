@@ -18,6 +18,7 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.report import curves, data, differences, fronts, runtimes
 from optarena.report.material import ALL, Material, framed
+from optarena.views._options import OPTIONS, dashed, view_named
 from optarena.views._view import View
 from optarena.views.anytime import Anytime
 from optarena.views.fixed_target import FixedTarget
@@ -25,6 +26,7 @@ from optarena.views.pareto import Pareto
 
 PANELS = 24
 NO_FRONT = "no study found a feasible point: there is no front to draw"
+COMPARISON = "comparison"
 LOG_FROM = 1000
 """An axis of effort that goes so far is logarithmic."""
 
@@ -43,13 +45,14 @@ class Options:
 @dataclass(frozen=True)
 class Figure:
     """A figure: its name, what it shows, the function that makes it, its own options, and the view whose scores it
-    draws, if any: it then names that view's frame."""
+    draws, if any: it then names that view's frame and takes that view's options. COMPARISON: it draws a comparison,
+    and takes the options of the view that is compared."""
 
     name: str
     text: str
     make: Callable[[Material, Options], Any]
     options: tuple[str, ...] = ()
-    view: Callable[[Material, Options], View] | None = None
+    view: str = ""
 
 
 def figure(name: str, results: Dataset | Material, **options: Any) -> Any:
@@ -58,21 +61,38 @@ def figure(name: str, results: Dataset | Material, **options: Any) -> Any:
         raise OptarenaError(f"no figure {name!r}.{nearest(name, FIGURES)} (optarena figure --list shows all)")
     from optarena.report.figures._style import finished, legend_columns
 
-    asked = Options(**options)
+    known = FIGURES[name]
+    given = {option: value for option, value in options.items() if value is not None}
+    own = {option: given.pop(option) for option in ("width", "height", "statistic") if option in given}
+    asked = Options(**own, **{option: given.pop(option) for option in known.options if option in given})
     if asked.statistic not in ("median", "mean"):
         raise OptarenaError(f"statistic must be median or mean; got {asked.statistic!r}")
-    for option in ("axis", "metric"):
-        if getattr(asked, option) is not None and option not in FIGURES[name].options:
-            raise OptarenaError(f"the figure {name} has no {option} to choose")
-    if asked.statistic != "median" and "statistic" not in FIGURES[name].options:
+    if asked.statistic != "median" and "statistic" not in known.options:
         raise OptarenaError(f"the figure {name} has no statistic to choose")
-    material = results if isinstance(results, Material) else Material(results)
+    material = _material(results, known, given)
     if not material.results.studies.height:
         raise OptarenaError(f"store {material.results.path} is empty: there is nothing to draw")
-    known = FIGURES[name]
     chart = known.make(material, asked)
-    note = "" if known.view is None else framed(known.view(material, asked))
+    note = framed(material.must(known.view)) if known.view in OPTIONS else ""
     return finished(chart, legend_columns(_look(material, asked, material.results.studies), asked.width or 480), note)
+
+
+def _material(results: Dataset | Material, known: Figure, given: dict[str, Any]) -> Material:
+    """What the figure draws; given: options of its view, or of the comparison that it draws."""
+    if isinstance(results, Material):
+        for option in given:
+            raise OptarenaError(f"the view is already scored: give {option} to the view, not to its figure")
+        return results
+    if known.view == COMPARISON:
+        return Material(results, comparing=given)
+    if known.view not in OPTIONS:
+        for option in given:
+            raise OptarenaError(f"the figure {known.name} has no {option} to choose")
+        return Material(results)
+    view = given.pop("view", None)
+    if view is not None and view_named(view) != known.view:
+        raise OptarenaError(f"the figure {known.name} draws the {dashed(known.view)} view, not the {view} view")
+    return Material(results, {known.view: given})
 
 
 def figure_of_view(view: View, name: str | None = None, **options: Any) -> Any:
@@ -291,7 +311,7 @@ def _loss(material: Material, options: Options) -> Any:
 def _curves(material: Material, options: Options) -> Any:
     from optarena.report.figures.solving import curve
 
-    view = _anytime(material, options)
+    view: Anytime = material.must("anytime")
     names = _few(curves.solved(view), "a solution")
     table = curves.curves(view, names)
     look = _look(material, options, table)
@@ -305,7 +325,7 @@ def _curves(material: Material, options: Options) -> Any:
 def _area(material: Material, options: Options) -> Any:
     from optarena.report.figures.solving import area_map
 
-    table = curves.cells(_anytime(material, options))
+    table = curves.cells(material.must("anytime"))
     if not table.height:
         raise OptarenaError("nobody found a solution within a horizon of some width: there is no area score to draw")
     return area_map(table, _look(material, options, table))
@@ -314,7 +334,7 @@ def _area(material: Material, options: Options) -> Any:
 def _gap(material: Material, options: Options) -> Any:
     from optarena.report.figures.solving import gap
 
-    view = _anytime(material, options)
+    view: Anytime = material.must("anytime")
     table = curves.gaps(view)
     if not table.height:
         raise OptarenaError("no instance has a horizon of some width: there is no gap over effort to draw")
@@ -324,26 +344,9 @@ def _gap(material: Material, options: Options) -> Any:
 def _cactus(material: Material, options: Options) -> Any:
     from optarena.report.figures.solving import cactus
 
-    view = _anytime(material, options)
+    view: Anytime = material.must("anytime")
     table = curves.cactus(view)
     return cactus(table, _look(material, options, table), effort=view.frame["axis"])
-
-
-def _anytime(material: Material, options: Options) -> Anytime:
-    if options.axis is not None:
-        from optarena.views.anytime import anytime
-
-        return anytime(material.results, axis=options.axis)
-    view: Anytime = material.must("anytime")
-    return view
-
-
-def _scored(material: Material, _: Options) -> View:
-    return material.must_score()
-
-
-def _reached(material: Material, _: Options) -> View:
-    return material.must_reach()
 
 
 # ---- pareto ----------------------------------------------------------------------------------------------------------
@@ -353,7 +356,7 @@ def _fronts(material: Material, options: Options) -> Any:
     from optarena.report.figures.pareto import fronts as draw
     from optarena.report.figures.pareto import parallel
 
-    view = _pareto(material, options)
+    view: Pareto = material.must("pareto")
     look = _look(material, options, view.table("studies"))
     few, many = fronts.problems(view, range(2, 4)), fronts.problems(view, range(4, 1000))
     _few([*few, *many], "a front")
@@ -377,7 +380,7 @@ def _fronts(material: Material, options: Options) -> Any:
 def _hypervolume(material: Material, options: Options) -> Any:
     from optarena.report.figures.pareto import hypervolume
 
-    view = _pareto(material, options)
+    view: Pareto = material.must("pareto")
     table = fronts.hypervolume(view, fronts.problems(view, range(2, 1000)))
     _fit(table)
     axis = view.frame["axis"]
@@ -391,7 +394,7 @@ def _hypervolume(material: Material, options: Options) -> Any:
 def _attainment(material: Material, options: Options) -> Any:
     from optarena.report.figures.pareto import attainment
 
-    view = _pareto(material, options)
+    view: Pareto = material.must("pareto")
     names = _few(fronts.problems(view, range(2, 3)), "two objectives")
     table = fronts.attainment(view, names)
     if not table.height:
@@ -403,7 +406,7 @@ def _attainment(material: Material, options: Options) -> Any:
 def _attainment_difference(material: Material, options: Options) -> Any:
     from optarena.report.figures.pareto import attainment_difference
 
-    view = _pareto(material, options)
+    view: Pareto = material.must("pareto")
     names = _few(fronts.problems(view, range(2, 3)), "two objectives")
     table = fronts.attainment_differences(view, names)
     if not table.height:
@@ -415,17 +418,8 @@ def _attainment_difference(material: Material, options: Options) -> Any:
 def _indicators(material: Material, options: Options) -> Any:
     from optarena.report.figures.pareto import indicators
 
-    table = fronts.indicators(_pareto(material, options))
+    table = fronts.indicators(material.must("pareto"))
     return indicators(table, _look(material, options, table))
-
-
-def _pareto(material: Material, options: Options) -> Pareto:
-    if options.axis is not None:
-        from optarena.views.pareto import pareto
-
-        return pareto(material.results, axis=options.axis)
-    view: Pareto = material.must("pareto")
-    return view
 
 
 # ---- the verdict -----------------------------------------------------------------------------------------------------
@@ -489,53 +483,73 @@ FIGURES: dict[str, Figure] = {
     one.name: one
     for one in (
         Figure(
-            "normalised", "the normalised score over iterations, with 95 % bands", _normalised, ("metric",), _scored
+            "normalised",
+            "the normalised score over iterations, with 95 % bands",
+            _normalised,
+            ("metric",),
+            "fixed_cost",
         ),
-        Figure("final", "the normalised score at the end, with 95 % intervals", _final, ("metric",), _scored),
-        Figure("heatmap", "the normalised score at the end on every problem", _heat_map, ("metric",), _scored),
+        Figure("final", "the normalised score at the end, with 95 % intervals", _final, ("metric",), "fixed_cost"),
+        Figure("heatmap", "the normalised score at the end on every problem", _heat_map, ("metric",), "fixed_cost"),
         Figure(
-            "critical-difference", "average ranks, with bars that join what is not told apart", _critical_difference
+            "critical-difference",
+            "average ranks, with bars that join what is not told apart",
+            _critical_difference,
+            (),
+            COMPARISON,
         ),
-        Figure("pairwise", "the probability that one optimizer does better than another, all pairs", _pairwise),
-        Figure("effects", "the same with 95 % intervals, a row a pair", _effects),
-        Figure("scott-knott", "medians and quartiles of the scores, in Scott-Knott groups", _scott_knott),
-        Figure("ecdf", "ECDFs of runtimes with restarts and of precision, before the reference", _ecdf, (), _reached),
         Figure(
-            "ecdf-groups", "ECDFs of runtimes, a panel a group of functions and dimension", _ecdf_groups, (), _reached
+            "pairwise",
+            "the probability that one optimizer does better than another, all pairs",
+            _pairwise,
+            (),
+            COMPARISON,
         ),
-        Figure("ert", "expected running times against the target, a panel a function", _ert, (), _reached),
+        Figure("effects", "the same with 95 % intervals, a row a pair", _effects, (), COMPARISON),
+        Figure(
+            "scott-knott", "medians and quartiles of the scores, in Scott-Knott groups", _scott_knott, (), COMPARISON
+        ),
+        Figure(
+            "ecdf", "ECDFs of runtimes with restarts and of precision, before the reference", _ecdf, (), "fixed_target"
+        ),
+        Figure(
+            "ecdf-groups",
+            "ECDFs of runtimes, a panel a group of functions and dimension",
+            _ecdf_groups,
+            (),
+            "fixed_target",
+        ),
+        Figure("ert", "expected running times against the target, a panel a function", _ert, (), "fixed_target"),
         Figure(
             "ert-dimension",
             "expected running times against the dimension, a panel a function",
             _ert_dimension,
             (),
-            _reached,
+            "fixed_target",
         ),
-        Figure("profiles", "performance and data profiles", _profiles, (), _reached),
-        Figure("loss", "how many times the reference's expected running time", _loss, (), _reached),
-        Figure("fronts", "fronts of typical trials with the reference set, a panel a problem", _fronts, (), _pareto),
-        Figure(
-            "hypervolume", "the hypervolume of fronts over effort, with 95 % bands", _hypervolume, ("axis",), _pareto
-        ),
-        Figure("attainment", "attainment surfaces of two objectives, a panel a problem", _attainment, (), _pareto),
+        Figure("profiles", "performance and data profiles", _profiles, (), "fixed_target"),
+        Figure("loss", "how many times the reference's expected running time", _loss, (), "fixed_target"),
+        Figure("fronts", "fronts of typical trials with the reference set, a panel a problem", _fronts, (), "pareto"),
+        Figure("hypervolume", "the hypervolume of fronts over effort, with 95 % bands", _hypervolume, (), "pareto"),
+        Figure("attainment", "attainment surfaces of two objectives, a panel a problem", _attainment, (), "pareto"),
         Figure(
             "attainment-difference",
             "where one optimizer attains more often than the next, a panel a problem",
             _attainment_difference,
             (),
-            _pareto,
+            "pareto",
         ),
-        Figure("indicators", "every indicator of fronts on every problem", _indicators, (), _pareto),
+        Figure("indicators", "every indicator of fronts on every problem", _indicators, (), "pareto"),
         Figure(
             "curves",
             "the best value so far of each configuration in its box, a panel an instance",
             _curves,
-            ("axis",),
-            _anytime,
+            (),
+            "anytime",
         ),
-        Figure("area", "the area score of each configuration on every instance", _area, ("axis",), _anytime),
-        Figure("gap", "the mean primal gap over effort, with 95 % bands", _gap, ("axis",), _anytime),
-        Figure("cactus", "how many instances each configuration has solved by when", _cactus, ("axis",), _anytime),
+        Figure("area", "the area score of each configuration on every instance", _area, (), "anytime"),
+        Figure("gap", "the mean primal gap over effort, with 95 % bands", _gap, (), "anytime"),
+        Figure("cactus", "how many instances each configuration has solved by when", _cactus, (), "anytime"),
         Figure("convergence", "the best value so far, a panel a problem", _convergence, ("axis", "statistic")),
         Figure("parallel", "the parameters of the best point of every trial, a panel a problem", _parallel),
         Figure("time", "seconds an evaluation: suggesting, evaluating, observing", _time),
