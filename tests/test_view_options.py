@@ -80,10 +80,10 @@ def test_compare_takes_the_options_of_the_view_that_it_compares(results, fronts,
         assert results.compare(view=view, mode=mode, resamples=200).frame["hash"] == alone.frame["hash"]
     runtimes = fronts.compare(view="fixed-target", indicator="igd_plus", reference="crowding", resamples=200)
     assert runtimes.frame["precision"].startswith("igd_plus")
-    call = ["compare", str(fronts.path), "--view", "pareto", "--size", "5", "--resamples", "200", "--format", "json"]
-    assert main(call) == 0
+    flags = ["--view", "pareto", "--reference", "crowding", "--size", "5", "--resamples", "200", "--format", "json"]
+    assert main(["compare", str(fronts.path), *flags]) == 0
     sized = json.loads(capsys.readouterr().out)["frame"]["hash"]
-    assert sized == fronts.pareto(size=5).frame["hash"] != fronts.pareto().frame["hash"]
+    assert sized == fronts.pareto(reference="crowding", size=5).frame["hash"] != fronts.pareto().frame["hash"]
 
 
 def test_python_scores_runtimes_to_an_indicator_like_the_command_line(fronts):
