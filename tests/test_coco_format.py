@@ -727,7 +727,7 @@ def test_a_data_file_outside_the_folder_is_never_read(folder, name):
     edit(folder / "bbobexp_f1.info", "data_f1/bbobexp_f1_DIM2.dat", name)
     results, notices = import_coco(folder)
     assert results.studies.height == 2
-    assert "leads out of the folder" in notices[0]
+    assert "points outside the folder" in notices[0]
 
 
 def test_runs_without_a_counterpart_are_named(folder):

@@ -123,7 +123,7 @@ def test_the_objectives_of_a_problem_have_the_same_names_everywhere():
 def test_parameters_count_as_the_dimension_where_it_is_not_told():
     imported("problem,optimizer,value,x.a,x.b\np,A,1,2,3\n")
     said = refused("problem,optimizer,value,x.a\np,B,1,2\n", store="s")
-    assert "its 'x.' columns: 1 for problem 'p', but 2 in store s; say it in a column 'dimension'" in said
+    assert "its 'x.' columns: 1 for problem 'p', but 2 in store s; give it in a column 'dimension'" in said
     imported("problem,optimizer,value,x.a,dimension\np,B,1,2,2\n")
 
 
@@ -209,7 +209,7 @@ LEAST = {"problem": ["p", "p"], "optimizer": ["A", "A"], "value": [1.0, 2.0]}
         (
             "note",
             pl.Series([[1], [2]]),
-            "frame: column 'note' holds lists; a cell is a number, a text, or true or false",
+            "frame: column 'note' holds lists; a cell must be a number, a text, true or false",
         ),
         ("x.a", pl.Series([{"b": 1}, {"b": 2}]), "column 'x.a' holds structs"),
         ("x.a", pl.Series([b"a", b"b"]), "column 'x.a' holds binary"),
@@ -250,7 +250,7 @@ def test_a_pandas_frame_that_cannot_be_is_one_sentence():
         return str(caught.value)
 
     frame = pandas.DataFrame(LEAST)
-    assert said(pandas.concat([frame, frame[["value"]]], axis=1)) == "frame: column 'value' is there twice"
+    assert said(pandas.concat([frame, frame[["value"]]], axis=1)) == "frame: duplicate column 'value'"
     assert "row 2, column 'note': a cell of type list" in said(frame.assign(note=["a", [1]]))
     assert "row 1, column 'x.a': a cell of type ndarray" in said(frame.assign(**{"x.a": [np.zeros(2), np.zeros(2)]}))
     assert "row 1, column 'x.a': a cell of type complex" in said(frame.assign(**{"x.a": [1j, 2j]}))
@@ -268,7 +268,7 @@ def test_a_text_among_numbers_is_refused_by_line():
     head = "problem,optimizer,value,x.a\n"
     said = refused(f"{head}p,A,1,0.5\np,A,1,n/a\nq,A,1,rbf\np,A,1,\np,A,1,-\n").splitlines()
     assert len(said) == 3
-    assert said[0].startswith("a.csv line 3, column 'x.a': 'n/a' is no number, and others of its problem are")
+    assert said[0].startswith("a.csv line 3, column 'x.a': 'n/a' is not a number, but others of its problem are")
     assert "call the column 'x.a:text'" in said[0]
     assert said[1].startswith("a.csv line 6, column 'x.a': '-'")
 
@@ -478,8 +478,8 @@ def test_the_words_of_a_run_that_ended(word, status, reason, rows):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("p,A,1,,optiml\n", "line 2, column 'status': 'optiml' is no status. Did you mean 'optimal'?"),
-        ("p,A,1,5,fine\np,A,2,5,\n", "line 2, column 'status': 'fine' is no status."),
+        ("p,A,1,,optiml\n", "line 2, column 'status': unknown status 'optiml'. Did you mean 'optimal'?"),
+        ("p,A,1,5,fine\np,A,2,5,\n", "line 2, column 'status': unknown status 'fine'."),
         (
             "p,A,1,,optimal\np,A,2,5,\n",
             "line 2, column 'status': 'optimal' does not say why an evaluation has no value",

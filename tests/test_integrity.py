@@ -206,7 +206,7 @@ def test_a_report_of_a_damaged_store_does_not_name_the_machine(store):
     )
     main(["report", "s", "-O", "r.html"])
     page = Path("r.html").read_text()
-    assert "tore s is damaged in 1 file: what stood there counts as missing" in page
+    assert "tore s is damaged in 1 file: its contents count as missing" in page
     assert path.stem not in page
     assert "annas" not in page
 
@@ -241,8 +241,8 @@ def test_verify_tells_that_a_copy_of_a_store_is_not_whole(store, kind, capsys):
     path.unlink() if kind == "deleted" else path.write_bytes(data[: len(data) // 2])
     assert main(["verify", "s"]) == 1
     out = capsys.readouterr().out
-    assert "what is here is as it was written, but something is missing" in out
-    assert f"finished {8 if kind == 'deleted' else 4} studies of which not all is here" in out
+    assert "the files that exist are intact, but something is missing" in out
+    assert f"finished {8 if kind == 'deleted' else 4} studies that are now incomplete" in out
     PLAN.run(store, workers=0)
     assert main(["verify", "s"]) == 0
 
@@ -368,7 +368,7 @@ def test_what_a_disk_did_not_take_is_evaluated_again(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("optarena.store.journal.SHARED_SECONDS", 0.0)
         patch.setattr("optarena.store.journal._fsync", fails)
-        with pytest.raises(WorkError, match="the disk did not take what was written"):
+        with pytest.raises(WorkError, match="the disk did not store what was written"):
             PLAN.run("s", workers=0)
     left = opened("s")
     assert (left.studies["status"] == "done").sum() < 8
@@ -525,7 +525,7 @@ def test_a_study_whose_last_extension_is_lost_is_not_called_done(capsys):
     assert set(studies["status"]) == {"interrupted"}
     assert set(studies["reason"]) == {"a later run of it is lost"}
     assert main(["verify", "s"]) == 1
-    assert "finished 2 studies of which not all is here" in capsys.readouterr().out
+    assert "finished 2 studies that are now incomplete" in capsys.readouterr().out
     again = oa.Experiment("RandomSearch", "functions/sphere/d2", 70, **plan).run("s", workers=0)
     assert again.studies.select("status", "evaluations").unique().rows() == [("done", 70)]
 

@@ -268,8 +268,8 @@ def test_replay_names_the_first_difference_and_the_facts(capsys):
     rewrite(path, lines)
     assert main(["replay", "s", study]) == 1
     out = capsys.readouterr().out
-    assert f"first difference: evaluation 4: gave [{value}], recorded was [0.125]" in out
-    assert "not as it was: numpy: 0.9, now" in out
+    assert f"first difference: evaluation 4: gave [{value}], but recorded is [0.125]" in out
+    assert "changed: numpy: 0.9, now" in out
     at["y"][3][0], at["x"][1][0] = value, 0.5
     rewrite(path, lines)
     assert main(["replay", "s", study]) == 1

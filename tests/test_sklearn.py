@@ -401,7 +401,7 @@ def test_a_folder_is_selected_by_wildcards_and_runs_by_worker():
     assert card.source is not None
     with Path("data/clf-mine.csv").open("a") as file:
         file.write("0.5,r,2,true,1\n")
-    with pytest.raises(OptarenaError, match=r"clf-mine\.csv:DT_acc: its source is not what it was"):
+    with pytest.raises(OptarenaError, match=r"clf-mine\.csv:DT_acc: its source has changed"):
         oa.Experiment("RandomSearch", "data/clf-mine.csv:DT_acc", 5).run("results", workers=0)
 
 

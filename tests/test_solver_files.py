@@ -101,7 +101,7 @@ def test_a_program_is_a_solver_and_its_settings_fill_its_arguments(program):
         "dies": ("failed", "crashed: exit code 4 (no licence)"),
         "hangs": ("done", "feasible"),  # it was asked to end with its budget, and did
     }
-    assert "it tells of 99 s when" in ends["late"][1]
+    assert "reports 99 s, but only" in ends["late"][1]
     best = dict(results.studies.select("optimizer", "best").iter_rows())
     assert {best[how] for how in ("lines", "json", "dies", "hangs")} == {value}
     lines = results.filter(optimizer="lines")
@@ -311,7 +311,7 @@ def test_minizinc_streams_are_imported_by_name_or_by_manifest(tmp_path):
 @pytest.mark.parametrize(
     ("file", "text", "says"),
     [
-        ("manifest.csv", "file,trial\nc/p.json,1.5\n", "trial 1.5 is no whole number"),
+        ("manifest.csv", "file,trial\nc/p.json,1.5\n", "trial 1.5 is not a whole number"),
         ("manifest.csv", "file,trial\nc/p.json,1,2,3\n", "more cells than the 2 of the header"),
         ("manifest.csv", f"file,problem\nc/p.json,{'x' * 200_000}\n", "cannot be read as CSV"),
         (

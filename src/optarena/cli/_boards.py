@@ -74,7 +74,7 @@ def footnotes(scored: View) -> str:
         source = f"{frame['runs']:,} fronts, {counted(len(frame['problems']), 'reference set')}"
     else:
         source = f"{frame['runs']:,} runs, {frame['horizon']}"
-    state = ", provisional: a run goes on" if frame["provisional"] else ""
+    state = ", provisional: a run is in progress" if frame["provisional"] else ""
     lines.append(f"frame {frame['hash'][:12]} ({source}, {frame['intervals']}{state}), mode {scored.mode}")
     return "\n".join(lines)
 

@@ -53,7 +53,7 @@ def _report(name: str, kind: str, findings: list[Finding]) -> int:
     if not findings:
         print(f"{clean(name)}: a well-behaved {kind}")
     else:
-        print(f"{clean(name)}: {counted(len(findings), 'thing')} to mend")
+        print(f"{clean(name)}: {counted(len(findings), 'thing')} to fix")
     for finding in findings:
         print(f"  {finding.check} ({clean(finding.where)}): {clean(finding.problem)}")
         print(f"    {clean(finding.mend)}")
@@ -93,7 +93,7 @@ def _things(what: str) -> list[tuple[str, Any]]:
             return [(reference.short, what)]
         if isinstance(thing, Subject) or (inspect.isclass(thing) and issubclass(thing, Optimizer)):
             return [(reference.short, thing)]
-        raise OptarenaError(f"{what}: {type(thing).__name__} is neither an optimizer nor a solver nor a problem")
+        raise OptarenaError(f"{what}: {type(thing).__name__} is not an optimizer, a solver or a problem")
     if reference.kind == "manifest":
         return [(reference.short, what if _describes_solver(Path(what)) else build(what))]
     if what in OPTIMIZERS:

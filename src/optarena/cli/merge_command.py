@@ -14,7 +14,7 @@ from optarena.store.merging import merge
 
 
 def command(
-    stores: Annotated[list[Path], typer.Argument(help="The stores to put together.")],
+    stores: Annotated[list[Path], typer.Argument(help="The stores to merge.")],
     output: Annotated[Path, typer.Option("-O", "--output", help="The store that receives them; it may exist.")],
 ) -> None:
     """Equal rows collapse; where rows contradict each other, nothing is merged."""

@@ -154,13 +154,13 @@ class Dataset(RowsOfStudies):
 
     @property
     def damage(self) -> list[Damage]:
-        """Places of the store's files that are not as they were written: what stood there counts as missing."""
+        """Places of the store's files that are not as they were written: its contents count as missing."""
         return self.columns.damage
 
     def causes(self) -> dict[str, str]:
         """Why the newest attempt of each study was started; empty for a first one."""
         words = {
-            "diverged": "what was recorded did not repeat",
+            "diverged": "the recorded evaluations could not be reproduced",
             "extended": "a larger budget than its last batch or its seconds",
             "retried": "retried",
         }

@@ -98,8 +98,8 @@ class Experiment:
         for item in self.optimizers:
             if is_random_search(item.label) and item.use != "RandomSearch":
                 raise OptarenaError(
-                    f"{item.use!r} would be called {item.label!r} in tables, and what is called so is what"
-                    " scores are measured against: give it another name",
+                    f"{item.use!r} would be called {item.label!r} in tables, a name that is kept for the"
+                    " baseline of scores: give it another name",
                     field="optimizers",
                 )
         self.problems = as_list(problems, (str, Subject), "problems")

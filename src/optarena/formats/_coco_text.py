@@ -114,7 +114,7 @@ def parse_blocks(data: bytes, say: Say, least: int, only: int | None = None) -> 
     for i in set(heads) - set(starts):  # so that only rows are left
         lines[i] = b""
     if any(line.strip() for line in lines[: starts[0] if starts else None]):
-        say("rows stand before the head of the first run; left out")
+        say("rows come before the header of the first run; left out")
     out = []
     for low, rows in zip(starts, blocks_of_numbers(lines, starts, say, least, only), strict=True):
         block = BlockOfNumbers(rows)

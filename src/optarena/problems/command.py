@@ -186,7 +186,7 @@ def as_answer(text: bytes, evaluation: int) -> Evaluation | CommandError:
                 f"answered with an unknown {key!r}.{nearest(key, ANSWERS)} (known: {', '.join(ANSWERS)})"
             )
     if answer.get("evaluation", evaluation) != evaluation:
-        raise CommandError(f"answered evaluation {answer['evaluation']!r}, asked was {evaluation}")
+        raise CommandError(f"answered evaluation {answer['evaluation']!r}, but was asked for {evaluation}")
     if answer.get("error") is not None:
         return CommandError(printable(str(answer["error"]))[:400])
     if ("value" in answer) == ("values" in answer):
@@ -233,7 +233,7 @@ def _ask(child: Child, request: bytes, seconds: float | None, once: bool) -> byt
     if not once:
         child.listen()
         if child.heard:
-            raise CommandError(f"wrote {_short(child.rest())} before it was asked (one line an evaluation)")
+            raise CommandError(f"wrote {_short(child.rest())} before it was asked (one line per evaluation)")
     deadline = None if seconds is None else time.monotonic() + seconds
     child.say(request, last=once)
     line = None

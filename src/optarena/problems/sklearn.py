@@ -220,7 +220,9 @@ def open_reference(reference: Reference) -> Problem:
     """The problem of `folder/clf-mine.csv:SVM_nll`; its id is without the folder."""
     path, choice = reference.path.resolve(), reference.part
     if choice not in choices(path):
-        raise OptarenaError(f"{reference.text!r}: {choice!r} is no model and metric.{nearest(choice, choices(path))}")
+        raise OptarenaError(
+            f"{reference.text!r}: {choice!r} is not a model and metric.{nearest(choice, choices(path))}"
+        )
     model, metric = choice.split("_")
     problem = TuningProblem(model, path.stem, metric, file=path)
     problem.id, problem.suite = f"{path.name}:{choice}", SklearnSuite.name

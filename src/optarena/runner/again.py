@@ -163,15 +163,15 @@ def _difference(names: list[str], old: Any, new: Any) -> str:
     if old.x and new.x:
         for name, was, now in zip(names, old.x, new.x, strict=True):
             if was != now:
-                return f"suggested {name} = {now!r}, recorded was {was!r}"
+                return f"suggested {name} = {now!r}, but recorded is {was!r}"
     if old.status != new.status:
-        return f"ended as {new.status} {new.message}, recorded was {old.status}"
+        return f"ended as {new.status} {new.message}, but recorded is {old.status}"
     if not np.array_equal(old.y, new.y, equal_nan=True):
-        return f"gave {new.y}, recorded was {old.y}"
+        return f"gave {new.y}, but recorded is {old.y}"
     for what in ("violations", "metrics"):
         was, now = getattr(old, what), getattr(new, what)
         if not np.array_equal(was, now, equal_nan=True):
-            return f"gave {what} {now}, recorded was {was}"
+            return f"gave {what} {now}, but recorded is {was}"
     return ""
 
 

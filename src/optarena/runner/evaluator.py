@@ -242,7 +242,7 @@ class Evaluator:
                 raise Diverged(k, "an improvement that is not recorded")
         else:
             if status != known.status:
-                raise Diverged(k, f"ended as {status}, recorded was {known.status}")
+                raise Diverged(k, f"ended as {status}, but recorded is {known.status}")
             if evaluation is not None:
                 metrics = [evaluation.metrics[name] for name in self.problem.metrics]
                 check_values(k, known, list(evaluation.values), list(evaluation.violations), metrics)

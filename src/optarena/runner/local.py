@@ -325,18 +325,14 @@ def _refuse_drift(plan: Plan, results: Dataset, retry: bool) -> None:
             source = sources.get(start.use)
             tried_again = retry and status[start.study] in UNSUCCESSFUL
             if source is not None and start.source not in (None, source) and not tried_again:
-                raise OptarenaError(
-                    f"{start.use}: its source is not what it was when store {results.path} ran it; {afresh}"
-                )
+                raise OptarenaError(f"{start.use}: its source has changed since store {results.path} ran it; {afresh}")
     for problem in plan.problems.values():
         found = cards.get((problem.id, problem.version))
         if found is None:
             continue
         what = differing(problem_card(problem, signed=False), found)
         if what is not None:
-            raise OptarenaError(
-                f"{problem.id}: its {what} is not what it was when store {results.path} ran it; {afresh}"
-            )
+            raise OptarenaError(f"{problem.id}: its {what} has changed since store {results.path} ran it; {afresh}")
 
 
 def _refuse_other_values(plan: Plan, results: Dataset, sign: Sign) -> None:

@@ -89,14 +89,14 @@ class Past(msgspec.Struct):
 def check_point(k: int, known: Row, x: list[Any]) -> None:
     """The recorded point must be the one suggested now (a killed worker's row has none)."""
     if known.x and known.x != x:
-        raise Diverged(k, f"suggested {_short(x)}, recorded was {_short(known.x)}")
+        raise Diverged(k, f"suggested {_short(x)}, but recorded is {_short(known.x)}")
 
 
 def check_values(k: int, known: Row, y: list[float], violations: list[float], metrics: list[float]) -> None:
     """What is evaluated again must give what is recorded."""
     for now, was in ((y, known.y), (violations, known.violations), (metrics, known.metrics)):
         if not np.array_equal(was, now, equal_nan=True):
-            raise Diverged(k, f"gave {_short(now)}, recorded was {_short(was)}")
+            raise Diverged(k, f"gave {_short(now)}, but recorded is {_short(was)}")
 
 
 def _short(value: Any) -> str:

@@ -149,12 +149,12 @@ class _Worker:
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 answer = None
             if answer is None or not self._expected(answer):
-                self.harm = self.harm or "something else than its answers was written to the pipe of its worker"
+                self.harm = self.harm or "unexpected data was written to the pipe of its worker"
                 return
             yield answer
         if len(self._partial) > LONGEST_ANSWER:
             self._partial = b""
-            self.harm = self.harm or "a line without an end was written to the pipe of its worker"
+            self.harm = self.harm or "an endless line was written to the pipe of its worker"
 
     def _expected(self, answer: Answer) -> bool:
         """Whether it can be an answer of this worker, now."""

@@ -124,9 +124,7 @@ class Supervisor:
         what = (task.study.optimizer.label, task.study.problem, answer.changed)
         if answer.changed and what not in self._changes and not self._alone(task):  # else nobody would have felt it
             self._changes.add(what)
-            self.progress.notice(
-                f"{what[0]} on {what[1]}: {answer.changed}; that is kept from other studies by a fresh process after it"
-            )
+            self.progress.notice(f"{what[0]} on {what[1]}: {answer.changed}; the next study runs in a new process")
 
     def died(self, death: Death) -> Task | None:
         """What to do about a dead worker's study: a task that goes on from what was recorded, or None at its end."""

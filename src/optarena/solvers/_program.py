@@ -48,7 +48,7 @@ class Program:
                 try:
                     child.look(left)
                 except TooLong:
-                    raise Crashed("it prints a line without an end") from None
+                    raise Crashed("it prints an endless line") from None
                 while (line := child.line()) is not None:
                     yield line
             elif self._asked:

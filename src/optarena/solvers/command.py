@@ -206,7 +206,7 @@ def _make(table: dict[str, Any], path: Path) -> type[CommandSolver]:
 
 def _setting(key: str, default: Any) -> Setting:
     if key in GIVEN:
-        raise OptarenaError("the name has a meaning of its own", field=f"solver.settings.{key}")
+        raise OptarenaError("the name is reserved", field=f"solver.settings.{key}")
     if isinstance(default, bool):
         return flag(default)
     if isinstance(default, int):

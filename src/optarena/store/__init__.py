@@ -145,7 +145,7 @@ class Store:
         for part in PARTS:
             if (self.path / part).is_symlink():
                 raise OptarenaError(
-                    f"{self.path / part} is a link: what is written would go elsewhere; link the whole store instead"
+                    f"{self.path / part} is a link, so data would be written elsewhere; link the complete store instead"
                 )
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
@@ -229,7 +229,7 @@ class Store:
             if shared and other.id not in _ended and self.is_live(other):
                 raise OptarenaError(
                     f"store {self.path} is being run by process {other.pid} on {other.host}, with {len(shared)} of"
-                    " these studies; wait for it, or end it"
+                    " these studies; wait for it, or stop it"
                 )
         self._write_run(run)
         return run

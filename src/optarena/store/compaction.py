@@ -227,7 +227,7 @@ class _Journal:
                 start = self._starts[s]
                 self._here[s] = self._shard.begin(start, self._cards[start.problem])
             except KeyError as error:
-                raise Unsound(f"a line refers to {error}, which no line begins") from error
+                raise Unsound(f"a line refers to {error} before its start record") from error
         return self._here[s]
 
 

@@ -107,7 +107,7 @@ class Journal:
             self._give_up(self._size)
             raise WorkError(
                 f"cannot write to {self.path}: {error.strerror}. What was evaluated before is safe;"
-                " make room and give the same command again"
+                " free some space and run the same command again"
             ) from error
         self._size += len(line)
         self._dirty = True
@@ -149,8 +149,8 @@ class Journal:
             except OSError as error:
                 self._give_up(self._synced)
                 raise WorkError(
-                    f"{self.path}: the disk did not take what was written ({error.strerror}). What it took before is"
-                    " safe; the rest is evaluated again by the same command"
+                    f"{self.path}: the disk did not store what was written ({error.strerror}). Earlier data is safe;"
+                    " the same command evaluates the rest again"
                 ) from error
             self._dirty = False
             self._synced = self._size

@@ -94,7 +94,7 @@ class JournalSource:
             return _decode_rows(text)
         except (*UNREADABLE, ValueError) as error:
             raise OptarenaError(
-                f"{self.path}: the line at byte {position:,} cannot be read ({error}); optarena verify tells more"
+                f"{self.path}: the line at byte {position:,} cannot be read ({error}); optarena verify has details"
             ) from error
 
 
@@ -257,7 +257,7 @@ def header_of(path: Path, first: Sequence[Record | Line], damage: list[Damage]) 
     if first and isinstance(first[0], Header):
         return first[0]
     if not any(item.file == place_of(path) and item.line == 1 for item in damage):
-        damage.append(Damage(place_of(path), "a journal begins with its header", 1))
+        damage.append(Damage(place_of(path), "a journal must begin with a header", 1))
         return None
     began = min((line.time for line in first if isinstance(line, Start)), default=0.0)
     return Header(FORMAT_VERSION, "", host(), 0, began, {})
@@ -355,7 +355,7 @@ def note_orphans(path: Path, opened: Opened, damage: list[Damage]) -> None:
     """Say that lines of a journal, all of which are read, belong to nothing."""
     if opened.orphans:
         n = opened.orphans
-        what = f"{n:,} line{'s' * (n > 1)} of studies that no line of it begins"
+        what = f"{n:,} line{'s' * (n > 1)} of studies without a start record"
         damage.append(Damage(place_of(path), what))
 
 

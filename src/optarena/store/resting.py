@@ -81,7 +81,7 @@ def _rest(path: Path, live_hosts: set[str]) -> tuple[float, str | None]:
     except UNREADABLE as error:
         return 0.0, f"{DAMAGED}: not a journal, {error} (optarena repair)"
     if not isinstance(header, Header):
-        return 0.0, f"{DAMAGED}: a journal begins with its header (optarena repair)"
+        return 0.0, f"{DAMAGED}: a journal must begin with a header (optarena repair)"
     if isinstance(record, Close):
         return header.time, None
     if header.host != host():
@@ -89,7 +89,7 @@ def _rest(path: Path, live_hosts: set[str]) -> tuple[float, str | None]:
     if alive(header.pid, header.born):
         return header.time, "its process is running"
     if not (header.locked and lock == "free") and header.host in live_hosts:
-        return header.time, "not closed, and a run goes on that may write it"
+        return header.time, "not closed, and a live run may still write to it"
     return header.time, None
 
 
