@@ -330,7 +330,7 @@ def test_check_speaks_of_optimizers_problems_and_files(capsys, tmp_path):
     assert out.count("a suggest and an observe take") == 1
     for wrong, said in (
         ("QuasyRandom", "Did you mean 'QuasiRandom'?"),
-        ("mine.py:oa", "neither an optimizer nor"),
+        ("mine.py:oa", "is not an optimizer, a solver or a problem"),
         ("no.py", "there is no file"),
     ):
         code, _, err = call(capsys, "check", wrong)

@@ -130,7 +130,7 @@ FAILURES = [
     ("print('\"n/a\"')", "answered 'n/a', which is not a number"),
     ("print('{\"vaule\": 1}')", "unknown 'vaule'. Did you mean 'value'?"),
     ("print('{\"values\": 1}')", "values and violations are lists"),
-    ('print(\'{"value": 1, "evaluation": 7}\')', "answered evaluation 7, asked was 1"),
+    ('print(\'{"value": 1, "evaluation": 7}\')', "answered evaluation 7, but was asked for 1"),
     ("print('{}')", "neither value and values"),
     ("os.write(1, b'1\\n2\\n')", "more than one line"),
     ("print('')", "answered nothing"),

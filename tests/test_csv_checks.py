@@ -149,7 +149,7 @@ def test_from_frame_refuses_what_contradicts_the_store():
 @pytest.mark.parametrize("cell", ["-1", "nan", "inf", "-inf"])
 def test_an_effort_is_finite_and_not_negative(column, cell):
     said = refused(f"problem,optimizer,value,{column}\np,A,1,{cell}\n")
-    assert said.startswith(f"a.csv line 2, column '{column}': '{cell}' is no effort")
+    assert said.startswith(f"a.csv line 2, column '{column}': '{cell}' is not an effort")
 
 
 @pytest.mark.parametrize("column", ["seconds", "decisions", "effort.nodes"])
@@ -302,7 +302,7 @@ def test_a_cell_that_is_not_of_the_stated_kind_is_named(kind, cell):
         ('"problem";"optimizer";"value";"x.a,b"\np;A;1,5;1\n', "separated by semicolons"),
         ("problem\toptimizer\tvalue\tnote, long\np\tA\t1\t\n", "separated by tabs"),
         ("problem|optimizer|value\np|A|1\n", "separated by bars"),
-        ("sep=;\nproblem;optimizer;value\np;A;1\n", "line 1: 'sep=;' is no header"),
+        ("sep=;\nproblem;optimizer;value\np;A;1\n", "line 1: 'sep=;' is not a header"),
         (
             'problem,optimizer,value\np,A,"1,5"\n',
             "line 2, column 'value': '1,5' has a decimal comma; write a point: '1.5'",
@@ -485,7 +485,7 @@ def test_the_words_of_a_run_that_ended(word, status, reason, rows):
             "line 2, column 'status': 'optimal' does not say why an evaluation has no value",
         ),
         ("p,A,1,,ok\np,A,2,5,\n", "line 2, column 'status': 'ok' does not say why"),
-        ("p,A,1,5,timed out\np,A,2,5,\n", "line 2, column 'status': 'timed out' stands beside a value, but rows"),
+        ("p,A,1,5,timed out\np,A,2,5,\n", "line 2, column 'status': 'timed out' appears beside a value, but rows"),
         ("p,A,1,5,\np,A,,,optimal\np,A,2,5,\n", "line 3, column 'status': 'optimal' with an empty value says how"),
     ],
 )
@@ -509,7 +509,7 @@ def test_a_reason_of_any_words_comes_back():
     results = imported("problem,optimizer,value,ended,reason\np,A,1,stopped early,no more: told so\n")
     import_files("csv", [export("csv", results, "out.csv")], "again")
     assert oa.open("again").studies.select("status", "reason").rows() == [("stopped early", "no more: told so")]
-    assert "column 'ended': 'so so' is no word" in refused("problem,optimizer,value,ended\np,A,1,so so\n")
+    assert "column 'ended': 'so so' is not a known end" in refused("problem,optimizer,value,ended\np,A,1,so so\n")
 
 
 # ---- names -----------------------------------------------------------------------------------------------------------

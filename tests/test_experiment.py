@@ -308,7 +308,7 @@ def test_a_wrong_setting_is_refused_in_words(declared, wrong, says):
 
 @pytest.mark.parametrize("item", [{"use": "QuasiRandom", "name": "RandomSearch"}, "mine.py:RandomSearch_2"])
 def test_only_random_search_may_be_called_so_for_scores_are_measured_against_it(item):
-    with pytest.raises(OptarenaError, match="scores are measured against: give it another name"):
+    with pytest.raises(OptarenaError, match="baseline of scores: give it another name"):
         oa.Experiment([item], "functions/sphere/d2", 10)
 
 

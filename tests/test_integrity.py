@@ -194,7 +194,7 @@ def test_a_journal_whose_first_pages_are_lost_keeps_its_later_studies(store):
 def test_every_command_names_damage_in_a_sentence(store, capsys):
     (path,) = (store / "journal").glob("*.jsonl")
     path.write_bytes(path.read_bytes().replace(b"ackley", b"bckley", 1))
-    for command in ("status s", "best s", "score s", "compare s", "export csv s -o out.csv", "report s -o out.html"):
+    for command in ("status s", "best s", "score s", "compare s", "export csv s -O out.csv", "report s -O out.html"):
         main(command.split())
         assert capsys.readouterr().err.count("store s is damaged in 1 file (journal/") == 1, command
 
@@ -383,7 +383,7 @@ def test_a_value_better_than_the_known_optimum_is_named(store, capsys):
     rewrite(path, lines)
     main(["score", "s"])
     out = " ".join(capsys.readouterr().out.split())
-    assert "better than the known optimum, which cannot be" in out
+    assert "better than the known optimum, which is impossible" in out
     assert "-1.6e+88, optimum 0.0" in out
 
 

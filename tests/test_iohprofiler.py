@@ -122,7 +122,7 @@ def test_damage_is_named(folder):
     results, notices = import_ioh(folder)
     assert results.studies.height == 12
     assert any("is missing; its 4 runs are left out" in text for text in notices)
-    assert any("not all of it are numbers" in text for text in notices)
+    assert any("does not consist of numbers only" in text for text in notices)
     assert any("ends in the middle" in text for text in notices)
 
 

@@ -437,7 +437,7 @@ def test_a_file_or_a_model_that_is_not_there_is_said():
         select("none/*.csv:SVM_nll")
     with pytest.raises(OptarenaError, match="Did you mean 'SVM_nll'"):
         select("clf-a.csv:SVM_nl")
-    with pytest.raises(OptarenaError, match="'SVM_mae' is no model and metric"):
+    with pytest.raises(OptarenaError, match="'SVM_mae' is not a model and metric"):
         build("clf-a.csv:SVM_mae")
 
 

@@ -360,7 +360,7 @@ def test_an_instance_with_one_solution_has_the_sense_of_its_model():
         "sense of shop inferred as min from 1 run with solutions that fall, of 2",
     ]
     assert assumed.startswith(
-        "sense of odd assumed to be min: no run has two different solutions; say it in a manifest"
+        "sense of odd assumed to be min: no run has two different solutions; state it in a manifest"
     )
 
 
@@ -398,8 +398,8 @@ def test_a_model_that_disagrees_with_another_path_or_the_store_is_refused_with_a
         import_files("aries", ["p1"], "s")
     assert str(caught.value) == (
         "p1: cfg/results.csv: pack/a has solutions that rise, so its sense is max, but pack has min in store s; import"
-        " all into a new store, or say it in a manifest.csv with the columns 'file' and 'sense' (min or max) if max is"
-        " wrong; nothing was imported"
+        " all into a new store, or state it in a manifest.csv with the columns 'file' and 'sense' (min or max) if max"
+        " is wrong; nothing was imported"
     )
     Path("p1/manifest.csv").write_text("file,sense\ncfg/results.csv,min\n")
     import_files("aries", ["p1"], "s")

@@ -28,7 +28,7 @@ class Results(Dataset):
     """The studies of a store, with views, comparison and report. `.studies` has one row per study, begun or planned."""
 
     def fixed_cost(self, **options: Any) -> FixedCost:
-        """How good after so many evaluations, normalised: see `optarena.views.fixed_cost.fixed_cost`."""
+        """How good after a given effort, normalised: see `optarena.views.fixed_cost.fixed_cost`."""
         made: FixedCost = score(self, "fixed_cost", **options)
         return made
 
@@ -38,7 +38,7 @@ class Results(Dataset):
         return made
 
     def anytime(self, **options: Any) -> Anytime:
-        """The whole curve of each run: see `optarena.views.anytime.anytime`."""
+        """The complete curve of each run: see `optarena.views.anytime.anytime`."""
         made: Anytime = score(self, "anytime", **options)
         return made
 

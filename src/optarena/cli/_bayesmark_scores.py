@@ -54,7 +54,7 @@ def baseline(flags: argparse.Namespace) -> None:
 
 
 def anal(flags: argparse.Namespace) -> None:
-    """Scores by the database's baseline, which is made if it is not there."""
+    """Scores by the database's baseline, which is made if it is missing."""
     path = database(flags)
     args = as_bayesmark_says(flags)
     file = path / "derived" / "baseline.json"

@@ -28,7 +28,7 @@ def command(
         str, typer.Argument(metavar="NAME|FILE", help="An optimizer, a solver, a problem (id or pattern), a file.")
     ],
 ) -> None:
-    """Exit 0 if all is well, 1 if something is to be mended."""
+    """Exit 0 if nothing is wrong, 1 if something must be fixed."""
     found = 0
     for name, thing in _things(what):
         if isinstance(thing, str):
@@ -154,7 +154,7 @@ def _describes_solver(path: Path) -> bool:
 
 
 def _is_base(thing: Any, others: Iterable[Any]) -> bool:
-    """Whether a class is there to be completed: it says so, or another class of the file completes it."""
+    """Whether a class is abstract: it says so, or another class of the file completes it."""
     if not inspect.isclass(thing):
         return False
     if inspect.isabstract(thing):

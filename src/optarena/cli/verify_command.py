@@ -1,4 +1,4 @@
-"""`optarena verify`: is every byte of a store as it was written, and is all there?"""
+"""`optarena verify`: is every byte of a store intact, and is the store complete?"""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Experiment:
     """
 
     afresh = "use --new to start again beside the old studies, or another --store"
-    """How to go on where a store's studies cannot be gone on with."""
+    """What to do where a store's studies cannot be continued."""
     reads_all = True
     """Whether all of a store is read before a run, or only what it has of the plan's problems."""
 

@@ -59,7 +59,7 @@ def parse_info(text: str, say: Say) -> list[DataFile]:
             continue
         pairs, rest = _pairs(line)
         if pairs:
-            own = {"function", "dim"} <= set(pairs)  # two objectives: a line a dimension, under one head
+            own = {"function", "dim"} <= set(pairs)  # two objectives: one line per dimension, under one head
             facts = {**facts, **pairs} if own else pairs
             if not own:
                 comment = ""
@@ -107,7 +107,7 @@ def _pairs(line: str) -> tuple[dict[str, str], str]:
 
 
 def parse_blocks(data: bytes, say: Say, least: int, only: int | None = None) -> list[BlockOfNumbers]:
-    """The runs of a data file; `least` columns are expected, `only` the first so many are wanted."""
+    """The runs of a data file; `least` columns are expected, `only`: how many of the first are wanted."""
     lines = without_cut_line(data, say)
     heads = [i for i, line in enumerate(lines) if line[:1] == b"%"]
     starts = [i for i in heads if _starts_run(lines[i])]

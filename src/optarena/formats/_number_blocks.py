@@ -28,7 +28,7 @@ def without_cut_line(data: bytes, say: Say) -> list[bytes]:
 def blocks_of_numbers(
     lines: list[bytes], starts: list[int], say: Say, least: int, only: int | None = None
 ) -> list[Floats]:
-    """The rows between the heads at `starts`: at least so many columns are expected, only the first ones wanted.
+    """The rows between the heads at `starts`: at least this many columns are expected, only the first ones wanted.
 
     The first column counts evaluations: rows where it cannot are left out.
     """

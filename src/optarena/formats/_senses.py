@@ -125,7 +125,7 @@ def _notices(
     there: Mapping[str, str],
     where: str,
 ) -> list[str]:
-    """What nobody stated: one sentence per family, or per problem where a folder holds several senses."""
+    """What was not stated: one sentence per family, or per problem where a folder holds several senses."""
     together = len(known_senses | set(there.values())) <= 1
     groups = {family: [log for own in problems.values() for log in own]} if together else problems
     out = []

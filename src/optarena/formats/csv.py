@@ -90,7 +90,7 @@ def _refuse_separators(header: str, name: str) -> None:
         )
     found = {sign: len(_required(header, sign)) for sign in (",", *WRONG)}
     best = max(found, key=lambda sign: found[sign])
-    if found[best] == found[","]:  # none of the names, or spelt otherwise: what is there and no comma
+    if found[best] == found[","]:  # none of the names, or spelt otherwise: the separator that was found
         best = next((sign for sign in WRONG if sign in header and "," not in header), ",")
     if best != ",":
         raise OptarenaError(

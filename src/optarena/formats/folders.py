@@ -56,7 +56,7 @@ class Folder:
             raise OptarenaError(f"{self.path}: {name} cannot be read ({error})") from error
 
     def beside(self, name: str, other: str) -> str | None:
-        """The name of a file that another one speaks of; None if that points outside the folder."""
+        """The name of a file that another one refers to; None if that points outside the folder."""
         other = other.replace("\\", "/")
         if not _inside(other):
             return None

@@ -1,7 +1,7 @@
 """IOHprofiler's data folders: a JSON file a function, and text files of evaluations beside it. docs/coco.md.
 
 A row has the value of an evaluation that a trigger logged, the last row that of the last evaluation, so improvements
-are kept, or all rows where every evaluation is there. On bbob values are f - f_opt. Nothing in a file is executed.
+are kept, or all rows where every evaluation was logged. On bbob values are f - f_opt. Nothing in a file is executed.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ BAYESMARK_ADVICE = (
 
 @dataclass
 class Table:
-    """A table as it was read. `lines`: where each row stands; `typed`: whether its columns have types of their own."""
+    """A table as it was read. `lines`: the line of each row; `typed`: whether its columns have types."""
 
     name: str
     frame: pl.DataFrame
@@ -332,7 +332,7 @@ class _Check:
                 _partial=pl.col("_partial") & (pl.col("_status") != ""),
             )
         last = pl.int_range(pl.len()).over("_study") == pl.col("_length") - 1
-        # without numbers, a last row without a value tells of the run, unless its word is only used of evaluations
+        # without numbers, a last row without a value is about the run, unless its word is only used for evaluations
         ending = last & ~pl.col("_placed") & ((pl.col("_length") == 1) | ~pl.col("_status").is_in(["error", "nan"]))
         unnumbered = pl.col("_value") | (pl.col("_word").is_in(FAILED) & ~ending)
         rows = rows.with_columns(

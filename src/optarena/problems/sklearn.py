@@ -87,7 +87,7 @@ class TuningProblem(Problem):
         # points lie in the space and the data are finite, so checking them again for each fit would only cost time
         with (
             sklearn.config_context(assume_finite=True, skip_parameter_validation=True),
-            warnings.catch_warnings(action="ignore"),  # that it has not converged is no news in a search
+            warnings.catch_warnings(action="ignore"),  # a model that has not converged is usual in a search
             np.errstate(all="ignore"),
         ):
             for part in self.data.parts:

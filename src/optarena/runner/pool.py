@@ -184,7 +184,7 @@ class _Worker:
             kill_exactly(left)
 
     def look_at_family(self) -> None:
-        """Remember what is below it: when it is dead, nobody can tell any more."""
+        """Remember its child processes: after its death they cannot be found any more."""
         if self.process.returncode is None:
             self.family |= descendants(self.process.pid)
 
@@ -212,7 +212,7 @@ def _read(fd: int) -> bytes:
 
 
 class Pool:
-    """Runs tasks on some workers; what happens is told to `handler`.
+    """Runs tasks on some workers; what happens is reported to `handler`.
 
     handler.ended(task, answer), handler.progressed(task, evaluations), and
     handler.died(death) -> a task to run again, or None when the death was the study's end.

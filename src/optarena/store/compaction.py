@@ -53,7 +53,7 @@ def compact(store: Store, least: int = 0) -> Compaction:
     """Put every journal that is at rest into new shards, then remove the journals.
 
     That changes nothing for others: a live run still finds the journals that it found when it began.
-    least: do nothing unless the journals at rest have so many bytes together.
+    least: do nothing unless the finished journals have at least this many bytes together.
     """
     store.must_exist()
     with store.lock("compact"):

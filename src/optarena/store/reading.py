@@ -1,6 +1,6 @@
-"""The lines of journals as rows, and who began what; `streaming` reads whole stores.
+"""The lines of journals as rows, and who began what; `streaming` reads complete stores.
 
-Points (x) are not kept: a row remembers where it stands in its source, and is read again when somebody asks.
+Points (x) are not kept: a row keeps its place in its source, and is read again when needed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def key_of(attempt: Attempt) -> Key:
 
 
 class JournalSource:
-    """A journal: a row stands in a line, at a byte of the file.
+    """A journal: a row is in a line, at a byte of the file.
 
     Its file stays open where there are not too many, so that points can be read when it is compacted meanwhile.
     """
@@ -250,9 +250,9 @@ def age(path: Path, header: Header) -> tuple[float, str]:
 
 
 def header_of(path: Path, first: Sequence[Record | Line], damage: list[Damage]) -> Header | None:
-    """The header of a journal, of which these are the first lines; None if it is no journal.
+    """The header of a journal, of which these are the first lines; None if it is not a journal.
 
-    Where the header is lost, another stands for it: whoever wrote it is gone, and it tells nothing of its machine.
+    Where the header is lost, a substitute is used: its writer is unknown, and so is its machine.
     """
     if first and isinstance(first[0], Header):
         return first[0]
