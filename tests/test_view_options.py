@@ -22,14 +22,20 @@ PYTHON_ONLY = {"results", "seed", "quantity", "only"}
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    experiment = oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/{sphere,ackley}/d{2,3}", 30, trials=3)
+    experiment = oa.Experiment(
+        ["RandomSearch", "QuasiRandom"], "functions/{sphere,ackley}/d{2,3}", 30, trials=3, seed="1" * 32
+    )
     return experiment.run(tmp_path_factory.mktemp("options") / "s", workers=0)
 
 
 @pytest.fixture(scope="module")
 def fronts(tmp_path_factory):
-    experiment = oa.Experiment(["RandomSearch", "QuasiRandom"], "zdt/zdt{1,2}/d5", 40, trials=3)
-    return experiment.run(tmp_path_factory.mktemp("fronts") / "s", workers=0)
+    return few_points(tmp_path_factory.mktemp("fronts") / "s", 1)
+
+
+def few_points(path, root):
+    plan = ["RandomSearch", "QuasiRandom"], "zdt/zdt{1,2}/d5", 40
+    return oa.Experiment(*plan, trials=3, seed=f"{root:032x}").run(path, workers=0)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -84,6 +90,12 @@ def test_compare_takes_the_options_of_the_view_that_it_compares(results, fronts,
     assert main(["compare", str(fronts.path), *flags]) == 0
     sized = json.loads(capsys.readouterr().out)["frame"]["hash"]
     assert sized == fronts.pareto(reference="crowding", size=5).frame["hash"] != fronts.pareto().frame["hash"]
+
+
+def test_a_comparison_without_a_score_is_refused(tmp_path):
+    results = few_points(tmp_path / "s", 4)  # five points of this reference set have no hypervolume
+    with pytest.raises(OptarenaError, match=r"no problem has a score \(hypervolume_ratio\) to compare"):
+        results.compare(view="pareto", reference="crowding", size=5)
 
 
 def test_python_scores_runtimes_to_an_indicator_like_the_command_line(fronts):

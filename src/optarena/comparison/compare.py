@@ -283,6 +283,10 @@ def _finite(scores: Scores) -> None:
 def _complete(scores: Scores, whole: Scores, notes: list[str]) -> None:
     """Say which problems are left out because some optimizer has no score there; refuse where none is left."""
     scores = scores.on(np.asarray((scores.trials > 0).any(axis=1)))  # the view names those that it could not score
+    if not len(scores.problems):
+        raise OptarenaError(
+            f"no problem has a score ({scores.metric}) to compare: optarena score shows what the view has"
+        )
     if len(whole.problems) == len(scores.problems):
         return
     lacking = np.sum(scores.trials == 0, axis=0)
