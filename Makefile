@@ -1,8 +1,9 @@
-# Everything here works on a machine that has only Python 3.11+ and make.
+# Everything here works on a machine that has only Python 3.11+ and make; `make check` needs npm too.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ALL := .venv-all
+PAGE := tools/page
 
 .PHONY: demo test test-all check bench clean
 .DEFAULT_GOAL := demo
@@ -40,13 +41,19 @@ test-all: $(ALL)/.done
 	$(ALL)/bin/python -m pip check
 	$(ALL)/bin/python -m pytest $(PARALLEL) $(CORE:%=--ignore=tests/test_%.py)
 
-check: $(VENV)/.done
+# formatter and type checker of the page's JavaScript, in exact versions
+$(PAGE)/node_modules/.done: $(PAGE)/package-lock.json
+	cd $(PAGE) && npm ci --no-audit --no-fund --loglevel error
+	touch $@
+
+check: $(VENV)/.done $(PAGE)/node_modules/.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	cd $(PAGE) && npm run --silent check
 
 bench: $(VENV)/.done
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(ALL) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALL) $(PAGE)/node_modules .pytest_cache .mypy_cache .ruff_cache

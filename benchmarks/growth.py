@@ -91,7 +91,7 @@ def main(evaluations: int = 5_000_000) -> None:
         timed("  compare", "compare", many)
         many = imported(directory, "100800-studies", 7, 720, 20, 6)
         timed("  compare", "compare", many)
-        timed("  report", "report", many, "-o", f"{name}/report.html")
+        timed("  report", "report", many, "-O", f"{name}/report.html")
 
 
 if __name__ == "__main__":

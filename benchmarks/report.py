@@ -32,7 +32,7 @@ def main() -> None:
         run(experiment, store)
         file = Path(directory) / "report.html"
         command = [sys.executable, "-c", "from optarena.cli import main; raise SystemExit(main())"]
-        command += ["report", str(store), "-o", str(file)]
+        command += ["report", str(store), "-O", str(file)]
         first = cpu_of_command(command)
         later = min(cpu_of_command(command) for _ in range(3))
         rows = oa.open(store).studies

@@ -413,7 +413,7 @@ def test_a_store_in_which_nobody_found_anything_is_scored(tmp_path: Path, capsys
     for shape in ("table", "json", "csv", "latex"):
         assert main(["score", str(tmp_path / "events"), "--view", "anytime", "--format", shape]) == 0
     for name, said in (("curves", "no study has a solution"), ("area", "no area score to draw"), ("gap", "no gap")):
-        assert main(["figure", name, str(tmp_path / "events"), "-o", str(tmp_path / "x.svg")]) == 2
+        assert main(["figure", name, str(tmp_path / "events"), "-O", str(tmp_path / "x.svg")]) == 2
         assert said in capsys.readouterr().err
 
 

@@ -409,7 +409,7 @@ def test_a_study_that_fails_in_a_job_says_why_and_is_tried_again_when_told(tmp_p
     assert "has no whole study: mine on DT_iris_nll" in capsys.readouterr().err
     (folder / "optimizer.py").write_text(WORKS)
     assert main([*words, "-b", "db"]) == 2
-    assert "its source is not what it was" in capsys.readouterr().err
+    assert "its source has changed" in capsys.readouterr().err
     assert main([*words, "-b", "db", "--retry"]) == 0
     assert main([*words, "-b", "db"]) == 0
     assert len(read_database(tmp_path / "db")) == 1

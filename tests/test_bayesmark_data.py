@@ -287,7 +287,7 @@ def test_studies_that_bayesmark_cannot_hold_are_left_out_by_name(tmp_path, capsy
     store = tmp_path / "s"
     oa.Experiment(["RandomSearch"], "functions/sphere/d2", 6, batch=3, trials=2).run(store, workers=0)
     oa.Experiment(["QuasiRandom"], "functions/sphere/d2", 5, batch=3).run(store, workers=0)
-    assert main(["export", "bayesmark", str(store), "-o", str(tmp_path / "out")]) == 0
+    assert main(["export", "bayesmark", str(store), "-O", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
     assert "left out: QuasiRandom on functions/sphere/d2, trial 0: its last batch is not whole" in out
     studies = read_database(tmp_path / "out" / "s")
@@ -299,7 +299,7 @@ def test_cubes_that_bayesmark_would_refuse_are_not_written_and_one_sentence_says
     store, out = tmp_path / "s", tmp_path / "out"
     oa.Experiment(["RandomSearch"], "functions/sphere/d2", 4, trials=3).run(store, workers=0)
     oa.Experiment(["QuasiRandom"], "functions/sphere/d2", 4, trials=2).run(store, workers=0)
-    assert main(["export", "bayesmark", str(store), "-o", str(out)]) == 0
+    assert main(["export", "bayesmark", str(store), "-O", str(out)]) == 0
     told = capsys.readouterr().out
     assert "has 2 of 3 studies, so its own agg and anal refuse this database" in told
     assert told.count("left out:") == 1

@@ -57,7 +57,7 @@ def test_a_reader_who_goes_is_no_failure_and_a_full_disk_is_a_sentence():
             [*PROGRAM, "list", "formats"], stdout=disk, stderr=subprocess.PIPE, text=True, check=False
         )
     assert full.returncode == 1
-    assert full.stderr == "optarena: writing what there is to say: No space left on device\n"
+    assert full.stderr == "optarena: writing the output: No space left on device\n"
 
 
 def test_signs_that_an_output_cannot_have_are_written_as_numbers():
@@ -133,7 +133,7 @@ def test_a_file_and_flags_that_replace_its_fields(capsys, tmp_path):
         capsys, "run", "-o", "plan/mine.py:Fixed", "-p", "plan/mine.py:square", "-n", "9", "--store", "s"
     )
     assert code == 2
-    assert "mine.py:Fixed: its source is not what it was" in err
+    assert "mine.py:Fixed: its source has changed" in err
 
 
 def test_failures_are_told_and_the_rest_completes(capsys, tmp_path):
@@ -307,7 +307,7 @@ def test_check_speaks_of_optimizers_problems_and_files(capsys, tmp_path):
     assert "Good: a well-behaved optimizer" in out
     assert "the same seed gives the same points (real space): two runs with the same seed differ" in out
     assert "Draw all randomness from the `rng` that __init__ is given." in out
-    assert "none: 1 thing to mend" in out
+    assert "none: 1 thing to fix" in out
     code, out, _ = call(capsys, "check", "mine.py:Good")
     assert code == 0
     (tmp_path / "bases.py").write_text(
@@ -330,7 +330,7 @@ def test_check_speaks_of_optimizers_problems_and_files(capsys, tmp_path):
     assert out.count("a suggest and an observe take") == 1
     for wrong, said in (
         ("QuasyRandom", "Did you mean 'QuasiRandom'?"),
-        ("mine.py:oa", "neither an optimizer nor"),
+        ("mine.py:oa", "is not an optimizer, a solver or a problem"),
         ("no.py", "there is no file"),
     ):
         code, _, err = call(capsys, "check", wrong)
@@ -363,10 +363,10 @@ def test_check_looks_at_classes_of_problems_and_survives_what_they_raise(capsys,
     assert [line for line in out.splitlines() if not line.startswith(" ")] == [
         "given: a well-behaved problem",
         "Good: a well-behaved problem",
-        "Breaks: 1 thing to mend",
-        "Unmade: 1 thing to mend",
-        "Nowhere: 1 thing to mend",
-        "Matrix: 1 thing to mend",
+        "Breaks: 1 thing to fix",
+        "Unmade: 1 thing to fix",
+        "Nowhere: 1 thing to fix",
+        "Matrix: 1 thing to fix",
     ]
     for said in ("reset raised RuntimeError: no reset", "ValueError: no way", "has no space", "no matrix"):
         assert said in out

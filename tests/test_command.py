@@ -130,7 +130,7 @@ FAILURES = [
     ("print('\"n/a\"')", "answered 'n/a', which is not a number"),
     ("print('{\"vaule\": 1}')", "unknown 'vaule'. Did you mean 'value'?"),
     ("print('{\"values\": 1}')", "values and violations are lists"),
-    ('print(\'{"value": 1, "evaluation": 7}\')', "answered evaluation 7, asked was 1"),
+    ('print(\'{"value": 1, "evaluation": 7}\')', "answered evaluation 7, but was asked for 1"),
     ("print('{}')", "neither value and values"),
     ("os.write(1, b'1\\n2\\n')", "more than one line"),
     ("print('')", "answered nothing"),
@@ -291,7 +291,7 @@ def test_a_toml_file_is_a_problem_of_run_and_its_change_is_noticed(capsys):
     os.chdir("..")
     write("plan/mine.toml", optimum=0.0, seconds=3)
     assert main(["run", "-o", "RandomSearch", "-p", "plan/mine.toml", "-n", "30", "--store", "s"]) == 2
-    assert "mine.toml: its source is not what it was" in capsys.readouterr().err
+    assert "mine.toml: its source has changed" in capsys.readouterr().err
 
 
 def test_a_problem_given_as_an_experiment_is_told_apart(capsys):

@@ -350,7 +350,7 @@ def mixed(tmp_path_factory):
 def test_problems_with_different_numbers_of_targets_are_compared_and_reported(mixed, tmp_path, capsys):
     for view in ("fixed-cost", "fixed-target"):
         assert main(["compare", str(mixed), "--view", view, "--resamples", "200"]) == 0
-    assert main(["report", str(mixed), "-o", str(tmp_path / "r.html")]) == 0
+    assert main(["report", str(mixed), "-O", str(tmp_path / "r.html")]) == 0
 
 
 def test_a_run_is_scored_by_the_targets_of_its_own_problem(mixed):

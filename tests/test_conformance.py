@@ -1,4 +1,4 @@
-"""The conformance kit passes what is good, and names what is bad and how to mend it."""
+"""The conformance kit passes what is good, and names what is bad and how to fix it."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ def test_lines_are_counted_as_an_editor_does_after_quoted_lines_and_blank_ones()
     [
         ("", "old.csv is empty"),
         ("\n\n", "old.csv is empty"),
-        (HEAD + "\n", "old.csv: there is a header and nothing below it"),
+        (HEAD + "\n", "old.csv: it has a header but no rows"),
         ("problem,value\np,1\n", "old.csv: no column 'optimizer'."),
         ("problem,optimiser,value\np,A,1\n", "no column 'optimizer'. Is it 'optimiser'?"),
         (
@@ -276,11 +276,11 @@ def test_lines_are_counted_as_an_editor_does_after_quoted_lines_and_blank_ones()
         ),
         ("problem,optimizer,value\np,A\n", "old.csv line 2: 2 cells, the header has 3"),
         ('problem,optimizer,value\np,"A,1\n', "old.csv line 2: a quote is opened and never closed"),
-        ("problem,optimizer,value,value\np,A,1,2\n", "column 'value' is there twice"),
+        ("problem,optimizer,value,value\np,A,1,2\n", "duplicate column 'value'"),
         ("problem,optimizer,,value\np,A,7,2\n", "line 1: column 3 has no name"),
         ("problem,optimizer,value\n,A,2\n", "line 2, column 'problem': is empty; every row names its problem"),
         ("problem,optimizer,value\np,A,\n", "line 2, column 'value': is empty and there is no status"),
-        ("problem,optimizer,value,sense\np,A,1,up\n", "line 2, column 'sense': 'up' is no sense: it is min or max"),
+        ("problem,optimizer,value,sense\np,A,1,up\n", "line 2, column 'sense': 'up' is not a sense: give min or max"),
         (
             "problem,optimizer,value,sense\np,A,1,min\np,B,1,max\n",
             "line 3, column 'sense': 'max' differs from 'min' in line 2 of the same problem",
@@ -291,7 +291,7 @@ def test_lines_are_counted_as_an_editor_does_after_quoted_lines_and_blank_ones()
         (HEAD + "\np,A,0,1,2\np,A,0,,2\n", "line 3, column 'evaluation': is empty, and others of its study have one"),
         (
             HEAD + "\np,A,0,1,2\np,B,0,1,2\np,A,0,1,3\n",
-            "line 4, column 'evaluation': 1 is there twice for problem 'p', optimizer 'A', trial 0 (first in line 2)",
+            "line 4, column 'evaluation': 1 is a duplicate for problem 'p', optimizer 'A', trial 0 (first in line 2)",
         ),
         (HEAD + "\np,A,0,2,2\np,A,0,1,3\n", "line 3, column 'evaluation': 1 comes after 2 for problem 'p'"),
         ("problem,optimizer,value,f_opt\np,A,1,inf\n", "line 2, column 'f_opt': 'inf' is not finite"),
@@ -309,7 +309,7 @@ def test_lines_are_counted_as_an_editor_does_after_quoted_lines_and_blank_ones()
         ("problem,optimizer,value,x.\np,A,1,2\n", "column 'x.' needs a name after the dot"),
         ("problem,optimizer,value,x.a:int\np,A,1,2.5\n", "line 2, column 'x.a:int': '2.5' is no int"),
         ("problem,optimizer,value,effort.seconds\np,A,1,2.5\n", "has a name of its own"),
-        ("problem,optimizer,batch,suggestion,value\np,A,0,0,1\np,A,0,0,2\n", "'0' is there twice in its batch"),
+        ("problem,optimizer,batch,suggestion,value\np,A,0,0,1\np,A,0,0,2\n", "'0' is a duplicate in its batch"),
     ],
 )
 def test_a_mistake_is_one_sentence_with_its_place(text, said):
@@ -475,7 +475,7 @@ def test_a_pandas_frame_is_the_same_as_a_polars_frame():
 
 def test_export_filters_and_names_its_file(capsys):
     oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/sphere/d{2,3}", 5).run("s", workers=0)
-    assert main(["export", "csv", "s", "-o", "out", "--optimizer", "Quasi*", "--dimension", "3"]) == 0
+    assert main(["export", "csv", "s", "-O", "out", "--optimizer", "Quasi*", "--dimension", "3"]) == 0
     assert "s.csv: 1 study, 5 evaluations" in capsys.readouterr().out
     frame = pl.read_csv("out/s.csv")
     assert (frame.height, set(frame["problem"]), frame.columns[:4]) == (
@@ -483,11 +483,11 @@ def test_export_filters_and_names_its_file(capsys):
         {"functions/sphere/d3"},
         ["problem", "optimizer", "trial", "suite"],
     )
-    assert main(["export", "parquet", "s", "-o", "all.parquet"]) == 0
+    assert main(["export", "parquet", "s", "-O", "all.parquet"]) == 0
     assert pl.read_parquet("all.parquet").height == 20
-    assert main(["export", "csv", "s", "-o", "all.txt"]) == 2
+    assert main(["export", "csv", "s", "-O", "all.txt"]) == 2
     assert "a csv file ends in .csv or .csv.gz; else name a directory" in capsys.readouterr().err
-    assert main(["export", "csv", "s", "-o", "x.csv", "--problem", "none"]) == 2
+    assert main(["export", "csv", "s", "-O", "x.csv", "--problem", "none"]) == 2
     assert "no study of store s matches --problem none" in capsys.readouterr().err
 
 

@@ -123,7 +123,7 @@ def test_the_objectives_of_a_problem_have_the_same_names_everywhere():
 def test_parameters_count_as_the_dimension_where_it_is_not_told():
     imported("problem,optimizer,value,x.a,x.b\np,A,1,2,3\n")
     said = refused("problem,optimizer,value,x.a\np,B,1,2\n", store="s")
-    assert "its 'x.' columns: 1 for problem 'p', but 2 in store s; say it in a column 'dimension'" in said
+    assert "its 'x.' columns: 1 for problem 'p', but 2 in store s; give it in a column 'dimension'" in said
     imported("problem,optimizer,value,x.a,dimension\np,B,1,2,2\n")
 
 
@@ -149,7 +149,7 @@ def test_from_frame_refuses_what_contradicts_the_store():
 @pytest.mark.parametrize("cell", ["-1", "nan", "inf", "-inf"])
 def test_an_effort_is_finite_and_not_negative(column, cell):
     said = refused(f"problem,optimizer,value,{column}\np,A,1,{cell}\n")
-    assert said.startswith(f"a.csv line 2, column '{column}': '{cell}' is no effort")
+    assert said.startswith(f"a.csv line 2, column '{column}': '{cell}' is not an effort")
 
 
 @pytest.mark.parametrize("column", ["seconds", "decisions", "effort.nodes"])
@@ -209,7 +209,7 @@ LEAST = {"problem": ["p", "p"], "optimizer": ["A", "A"], "value": [1.0, 2.0]}
         (
             "note",
             pl.Series([[1], [2]]),
-            "frame: column 'note' holds lists; a cell is a number, a text, or true or false",
+            "frame: column 'note' holds lists; a cell must be a number, a text, true or false",
         ),
         ("x.a", pl.Series([{"b": 1}, {"b": 2}]), "column 'x.a' holds structs"),
         ("x.a", pl.Series([b"a", b"b"]), "column 'x.a' holds binary"),
@@ -250,7 +250,7 @@ def test_a_pandas_frame_that_cannot_be_is_one_sentence():
         return str(caught.value)
 
     frame = pandas.DataFrame(LEAST)
-    assert said(pandas.concat([frame, frame[["value"]]], axis=1)) == "frame: column 'value' is there twice"
+    assert said(pandas.concat([frame, frame[["value"]]], axis=1)) == "frame: duplicate column 'value'"
     assert "row 2, column 'note': a cell of type list" in said(frame.assign(note=["a", [1]]))
     assert "row 1, column 'x.a': a cell of type ndarray" in said(frame.assign(**{"x.a": [np.zeros(2), np.zeros(2)]}))
     assert "row 1, column 'x.a': a cell of type complex" in said(frame.assign(**{"x.a": [1j, 2j]}))
@@ -268,7 +268,7 @@ def test_a_text_among_numbers_is_refused_by_line():
     head = "problem,optimizer,value,x.a\n"
     said = refused(f"{head}p,A,1,0.5\np,A,1,n/a\nq,A,1,rbf\np,A,1,\np,A,1,-\n").splitlines()
     assert len(said) == 3
-    assert said[0].startswith("a.csv line 3, column 'x.a': 'n/a' is no number, and others of its problem are")
+    assert said[0].startswith("a.csv line 3, column 'x.a': 'n/a' is not a number, but others of its problem are")
     assert "call the column 'x.a:text'" in said[0]
     assert said[1].startswith("a.csv line 6, column 'x.a': '-'")
 
@@ -302,7 +302,7 @@ def test_a_cell_that_is_not_of_the_stated_kind_is_named(kind, cell):
         ('"problem";"optimizer";"value";"x.a,b"\np;A;1,5;1\n', "separated by semicolons"),
         ("problem\toptimizer\tvalue\tnote, long\np\tA\t1\t\n", "separated by tabs"),
         ("problem|optimizer|value\np|A|1\n", "separated by bars"),
-        ("sep=;\nproblem;optimizer;value\np;A;1\n", "line 1: 'sep=;' is no header"),
+        ("sep=;\nproblem;optimizer;value\np;A;1\n", "line 1: 'sep=;' is not a header"),
         (
             'problem,optimizer,value\np,A,"1,5"\n',
             "line 2, column 'value': '1,5' has a decimal comma; write a point: '1.5'",
@@ -426,7 +426,7 @@ def test_what_a_plan_puts_first_is_exported_in_its_place():
 def test_one_evaluation_is_one(capsys):
     assert main(["import", "csv", write("one.csv", "problem,optimizer,value\np,A,1\n"), "--store", "s"]) == 0
     assert "one.csv: 1 run, 1 evaluation, 1 row\n" in capsys.readouterr().out
-    assert main(["export", "csv", "s", "-o", "out.csv"]) == 0
+    assert main(["export", "csv", "s", "-O", "out.csv"]) == 0
     assert "out.csv: 1 study, 1 evaluation, 1 row\n" in capsys.readouterr().out
     lines = refused("problem,optimizer,value\n" + "p,A,x\n" * 21).splitlines()
     assert lines[-2] == "… and 1 more mistake"
@@ -478,14 +478,14 @@ def test_the_words_of_a_run_that_ended(word, status, reason, rows):
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("p,A,1,,optiml\n", "line 2, column 'status': 'optiml' is no status. Did you mean 'optimal'?"),
-        ("p,A,1,5,fine\np,A,2,5,\n", "line 2, column 'status': 'fine' is no status."),
+        ("p,A,1,,optiml\n", "line 2, column 'status': unknown status 'optiml'. Did you mean 'optimal'?"),
+        ("p,A,1,5,fine\np,A,2,5,\n", "line 2, column 'status': unknown status 'fine'."),
         (
             "p,A,1,,optimal\np,A,2,5,\n",
             "line 2, column 'status': 'optimal' does not say why an evaluation has no value",
         ),
         ("p,A,1,,ok\np,A,2,5,\n", "line 2, column 'status': 'ok' does not say why"),
-        ("p,A,1,5,timed out\np,A,2,5,\n", "line 2, column 'status': 'timed out' stands beside a value, but rows"),
+        ("p,A,1,5,timed out\np,A,2,5,\n", "line 2, column 'status': 'timed out' appears beside a value, but rows"),
         ("p,A,1,5,\np,A,,,optimal\np,A,2,5,\n", "line 3, column 'status': 'optimal' with an empty value says how"),
     ],
 )
@@ -509,7 +509,7 @@ def test_a_reason_of_any_words_comes_back():
     results = imported("problem,optimizer,value,ended,reason\np,A,1,stopped early,no more: told so\n")
     import_files("csv", [export("csv", results, "out.csv")], "again")
     assert oa.open("again").studies.select("status", "reason").rows() == [("stopped early", "no more: told so")]
-    assert "column 'ended': 'so so' is no word" in refused("problem,optimizer,value,ended\np,A,1,so so\n")
+    assert "column 'ended': 'so so' is not a known end" in refused("problem,optimizer,value,ended\np,A,1,so so\n")
 
 
 # ---- names -----------------------------------------------------------------------------------------------------------
@@ -781,11 +781,11 @@ def test_an_export_counts_evaluations_and_rows_as_the_import_does(capsys):
     text = "problem,optimizer,trial,evaluation,value,budget\np,A,0,1,5,1000\np,A,0,40,4,1000\np,B,0,7,4,500\n"
     imported(text)
     for name in ("out.csv", "out.parquet"):
-        assert main(["export", name.partition(".")[2], "s", "-o", name]) == 0
+        assert main(["export", name.partition(".")[2], "s", "-O", name]) == 0
         assert capsys.readouterr().out == f"{name}: 2 studies, 1,500 evaluations, 3 rows\n"
     assert len(Path("out.csv").read_text().splitlines()) == 4
     oa.Experiment("RandomSearch", "bbob/f1/d2/i1", 20).run("own", workers=0)
-    assert main(["export", "coco", "own", "-o", "out"]) == 0
+    assert main(["export", "coco", "own", "-O", "out"]) == 0
     assert capsys.readouterr().out.endswith(": 1 study, 20 evaluations\n")
 
 
@@ -793,7 +793,7 @@ def test_names_of_files_and_stores_reach_the_terminal_as_plain_text(capsys):
     odd, store = "a\x1b[31m\nb.csv", "s\x1b[2J"
     for _ in range(2):
         assert main(["import", "csv", write(odd, ONE), "--store", store]) == 0
-    assert main(["export", "csv", store, "-o", odd]) == 0
+    assert main(["export", "csv", store, "-O", odd]) == 0
     assert main(["import", "csv", write(odd, "problem\n"), "--store", store]) == 2
     out, err = capsys.readouterr()
     assert "\x1b" not in out + err

@@ -308,7 +308,7 @@ def test_a_wrong_setting_is_refused_in_words(declared, wrong, says):
 
 @pytest.mark.parametrize("item", [{"use": "QuasiRandom", "name": "RandomSearch"}, "mine.py:RandomSearch_2"])
 def test_only_random_search_may_be_called_so_for_scores_are_measured_against_it(item):
-    with pytest.raises(OptarenaError, match="scores are measured against: give it another name"):
+    with pytest.raises(OptarenaError, match="baseline of scores: give it another name"):
         oa.Experiment([item], "functions/sphere/d2", 10)
 
 
@@ -385,7 +385,7 @@ def test_a_class_that_only_this_process_has_runs_here(monkeypatch):
     with pytest.raises(OptarenaError, match="optimizer 'Mine' is an object of this process"):
         experiment.run("s", workers=1)
     _, changed = class_of(MINE.replace("self.rng.random((n, 2))", "0.5"), "__main__")
-    with pytest.raises(OptarenaError, match=r"__main__\.Mine: its source is not what it was"):
+    with pytest.raises(OptarenaError, match=r"__main__\.Mine: its source has changed"):
         oa.Experiment(changed, PROBLEM, 10).run("s")
     _, again = class_of(MINE, "__main__")
     assert oa.Experiment(again, PROBLEM, 10).run("s").studies["evaluations"].to_list() == [10, 5]

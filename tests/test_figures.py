@@ -160,7 +160,7 @@ LACKING = ("time", "ert-dimension", *Pareto.figures)
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in LACKING])
 def test_every_figure_is_drawn_as_svg_with_names_as_text(name, tmp_path, capsys):
     hostile(tmp_path / "store")
-    assert main(["figure", name, str(tmp_path / "store"), "-o", "fig.svg"]) == 0
+    assert main(["figure", name, str(tmp_path / "store"), "-O", "fig.svg"]) == 0
     assert capsys.readouterr().out == "fig.svg\n"
     text = Path("fig.svg").read_text()
     assert "<script" not in text
@@ -177,7 +177,7 @@ def test_the_time_of_phases_is_drawn(tmp_path):
     ("ending", "begins"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("html", b"<!doctype html>"), ("json", b"{")]
 )
 def test_a_figure_is_written_in_every_format(ending, begins, results):
-    assert main(["figure", "final", str(results.path), "-o", f"fig.{ending}", "--width", "300"]) == 0
+    assert main(["figure", "final", str(results.path), "-O", f"fig.{ending}", "--width", "300"]) == 0
     written = Path(f"fig.{ending}").read_bytes()
     assert written.startswith(begins)
     if ending == "json":
@@ -302,6 +302,39 @@ def test_a_fixed_target_view_draws_itself_as_it_was_scored(classics):
     assert {row["target"] for row in rows} == {1.0, 0.1}
 
 
+def test_a_figure_takes_the_options_of_its_view(classics, tmp_path):
+    spec = figure("ert", classics, targets="1,0.1", mode="exact").to_dict()
+    (rows,) = spec["datasets"].values()
+    assert {row["target"] for row in rows} == {1.0, 0.1}
+    call = [
+        "figure",
+        "ert",
+        str(classics.path),
+        "--targets",
+        "1,0.1",
+        "-o",
+        "RandomSearch",
+        "-O",
+        str(tmp_path / "f.json"),
+    ]
+    assert main(call) == 0
+    (drawn,) = json.loads((tmp_path / "f.json").read_text())["datasets"].values()
+    assert {(row["optimizer"], row["target"]) for row in drawn} == {("RandomSearch", 1.0), ("RandomSearch", 0.1)}
+    assert figure("final", classics, axis="seconds").to_dict() != figure("final", classics).to_dict()
+
+
+def test_figures_of_comparisons_take_the_options_of_compare(classics):
+    spec = figure("scott-knott", classics, view="fixed-target", targets="1,0.1").to_dict()
+    assert spec != figure("scott-knott", classics).to_dict()
+    with pytest.raises(OptarenaError, match="--targets is not an option of the fixed-cost view"):
+        figure("scott-knott", classics, view="fixed-cost", targets="1")
+
+
+def test_a_view_that_is_scored_takes_no_more_options(classics):
+    with pytest.raises(OptarenaError, match="the view is already scored: give targets to the view"):
+        classics.fixed_target().figure("ert", targets="1")
+
+
 def test_figures_of_fixed_targets_say_what_is_missing(results):
     with pytest.raises(OptarenaError, match="same target in two dimensions"):
         figure("ert-dimension", results)
@@ -320,16 +353,19 @@ def test_the_list_names_every_figure(capsys):
     ("arguments", "sentence"),
     [
         (["final"], "give a figure's name and a store"),
-        (["fnal", "store", "-o", "f.pdf"], "no figure 'fnal'. Did you mean 'final'?"),
+        (["fnal", "store", "-O", "f.pdf"], "no figure 'fnal'. Did you mean 'final'?"),
         (["final", "store"], "give a file to write"),
-        (["final", "store", "-o", "f.docx"], "f.docx: what format?"),
-        (["final", "store", "-o", "."], "what format?"),
-        (["final", "store", "-o", "f.pdf", "--axis", "seconds"], "the figure final has no axis to choose"),
-        (["final", "store", "-o", "f.pdf", "--statistic", "mean"], "the figure final has no statistic to choose"),
-        (["final", "store", "-o", "f.pdf", "--metric", "valu"], "Did you mean 'value'?"),
-        (["convergence", "store", "-o", "f.pdf", "--axis", "second"], "Did you mean 'seconds'?"),
-        (["final", "store", "-o", "f.pdf", "--optimizer", "Good"], "no RandomSearch"),
-        (["failures", "store", "-o", "f.pdf", "--optimizer", "Slow"], "no evaluation failed"),
+        (["final", "store", "-O", "f.docx"], "f.docx: what format?"),
+        (["final", "store", "-O", "."], "what format?"),
+        (["time", "store", "-O", "f.pdf", "--axis", "seconds"], "the figure time has no axis to choose"),
+        (["final", "store", "-O", "f.pdf", "--targets", "1"], "--targets is not an option of the fixed-cost view"),
+        (["final", "store", "-O", "f.pdf", "--view", "pareto"], "final draws the fixed-cost view, not the pareto view"),
+        (["ecdf", "store", "-O", "f.pdf", "--targets", "few"], "'few'"),
+        (["final", "store", "-O", "f.pdf", "--statistic", "mean"], "the figure final has no statistic to choose"),
+        (["final", "store", "-O", "f.pdf", "--metric", "valu"], "Did you mean 'value'?"),
+        (["convergence", "store", "-O", "f.pdf", "--axis", "second"], "Did you mean 'seconds'?"),
+        (["final", "store", "-O", "f.pdf", "--optimizer", "Good"], "no RandomSearch"),
+        (["failures", "store", "-O", "f.pdf", "--optimizer", "Slow"], "no evaluation failed"),
     ],
 )
 def test_a_bad_call_gets_one_sentence(arguments, sentence, capsys):
@@ -388,7 +424,7 @@ def test_an_empty_drawing_is_refused(tmp_path):
 
 
 def test_a_missing_directory_is_made(results):
-    assert main(["figure", "progress", str(results.path), "-o", "new/deep/fig.svg"]) == 0
+    assert main(["figure", "progress", str(results.path), "-O", "new/deep/fig.svg"]) == 0
     assert Path("new/deep/fig.svg").is_file()
 
 

@@ -288,10 +288,10 @@ def test_an_undefined_score_is_a_dash_in_tables_and_null_in_json(tmp_path, capsy
     assert r"& -- & $[\mbox{--}, \mbox{--}]$ & --" in capsys.readouterr().out
     assert main(["score", str(tmp_path / "s"), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["tables"]["summary"][29]["mean_normed"] is None
-    assert main(["figure", "normalised", str(tmp_path / "s"), "-o", str(tmp_path / "n.svg")]) == 0
-    assert main(["figure", "final", str(tmp_path / "s"), "-o", str(tmp_path / "f.svg")]) == 2
+    assert main(["figure", "normalised", str(tmp_path / "s"), "-O", str(tmp_path / "n.svg")]) == 0
+    assert main(["figure", "final", str(tmp_path / "s"), "-O", str(tmp_path / "f.svg")]) == 2
     assert "the normalised score is undefined" in capsys.readouterr().err
-    assert main(["report", str(tmp_path / "s"), "-o", str(tmp_path / "r.html")]) == 0
+    assert main(["report", str(tmp_path / "s"), "-O", str(tmp_path / "r.html")]) == 0
 
 
 def test_nan_and_minus_infinity_are_failures_of_an_evaluation(frame, tmp_path):

@@ -194,7 +194,7 @@ def test_a_journal_whose_first_pages_are_lost_keeps_its_later_studies(store):
 def test_every_command_names_damage_in_a_sentence(store, capsys):
     (path,) = (store / "journal").glob("*.jsonl")
     path.write_bytes(path.read_bytes().replace(b"ackley", b"bckley", 1))
-    for command in ("status s", "best s", "score s", "compare s", "export csv s -o out.csv", "report s -o out.html"):
+    for command in ("status s", "best s", "score s", "compare s", "export csv s -O out.csv", "report s -O out.html"):
         main(command.split())
         assert capsys.readouterr().err.count("store s is damaged in 1 file (journal/") == 1, command
 
@@ -204,9 +204,9 @@ def test_a_report_of_a_damaged_store_does_not_name_the_machine(store):
     (path := path.rename(path.with_name("annas_laptop-77-01234567.jsonl"))).write_bytes(
         path.read_bytes().replace(b"ackley", b"bckley", 1)
     )
-    main(["report", "s", "-o", "r.html"])
+    main(["report", "s", "-O", "r.html"])
     page = Path("r.html").read_text()
-    assert "tore s is damaged in 1 file: what stood there counts as missing" in page
+    assert "tore s is damaged in 1 file: its contents count as missing" in page
     assert path.stem not in page
     assert "annas" not in page
 
@@ -241,8 +241,8 @@ def test_verify_tells_that_a_copy_of_a_store_is_not_whole(store, kind, capsys):
     path.unlink() if kind == "deleted" else path.write_bytes(data[: len(data) // 2])
     assert main(["verify", "s"]) == 1
     out = capsys.readouterr().out
-    assert "what is here is as it was written, but something is missing" in out
-    assert f"finished {8 if kind == 'deleted' else 4} studies of which not all is here" in out
+    assert "the files that exist are intact, but something is missing" in out
+    assert f"finished {8 if kind == 'deleted' else 4} studies that are now incomplete" in out
     PLAN.run(store, workers=0)
     assert main(["verify", "s"]) == 0
 
@@ -368,7 +368,7 @@ def test_what_a_disk_did_not_take_is_evaluated_again(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("optarena.store.journal.SHARED_SECONDS", 0.0)
         patch.setattr("optarena.store.journal._fsync", fails)
-        with pytest.raises(WorkError, match="the disk did not take what was written"):
+        with pytest.raises(WorkError, match="the disk did not store what was written"):
             PLAN.run("s", workers=0)
     left = opened("s")
     assert (left.studies["status"] == "done").sum() < 8
@@ -383,7 +383,7 @@ def test_a_value_better_than_the_known_optimum_is_named(store, capsys):
     rewrite(path, lines)
     main(["score", "s"])
     out = " ".join(capsys.readouterr().out.split())
-    assert "better than the known optimum, which cannot be" in out
+    assert "better than the known optimum, which is impossible" in out
     assert "-1.6e+88, optimum 0.0" in out
 
 
@@ -525,7 +525,7 @@ def test_a_study_whose_last_extension_is_lost_is_not_called_done(capsys):
     assert set(studies["status"]) == {"interrupted"}
     assert set(studies["reason"]) == {"a later run of it is lost"}
     assert main(["verify", "s"]) == 1
-    assert "finished 2 studies of which not all is here" in capsys.readouterr().out
+    assert "finished 2 studies that are now incomplete" in capsys.readouterr().out
     again = oa.Experiment("RandomSearch", "functions/sphere/d2", 70, **plan).run("s", workers=0)
     assert again.studies.select("status", "evaluations").unique().rows() == [("done", 70)]
 

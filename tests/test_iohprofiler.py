@@ -111,7 +111,7 @@ def test_a_path_that_leads_out_is_never_read(folder):
     path.write_text(json.dumps(data))
     results, notices = import_ioh(folder)
     assert results.studies.height == 12
-    assert any("leads out of the folder; its 4 runs" in text for text in notices)
+    assert any("points outside the folder; its 4 runs" in text for text in notices)
 
 
 def test_damage_is_named(folder):
@@ -122,7 +122,7 @@ def test_damage_is_named(folder):
     results, notices = import_ioh(folder)
     assert results.studies.height == 12
     assert any("is missing; its 4 runs are left out" in text for text in notices)
-    assert any("not all of it are numbers" in text for text in notices)
+    assert any("does not consist of numbers only" in text for text in notices)
     assert any("ends in the middle" in text for text in notices)
 
 

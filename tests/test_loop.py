@@ -411,7 +411,7 @@ def test_a_changed_problem_is_refused_not_continued():
         return oa.as_problem(space, id="p", version=version)(lambda x: x["x"])
 
     run("RandomSearch", make(1.0), 5)
-    with pytest.raises(OptarenaError, match=r"p: its space is not what it was .* --new"):
+    with pytest.raises(OptarenaError, match=r"p: its space has changed .* --new"):
         run("RandomSearch", make(2.0), 5)
     assert run("RandomSearch", make(2.0, version="2"), 5).studies.height == 2
 

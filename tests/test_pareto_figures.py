@@ -51,7 +51,7 @@ def material(results):
 
 @pytest.mark.parametrize("name", Pareto.figures)
 def test_every_figure_of_fronts_is_drawn_with_names_as_text(results, name, capsys):
-    assert main(["figure", name, str(results.path), "-o", "fig.svg"]) == 0
+    assert main(["figure", name, str(results.path), "-O", "fig.svg"]) == 0
     text = Path("fig.svg").read_text()
     assert "<svg" in text
     assert "<script" not in text

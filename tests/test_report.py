@@ -54,7 +54,7 @@ def column(shown: dict, label: str, scope: str | None = None) -> list:
 
 def test_the_report_is_one_file_that_asks_for_nothing_else(tmp_path, capsys):
     imported(tmp_path / "store")
-    assert main(["report", str(tmp_path / "store"), "-o", "r.html"]) == 0
+    assert main(["report", str(tmp_path / "store"), "-O", "r.html"]) == 0
     assert "r.html" in capsys.readouterr().out
     text = Path("r.html").read_text()
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", without_vega(text))
@@ -340,9 +340,9 @@ def test_a_hidden_metric_has_figures_of_its_own(tmp_path):
 
 def test_part_of_a_store_can_be_reported(tmp_path, capsys):
     imported("store")
-    assert main(["report", "store", "-o", "r.html", "--problem", "a/*", "--dimension", "2"]) == 0
+    assert main(["report", "store", "-O", "r.html", "--problem", "a/*", "--dimension", "2"]) == 0
     assert [one["name"] for one in data_of(Path("r.html").read_text())["problems"]] == ["a/d2"]
-    assert main(["report", "store", "-o", "."]) == 2
+    assert main(["report", "store", "-O", "."]) == 2
     assert "is a directory: name a file" in capsys.readouterr().err
 
 

@@ -200,9 +200,9 @@ def test_merging_collapses_what_is_equal_and_names_what_is_not(capsys):
     run("b", "functions/ackley/d2", 1)
     compact(Store("b"))
     run("b", "functions/levy/d2", 1)
-    assert main(["merge", "a", "b", "-o", "c"]) == 0
+    assert main(["merge", "a", "b", "-O", "c"]) == 0
     assert "c has 5 studies, 50 evaluations" in capsys.readouterr().out
-    assert main(["merge", "a", "-o", "c"]) == 0  # again changes nothing
+    assert main(["merge", "a", "-O", "c"]) == 0  # again changes nothing
     merged = oa.open("c")
     assert merged.studies.height == 5
     assert merged.studies["conflicts"].sum() == 0
@@ -233,7 +233,7 @@ def test_two_problems_under_one_name_are_not_merged():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"), [(["a", "-o", "a"], "both a source and the target"), (["none", "-o", "c"], "does not exist")]
+    ("arguments", "said"), [(["a", "-O", "a"], "both a source and the target"), (["none", "-O", "c"], "does not exist")]
 )
 def test_merging_what_cannot_be_merged(arguments, said, capsys):
     oa.Experiment("RandomSearch", "functions/sphere/d2", 3).run("a", workers=0)
@@ -268,8 +268,8 @@ def test_replay_names_the_first_difference_and_the_facts(capsys):
     rewrite(path, lines)
     assert main(["replay", "s", study]) == 1
     out = capsys.readouterr().out
-    assert f"first difference: evaluation 4: gave [{value}], recorded was [0.125]" in out
-    assert "not as it was: numpy: 0.9, now" in out
+    assert f"first difference: evaluation 4: gave [{value}], but recorded is [0.125]" in out
+    assert "changed: numpy: 0.9, now" in out
     at["y"][3][0], at["x"][1][0] = value, 0.5
     rewrite(path, lines)
     assert main(["replay", "s", study]) == 1

@@ -401,7 +401,7 @@ def test_a_folder_is_selected_by_wildcards_and_runs_by_worker():
     assert card.source is not None
     with Path("data/clf-mine.csv").open("a") as file:
         file.write("0.5,r,2,true,1\n")
-    with pytest.raises(OptarenaError, match=r"clf-mine\.csv:DT_acc: its source is not what it was"):
+    with pytest.raises(OptarenaError, match=r"clf-mine\.csv:DT_acc: its source has changed"):
         oa.Experiment("RandomSearch", "data/clf-mine.csv:DT_acc", 5).run("results", workers=0)
 
 
@@ -437,7 +437,7 @@ def test_a_file_or_a_model_that_is_not_there_is_said():
         select("none/*.csv:SVM_nll")
     with pytest.raises(OptarenaError, match="Did you mean 'SVM_nll'"):
         select("clf-a.csv:SVM_nl")
-    with pytest.raises(OptarenaError, match="'SVM_mae' is no model and metric"):
+    with pytest.raises(OptarenaError, match="'SVM_mae' is not a model and metric"):
         build("clf-a.csv:SVM_mae")
 
 

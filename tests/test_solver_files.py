@@ -101,7 +101,7 @@ def test_a_program_is_a_solver_and_its_settings_fill_its_arguments(program):
         "dies": ("failed", "crashed: exit code 4 (no licence)"),
         "hangs": ("done", "feasible"),  # it was asked to end with its budget, and did
     }
-    assert "it tells of 99 s when" in ends["late"][1]
+    assert "reports 99 s, but only" in ends["late"][1]
     best = dict(results.studies.select("optimizer", "best").iter_rows())
     assert {best[how] for how in ("lines", "json", "dies", "hangs")} == {value}
     lines = results.filter(optimizer="lines")
@@ -311,7 +311,7 @@ def test_minizinc_streams_are_imported_by_name_or_by_manifest(tmp_path):
 @pytest.mark.parametrize(
     ("file", "text", "says"),
     [
-        ("manifest.csv", "file,trial\nc/p.json,1.5\n", "trial 1.5 is no whole number"),
+        ("manifest.csv", "file,trial\nc/p.json,1.5\n", "trial 1.5 is not a whole number"),
         ("manifest.csv", "file,trial\nc/p.json,1,2,3\n", "more cells than the 2 of the header"),
         ("manifest.csv", f"file,problem\nc/p.json,{'x' * 200_000}\n", "cannot be read as CSV"),
         (
@@ -360,7 +360,7 @@ def test_an_instance_with_one_solution_has_the_sense_of_its_model():
         "sense of shop inferred as min from 1 run with solutions that fall, of 2",
     ]
     assert assumed.startswith(
-        "sense of odd assumed to be min: no run has two different solutions; say it in a manifest"
+        "sense of odd assumed to be min: no run has two different solutions; state it in a manifest"
     )
 
 
@@ -398,8 +398,8 @@ def test_a_model_that_disagrees_with_another_path_or_the_store_is_refused_with_a
         import_files("aries", ["p1"], "s")
     assert str(caught.value) == (
         "p1: cfg/results.csv: pack/a has solutions that rise, so its sense is max, but pack has min in store s; import"
-        " all into a new store, or say it in a manifest.csv with the columns 'file' and 'sense' (min or max) if max is"
-        " wrong; nothing was imported"
+        " all into a new store, or state it in a manifest.csv with the columns 'file' and 'sense' (min or max) if max"
+        " is wrong; nothing was imported"
     )
     Path("p1/manifest.csv").write_text("file,sense\ncfg/results.csv,min\n")
     import_files("aries", ["p1"], "s")

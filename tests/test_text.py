@@ -101,7 +101,7 @@ def test_an_export_for_spreadsheets_has_no_formula_and_keeps_its_numbers(tmp_pat
 
 def test_only_csv_is_made_for_spreadsheets(tmp_path, capsys):
     imported(tmp_path / "s")
-    assert main(["export", "parquet", str(tmp_path / "s"), "-o", str(tmp_path), "--spreadsheet"]) == 2
+    assert main(["export", "parquet", str(tmp_path / "s"), "-O", str(tmp_path), "--spreadsheet"]) == 2
     assert "only csv" in capsys.readouterr().err
-    assert main(["export", "csv", str(tmp_path / "s"), "-o", str(tmp_path), "--spreadsheet"]) == 0
+    assert main(["export", "csv", str(tmp_path / "s"), "-O", str(tmp_path), "--spreadsheet"]) == 0
     assert oa.read("csv", tmp_path / "s.csv").studies.height == 27  # of good names, it is the usual table

@@ -1,4 +1,4 @@
-"""Programs that speak lines: started in a process group of their own, heard, and ended with all they started.
+"""Programs that communicate by lines: started in their own process group, read, and ended with all their children.
 
     child = Child(["./simulate"], listens=True, longest=1 << 20)
     child.say(b'{"x": 1}\n')
@@ -69,7 +69,7 @@ class Child:
         assert self._popen.stderr is not None
         self._in, self._out, self._err = self._popen.stdin, self._popen.stdout, self._popen.stderr
         self.heard = bytearray()
-        """What it said that nobody has taken yet."""
+        """Its output that was not read yet."""
         self.quiet = False
         """Its output has ended, or it has and nothing more will come."""
         self._longest = longest
@@ -123,7 +123,7 @@ class Child:
                 raise TooLong(f"more than {self._longest >> 20} MB")
 
     def line(self) -> bytes | None:
-        """The next whole line, without its end, or None as long as there is none."""
+        """The next complete line, without its end, or None as long as there is none."""
         at = self.heard.find(b"\n", self._searched)
         if at < 0:
             self._searched = len(self.heard)
@@ -134,7 +134,7 @@ class Child:
         return line
 
     def rest(self) -> bytes:
-        """All that it said and nobody has taken, as after its end."""
+        """All of its output that was not read, as after its end."""
         text = bytes(self.heard)
         self.heard.clear()
         self._searched = 0

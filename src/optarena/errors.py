@@ -1,4 +1,4 @@
-"""The exceptions that speak to a person: one sentence each (what, where, what would be right)."""
+"""The exceptions for users: one sentence each (what, where, what would be right)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class OptarenaError(Exception):
 
 
 class DamagedStore(UserWarning):
-    """Files of a store are not as they were written. What is whole is used, the rest counts as missing."""
+    """Files of a store are damaged. Intact data is used, the rest counts as missing."""
 
 
 class WorkError(Exception):

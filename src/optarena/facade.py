@@ -7,11 +7,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optarena.dataset import Dataset
 from optarena.views import score
+from optarena.views._options import view_named
 
 if TYPE_CHECKING:
     from optarena.comparison import Comparison
@@ -26,7 +28,7 @@ class Results(Dataset):
     """The studies of a store, with views, comparison and report. `.studies` has one row per study, begun or planned."""
 
     def fixed_cost(self, **options: Any) -> FixedCost:
-        """How good after so many evaluations, normalised: see `optarena.views.fixed_cost.fixed_cost`."""
+        """How good after a given effort, normalised: see `optarena.views.fixed_cost.fixed_cost`."""
         made: FixedCost = score(self, "fixed_cost", **options)
         return made
 
@@ -36,7 +38,7 @@ class Results(Dataset):
         return made
 
     def anytime(self, **options: Any) -> Anytime:
-        """The whole curve of each run: see `optarena.views.anytime.anytime`."""
+        """The complete curve of each run: see `optarena.views.anytime.anytime`."""
         made: Anytime = score(self, "anytime", **options)
         return made
 
@@ -46,16 +48,22 @@ class Results(Dataset):
         return made
 
     def compare(self, *optimizers: str, **options: Any) -> Comparison:
-        """Who is better, by how much, how sure that is: see `optarena.comparison`; `print` it for the verdict."""
+        """Who is better, by how much, how sure that is: see `optarena.comparison`; `print` it for the verdict.
+
+        options: `view`, those of that view, and those of `optarena.comparison.compare`.
+        """
         from optarena.comparison import compare
 
         return compare(self, optimizers, **options)
 
-    def report(self, path: str | Path) -> Path:
-        """Write one HTML file that shows everything, works offline and can be mailed; returns where it is."""
+    def report(self, path: str | Path, **options: Mapping[str, Any]) -> Path:
+        """Write one HTML file that shows everything, works offline and can be mailed; returns its path.
+
+        options: of the views on the page, by the view's name, such as `fixed_target={"targets": [1e-1, 1e-3]}`.
+        """
         from optarena.report.page import write_report
 
-        return write_report(self, path)
+        return write_report(self, path, {view_named(view): given for view, given in options.items()})
 
 
 def run(experiment: Experiment, store: str | Path, **options: Any) -> Results:

@@ -28,7 +28,7 @@ TOLERANCE = 1e-6
 
 
 class WrongSolution(Exception):
-    """What a solver gave is no solution of the instance; the text says where."""
+    """The output of a solver is not a solution of the instance; the text says where."""
 
 
 class Linear(NamedTuple):
@@ -112,7 +112,7 @@ class Instance(Subject):
     size: int = 0
     """How large it is, in its own unit (operations, items, cities, columns): its dimension in tables."""
     verifies: bool = True
-    """Whether `verify` can tell a solution from what is none; else objectives are taken as told, and marked."""
+    """Whether `verify` can check a solution; else objectives are taken as reported, and marked."""
 
     exact: bool = True
     """Whether every objective is a whole number."""

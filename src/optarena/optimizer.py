@@ -31,7 +31,7 @@ class Capabilities(msgspec.Struct, frozen=True):
     batch: bool = True
     """May be asked for several points at once."""
     unsuggested: bool = True
-    """May be told of points that it never suggested."""
+    """May observe points that it never suggested."""
     mixed: bool = True
     """Takes integers, bools, categories and ordinals as well as reals."""
     one_objective: bool = True
@@ -75,7 +75,7 @@ class Optimizer:
 
     @classmethod
     def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:  # noqa: ARG003
-        """Why settings do not go together, or (where it is known) with so many dimensions; empty if they do."""
+        """Why settings do not go together, or (where it is known) with this number of dimensions; empty if they do."""
         return ""
 
     def suggest(self, n: int) -> Sequence[Point] | Array:
@@ -102,7 +102,7 @@ def get_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
 
 
 def ready_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
-    """The class, its library imported: what that takes is no part of a study's time. What fails fails in the study."""
+    """The class, its library imported: which is not part of a study's time. What fails fails in the study."""
     found = get_optimizer(name, base)
     for module in OPTIMIZERS.built_in[name].needs if name in OPTIMIZERS.built_in else ():
         with contextlib.suppress(Exception):

@@ -47,7 +47,7 @@ class Time:
 
 
 class Emit(Protocol):
-    """Reports a solution; False means that there is no use in going on.
+    """Reports a solution; False means that the solver should stop.
 
     Efforts go by the names that all solvers use here: decisions, conflicts, nodes, iterations, restarts.
     """

@@ -1,7 +1,7 @@
 """The format `bayesmark`: its databases as studies of a store, and the studies of a store as such a database.
 
 optarena import bayesmark ROOT/DB --store results
-optarena export bayesmark results -o ROOT
+optarena export bayesmark results -O ROOT
 """
 
 from __future__ import annotations

@@ -29,13 +29,13 @@ COMMANDS = {
     "compare": "The verdict: is the difference real, how large is it, and what would settle it?",
     "figure": "One figure of a store, for a paper, a slide or a page.",
     "report": "Everything on one page: a file that works offline and can be mailed.",
-    "check": "Is an optimizer, a problem or a solver well-behaved? What is wrong, and how to mend it.",
+    "check": "Is an optimizer, a problem or a solver well-behaved? What is wrong, and how to fix it.",
     "replay": "Run a study again, and prove that it is the same.",
-    "compact": "Put journals that are at rest into a shard: smaller, and quicker to open.",
+    "compact": "Compact finished journals into a Parquet shard: smaller, and faster to open.",
     "verify": "Is every byte of a store as it was written?",
-    "repair": "Move what is damaged in a store aside; what is good stays.",
-    "merge": "Put several stores together.",
-    "import": "Bring data of other tools, or of a spreadsheet, into a store.",
+    "repair": "Move damaged parts of a store aside; good data stays.",
+    "merge": "Merge several stores into one.",
+    "import": "Import data of other tools, or of a spreadsheet, into a store.",
     "export": "Write a store in a format that others read.",
     "bayesmark": "Bayesmark's commands and flags: launch, exp, agg, baseline, anal, init.",
     "list": "List optimizers, problems, solvers or formats.",
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:  # a disk that is full, say
         _write_nowhere()
-        return _complain(f"{error.filename or 'writing what there is to say'}: {error.strerror}", 1)
+        return _complain(f"{error.filename or 'writing the output'}: {error.strerror}", 1)
 
 
 def _call(chosen: str | None, arguments: list[str]) -> int:

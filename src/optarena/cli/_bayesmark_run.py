@@ -84,7 +84,7 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def _again(flags: argparse.Namespace, rest: Sequence[str]) -> str:
-    """The command that goes on with this launch: as it was typed, with its ids."""
+    """The command that continues this launch: as it was typed, with its ids."""
     words = [word for word in rest if word != "--retry"]
     for given, flag, value in (
         (("-u", "--uuid"), "--uuid", flags.uuid),
@@ -96,7 +96,7 @@ def _again(flags: argparse.Namespace, rest: Sequence[str]) -> str:
 
 
 def exp(flags: argparse.Namespace, _rest: Sequence[str]) -> int:
-    """One study. One that fails is recorded as failed and is no error, so that the rest of its job goes on."""
+    """One study. One that fails is recorded as failed and is not an error, so that the rest of its job continues."""
     path = database(flags)
     experiment = One(
         uuid.UUID(flags.uuid),

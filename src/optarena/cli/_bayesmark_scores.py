@@ -30,7 +30,7 @@ def agg(flags: argparse.Namespace) -> None:
     _tell_missing(made.missing, flags.verbose)
     if made.roots:
         say(
-            "To make what is missing, launch as before with --uuid of then, and --retry for what failed"
+            "To make the missing studies, launch again with the same --uuid, and --retry for what failed"
             f" (studies are missing of {', '.join(made.roots)})"
         )
     if flags.verbose:
@@ -54,7 +54,7 @@ def baseline(flags: argparse.Namespace) -> None:
 
 
 def anal(flags: argparse.Namespace) -> None:
-    """Scores by the database's baseline, which is made if it is not there."""
+    """Scores by the database's baseline, which is made if it is missing."""
     path = database(flags)
     args = as_bayesmark_says(flags)
     file = path / "derived" / "baseline.json"
@@ -65,7 +65,9 @@ def anal(flags: argparse.Namespace) -> None:
         view, signatures = score(path, baseline=None)
         write_baseline(path, view, signatures, args)
     elif file.stat().st_mtime < (path / "derived" / "eval.json").stat().st_mtime:
-        say("note: derived/baseline.json is older than the scored studies (optarena bayesmark baseline makes it anew)")
+        say(
+            "note: derived/baseline.json is older than the scored studies (optarena bayesmark baseline makes a new one)"
+        )
     view, signatures = score(path, baseline=file)
     write_performance(path, view, signatures, args)
     _tell(view, flags.verbose)

@@ -1,4 +1,4 @@
-"""The options by which score, figure, report and export choose studies."""
+"""The options by which score, compare, figure, report and export choose studies."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from optarena.facade import Results, open_store
 Optimizers = Annotated[
     list[str] | None,
     typer.Option("--optimizer", "-o", help="Only these optimizers (globs and braces; repeat the option)."),
-]
-OptimizersLong = Annotated[  # of commands whose -o is the file to write
-    list[str] | None, typer.Option("--optimizer", help="Only these optimizers (globs and braces; repeat the option).")
 ]
 Problems = Annotated[
     list[str] | None, typer.Option("--problem", "-p", help="Only these problems (globs and braces; repeat the option).")
@@ -37,5 +34,8 @@ def chosen(store: Path, optimizer: list[str] | None, problem: list[str] | None, 
             for name, values in (("optimizer", optimizer), ("problem", problem), ("dimension", dimension))
             for value in values or []
         )
-        raise OptarenaError(f"no study of store {store} matches {given} (optarena status {store} --studies lists them)")
+        file = "; -O names the file to write" if any(name.endswith(".html") for name in optimizer or []) else ""
+        raise OptarenaError(
+            f"no study of store {store} matches {given} (optarena status {store} --studies lists them{file})"
+        )
     return part

@@ -1,4 +1,4 @@
-"""Progress of a run: bars on a terminal, a plain line now and then elsewhere. It only shows what it is told."""
+"""Progress of a run: bars on a terminal, an occasional plain line elsewhere. It only shows what is reported to it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from optarena.errors import OptarenaError, nearest
 
 PROGRAMS = {
     "launch": "Run models x data x metrics x optimizers x repetitions, or write them to a jobs file.",
-    "exp": "Run one study: what a jobs file has a line of.",
+    "exp": "Run one study: one line of a jobs file.",
     "agg": "Put the studies of a database together.",
     "baseline": "Compute from random search what scores are measured against.",
     "anal": "Score a database and print the summary.",
@@ -70,12 +70,12 @@ def _parser(name: str) -> _Parser:
         add("-c", "--classifier", dest="classifier", metavar="MODEL", help="models", **many)
         add("-m", "--metric", dest="metric", metavar="METRIC", help="acc, mae, mse, nll", **many)
         add("-n", "--calls", dest="calls", type=_positive, default=100, help="batches a study [100]")
-        add("-p", "--suggestions", dest="suggestions", type=_positive, default=1, help="suggestions a batch [1]")
-        add("-t", "--timeout", type=_whole, default=0, help="seconds a study may take; 0: no limit [0]")
+        add("-p", "--suggestions", dest="suggestions", type=_positive, default=1, help="suggestions per batch [1]")
+        add("-t", "--timeout", type=_whole, default=0, help="seconds that a study may take; 0: no limit [0]")
         add("--retry", action="store_true", help="run what failed or timed out again")
     if name == "launch":
         add("-r", "--repeat", dest="repeat", type=_positive, default=20, help="repetitions [20]")
-        add("-nj", "--num-jobs", dest="num_jobs", type=_whole, default=0, help="write so many jobs, run nothing [0]")
+        add("-nj", "--num-jobs", dest="num_jobs", type=_whole, default=0, help="write this many jobs, run nothing [0]")
         add("-ofile", "--jobs-file", dest="jobs_file", type=Path, default=Path("jobs.txt"), help="[jobs.txt]")
         add("--workers", type=_whole, help="processes [all cores]")
     if name == "agg":

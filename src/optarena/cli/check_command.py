@@ -29,7 +29,7 @@ def command(
         str, typer.Argument(metavar="NAME|FILE", help="An optimizer, a solver, a problem (id or pattern), a file.")
     ],
 ) -> None:
-    """Exit 0 if all is well, 1 if something is to be mended."""
+    """Exit 0 if nothing is wrong, 1 if something must be fixed."""
     found = 0
     for name, thing in _things(what):
         if isinstance(thing, str):
@@ -54,7 +54,7 @@ def _report(name: str, kind: str, findings: list[Finding]) -> int:
     if not findings:
         print(f"{clean(name)}: a well-behaved {kind}")
     else:
-        print(f"{clean(name)}: {counted(len(findings), 'thing')} to mend")
+        print(f"{clean(name)}: {counted(len(findings), 'thing')} to fix")
     for finding in findings:
         print(f"  {finding.check} ({clean(finding.where)}): {clean(finding.problem)}")
         print(f"    {clean(finding.mend)}")
@@ -94,7 +94,7 @@ def _things(what: str) -> list[tuple[str, Any]]:
             return [(reference.short, what)]
         if isinstance(thing, Subject) or (inspect.isclass(thing) and issubclass(thing, Optimizer)):
             return [(reference.short, thing)]
-        raise OptarenaError(f"{what}: {type(thing).__name__} is neither an optimizer nor a solver nor a problem")
+        raise OptarenaError(f"{what}: {type(thing).__name__} is not an optimizer, a solver or a problem")
     if reference.kind == "manifest":
         return [(reference.short, what if _describes_solver(Path(what)) else build(what))]
     if what in OPTIMIZERS:
@@ -155,7 +155,7 @@ def _describes_solver(path: Path) -> bool:
 
 
 def _is_base(thing: Any, others: Iterable[Any]) -> bool:
-    """Whether a class is there to be completed: it says so, or another class of the file completes it."""
+    """Whether a class is abstract: it says so, or another class of the file completes it."""
     if not inspect.isclass(thing):
         return False
     if inspect.isabstract(thing):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,11 +13,13 @@ from optarena._numbers import counted, fixed, p_said
 from optarena._text import clean, table
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._terminal import print_json, terminal_width
+from optarena.cli._view_options import ViewName, with_view_options
 from optarena.comparison import Comparison
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
 from optarena.errors import OptarenaError
 from optarena.formats.csv import for_people
 from optarena.report.boards.comparison import optimizers, pairs, ranked_numbers, ranked_table
+from optarena.views._options import dashed
 
 
 class Format(StrEnum):
@@ -27,39 +29,24 @@ class Format(StrEnum):
     latex = "latex"
 
 
-class Over(StrEnum):
-    problems = "problems"
-    trials = "trials"
-
-
 SHOWN = 20
 
 
+@with_view_options
 def command(
     store: Annotated[Path | None, typer.Argument(help="The store's directory, or a file of numbers.")] = None,
     names: Annotated[list[str] | None, typer.Argument(help="The optimizers to compare; all by default.")] = None,
+    *,
     stdin: Annotated[
         bool, typer.Option("--stdin", help="Read lines of `name number number …` and rank the names.")
     ] = False,
-    view: Annotated[
-        str | None, typer.Option("--view", help="fixed-cost (default), fixed-target, anytime or pareto.")
-    ] = None,
-    metric: Annotated[str | None, typer.Option("--metric", help="A hidden metric; fixed-target: area, aocc, …")] = None,
-    targets: Annotated[str | None, typer.Option("--targets", help="fixed-target: as in score --targets.")] = None,
-    axis: Annotated[str | None, typer.Option("--axis", help="The effort that the view counts.")] = None,
-    budget: Annotated[
-        float | None, typer.Option("--budget", help="fixed-target: cut runs off after so much effort per dimension.")
-    ] = None,
-    frame: Annotated[Path | None, typer.Option("--frame", help="Score against a saved frame.")] = None,
-    over: Annotated[
-        Over | None,
-        typer.Option("--over", help="Claims about new problems of this kind, or new trials on just these."),
-    ] = None,
+    view: ViewName = None,
+    options: dict[str, Any],
     rope: Annotated[float, typer.Option("--rope", help="Scores that differ by no more are ties.")] = 0.01,
     alpha: Annotated[float, typer.Option("--alpha", help="The level of tests, after correction.")] = 0.05,
-    resamples: Annotated[int, typer.Option("--resamples", help="Resamplings for intervals.")] = 10_000,
-    seed: Annotated[int, typer.Option("--seed", help="Of the resamplings.", min=0)] = 0,
-    maximise: Annotated[bool, typer.Option("--maximise", help="Of numbers: more is better.")] = False,
+    resamples: Annotated[int, typer.Option("--resamples", help="Resamples for intervals.")] = 10_000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the resampling.", min=0)] = 0,
+    maximise: Annotated[bool, typer.Option("--maximise", help="For plain numbers: larger is better.")] = False,
     optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
@@ -69,9 +56,8 @@ def command(
     """What the words mean is in docs/compare.md."""
     if stdin or (store is not None and store.is_file()):
         given = {
-            "names": names, "--view": view, "--metric": metric, "--targets": targets, "--axis": axis,
-            "--budget": budget, "--frame": frame, "--over": over, "--optimizer": optimizer, "--problem": problem,
-            "--dimension": dimension, "--table": which,
+            "names": names, "--view": view, "--optimizer": optimizer, "--problem": problem, "--dimension": dimension,
+            "--table": which, **{f"--{dashed(name)}": True for name in options},
         }  # fmt: skip
         if useless := next((name for name, value in given.items() if value), None):
             raise OptarenaError(f"plain numbers are ranked as they are: {useless} needs a store")
@@ -87,16 +73,11 @@ def command(
     made = results.compare(
         *(names or []),
         view=view,
-        metric=metric,
-        targets=targets,
-        axis=axis,
-        budget=budget,
-        frame=frame,
-        over=None if over is None else over.value,
         rope=rope,
         alpha=alpha,
         resamples=resamples,
         seed=seed,
+        **options,
     )
     if format is Format.json:
         print_json(made.to_data())

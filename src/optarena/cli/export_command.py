@@ -9,15 +9,15 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import clean
-from optarena.cli._choose import Dimensions, OptimizersLong, Problems, chosen
+from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.formats import export_counted
 
 
 def command(
     format: Annotated[str, typer.Argument(help="The format: csv, parquet, bayesmark, … (optarena list formats).")],
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="A file, or a directory to put it in.")],
-    optimizer: OptimizersLong = None,
+    output: Annotated[Path, typer.Option("-O", "--output", help="A file, or a directory to put it in.")],
+    optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
     spreadsheet: Annotated[

@@ -53,7 +53,7 @@ def command(
             suite = get_suite(name)
             rows.append([name, sum(1 for _ in suite.ids()), ", ".join(islice(suite.ids(), 2)) + ", …", suite.summary])
         print(table(["suite", "problems", "ids", "what"], rows, right=("problems",)))
-        print("optarena list problems PATTERN lists ids, as 'functions/*/d2'")
+        print("optarena list problems PATTERN lists ids, such as 'functions/*/d2'")
 
 
 def _optimizer(entry: Entry) -> list[str]:

@@ -15,8 +15,8 @@ from optarena.store.merging import merge
 
 
 def command(
-    stores: Annotated[list[Path], typer.Argument(help="The stores to put together.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The store that receives them; it may exist.")],
+    stores: Annotated[list[Path], typer.Argument(help="The stores to merge.")],
+    output: Annotated[Path, typer.Option("-O", "--output", help="The store that receives them; it may exist.")],
 ) -> None:
     """Equal rows collapse; where rows contradict each other, nothing is merged."""
     merge([Store(path) for path in stores], Store(output))

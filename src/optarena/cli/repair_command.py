@@ -25,6 +25,6 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
     for file, reason in done.left:
         print(f"left as it is: {clean(file)}: {clean(reason)}")
     if done.moved:
-        print("what is missing now is made again by the same 'optarena run …' as before")
+        print("the same 'optarena run …' as before makes the missing data again")
     if done.left:
         raise typer.Exit(1)

@@ -24,6 +24,6 @@ def command(
         print(f"not the same after {counted(verdict.compared, 'evaluation')} of study {verdict.study}")
         print(f"first difference: {clean(verdict.difference)}")
     for fact in verdict.facts:
-        print(f"not as it was: {clean(fact)}")
+        print(f"changed: {clean(fact)}")
     if not verdict.same:
         raise typer.Exit(1)

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from optarena._text import clean
-from optarena.cli._choose import Dimensions, OptimizersLong, Problems, chosen
+from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._view_options import with_view_options
 from optarena.report.page import write_report
+from optarena.views._options import options_by_view, view_named
 
 
+@with_view_options
 def command(
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The HTML file to write.")] = Path("report.html"),
-    optimizer: OptimizersLong = None,
+    output: Annotated[Path, typer.Option("-O", "--output", help="The HTML file to write.")] = Path("report.html"),
+    *,
+    view: Annotated[
+        str | None,
+        typer.Option("--view", help="The view that the options below are for; by default every view that has them."),
+    ] = None,
+    options: dict[str, Any],
+    optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
 ) -> None:
-    """Write it and say where it is."""
-    path = write_report(chosen(store, optimizer, problem, dimension), output)
+    """Write the report and print its path."""
+    by_view = options_by_view(options, None if view is None else view_named(view))
+    path = write_report(chosen(store, optimizer, problem, dimension), output, by_view)
     print(f"{clean(path)} ({path.stat().st_size / 1e6:.1f} MB; opens offline in any browser)")

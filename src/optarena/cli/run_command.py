@@ -45,7 +45,7 @@ def command(
         typer.Option(
             "-p",
             "--problem",
-            help="An id or pattern, as 'bbob/f{1..24}/d5/*', or my.py:problem, or my.toml; repeat for more.",
+            help="An id or pattern, such as 'bbob/f{1..24}/d5/*', or my.py:problem, or my.toml; repeat for more.",
         ),
     ] = None,
     budget: Annotated[
@@ -54,7 +54,7 @@ def command(
             "-n",
             "--budget",
             metavar="EVALUATIONS",
-            help="Evaluations a study: a number, or in the dimension, as '100*D'.",
+            help="Evaluations per study: a number, or an expression such as '100*D'.",
         ),
     ] = None,
     trials: Annotated[int | None, typer.Option("-r", "--trials", help="Repetitions of each pairing [1].")] = None,
@@ -91,7 +91,7 @@ def command(
         float | None, typer.Option("--memory-limit", metavar="MB", help="Hard limit on a worker's memory.")
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run failed and timed-out studies again.")] = False,
-    new: Annotated[bool, typer.Option("--new", help="Begin afresh under a new root; old studies stay.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Start again under a new root; old studies are kept.")] = False,
 ) -> None:
     """Make the experiment and run it."""
     # a file that a flag names is looked up in the current directory, whatever the experiment's file says

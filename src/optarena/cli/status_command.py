@@ -20,7 +20,7 @@ from optarena.store.runs import KILLED, LIVE, state
 
 SHOWN = 10
 RUNS = {
-    LIVE: "goes on in process {pid}",
+    LIVE: "is running in process {pid}",
     KILLED: "stopped without recording its end: it was killed, or could not write",
     "interrupted": "was interrupted",
     "failed": "ended with an error",

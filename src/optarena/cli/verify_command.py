@@ -1,4 +1,4 @@
-"""`optarena verify`: is every byte of a store as it was written, and is all there?"""
+"""`optarena verify`: is every byte of a store intact, and is the store complete?"""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
     print(f"store {store}: {', '.join(files)}, {found.size / 1e6:,.1f} MB")
     lost = _lost(Store(store))
     if found.damage:
-        print(f"{counted(len(found.damage), 'place')} damaged; what stood there counts as missing")
+        print(f"{counted(len(found.damage), 'place')} damaged; its contents count as missing")
         for item in found.damage:
             print(f"  {clean(item.text)}")
     elif lost:
-        print("what is here is as it was written, but something is missing")
+        print("the files that exist are intact, but something is missing")
     else:
         print("no damage was found" if found.unchecked else "everything is as it was written")
     if found.unchecked:
@@ -39,13 +39,13 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
         )
     for run, studies in lost.items():
         print(
-            f"run {run} finished {counted(studies, 'study')} of which not all is here: a file is missing,"
+            f"run {run} finished {counted(studies, 'study')} that are now incomplete: a file is missing,"
             " cut short or damaged"
         )
     if found.damage:
-        print(f"'optarena repair {store}' moves it aside, and the same 'optarena run …' as before makes it again")
+        print(f"'optarena repair {store}' moves it aside, and the same 'optarena run …' as before makes the data again")
     elif lost:
-        print("copy the missing files here again, or give the same 'optarena run …' as before: it makes them again")
+        print("copy the missing files here again, or run the same 'optarena run …' as before: it makes the data again")
     if found.damage or lost:
         raise typer.Exit(1)
 

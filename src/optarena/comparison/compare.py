@@ -23,17 +23,11 @@ from optarena.stats.bootstrap import draws
 from optarena.stats.signed_rank import least_p
 from optarena.traces import Floats
 from optarena.views import score
+from optarena.views._options import dashed, options_of, view_named
 from optarena.views._scores import Scores
 from optarena.views._view import View
 from optarena.views.fixed_target import FixedTarget
 
-TAKES = {
-    "fixed-cost": ("axis", "frame"),
-    "fixed-target": ("axis", "targets", "budget", "frame"),
-    "anytime": ("axis", "horizon", "frame"),
-    "pareto": ("axis", "reference", "frame"),
-}
-"""The views whose scores can be compared, and what may be asked of each."""
 OVER = ("problems", "trials")
 ROPE = 0.01
 ALPHA = 0.05
@@ -121,12 +115,11 @@ def compare(
     are about new `problems` of this kind or about new `trials` on just these; by default problems, where there are
     enough that the test could tell a difference. rope: score differences up to it are ties. views: those that are
     scored already.
-    Other options are the view's: axis, frame, targets, …
+    Other options are those of the view that is compared: `mode`, `axis`, `frame`, `targets`, `horizon`, …
     """
     if over is not None and over not in OVER:
         raise OptarenaError(f"a comparison is over {' or '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
-    if view is not None and view not in TAKES:
-        raise OptarenaError(f"view must be one of {', '.join(TAKES)}; got {view!r}.{nearest(view, TAKES)}")
+    view = None if view is None else dashed(view_named(view))
     asked = {name: value for name, value in options.items() if value is not None}
     _named(results, optimizers)
     made, notes = _views(results, view, asked, views or {})
@@ -254,14 +247,12 @@ _SECOND = ("fixed-cost", "fixed-target")
 
 
 def _view(results: Dataset, name: str, asked: dict[str, Any], scored: Mapping[str, View]) -> View:
-    for option in asked:
-        if option not in TAKES[name]:
-            raise OptarenaError(f"--{option} is not an option of the {name} view")
-    method = name.replace("-", "_")
+    method = view_named(name)
+    options = options_of(method, asked)
     if not asked and method in scored:
         return scored[method]
     only = {"bootstrap": 0, "only": ("ert",)} if name == "fixed-target" else {}
-    made: View = score(results, method, **asked, **only)
+    made: View = score(results, method, **only | options)
     return made
 
 
@@ -293,6 +284,10 @@ def _finite(scores: Scores) -> None:
 def _complete(scores: Scores, whole: Scores, notes: list[str]) -> None:
     """Say which problems are left out because some optimizer has no score there; refuse where none is left."""
     scores = scores.on(np.asarray((scores.trials > 0).any(axis=1)))  # the view names those that it could not score
+    if not len(scores.problems):
+        raise OptarenaError(
+            f"no problem has a score ({scores.metric}) to compare: optarena score shows what the view has"
+        )
     if len(whole.problems) == len(scores.problems):
         return
     lacking = np.sum(scores.trials == 0, axis=0)

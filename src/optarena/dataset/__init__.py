@@ -60,7 +60,7 @@ class Dataset(RowsOfStudies):
         """Where it comes from."""
         self.runs = list(runs)
         self.all_runs = self.runs
-        """Those of the whole store, also where `filter` chose a part of it."""
+        """Those of the complete store, also where `filter` chose a part of it."""
         self.columns = thinned(columns)
         self._reader: Reader = reader or InMemory(columns)
         self._live_hosts = live_hosts
@@ -110,7 +110,7 @@ class Dataset(RowsOfStudies):
         ends = np.zeros(len(at), dtype=np.int64)
         for attempt, (key, end) in zip(self.attempts, last.items(), strict=True):
             ends[at[key]] = end
-            columns.attempts[at[key]] = attempt  # as it was: it may have gone on since
+            columns.attempts[at[key]] = attempt  # unchanged: it may have continued since
         return self._with(columns.until(ends), [at[key] for key in last], self.runs)
 
     def __repr__(self) -> str:
@@ -154,13 +154,13 @@ class Dataset(RowsOfStudies):
 
     @property
     def damage(self) -> list[Damage]:
-        """Places of the store's files that are not as they were written: what stood there counts as missing."""
+        """Damaged places of the store's files: their contents count as missing."""
         return self.columns.damage
 
     def causes(self) -> dict[str, str]:
         """Why the newest attempt of each study was started; empty for a first one."""
         words = {
-            "diverged": "what was recorded did not repeat",
+            "diverged": "the recorded evaluations could not be reproduced",
             "extended": "a larger budget than its last batch or its seconds",
             "retried": "retried",
         }

@@ -37,5 +37,5 @@ def beyond_optimum(dataset: Dataset) -> list[str]:
         for row in wrong.head(NAMED).iter_rows(named=True)
     ]
     more = f"; and {wrong.height - NAMED:,} more" if wrong.height > NAMED else ""
-    what = "better than the known optimum, which cannot be: either the values or the optimum are wrong"
+    what = "better than the known optimum, which is impossible: either the values or the optimum are wrong"
     return [f"{what} ({'; '.join(texts)}{more})"]

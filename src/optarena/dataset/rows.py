@@ -98,7 +98,7 @@ class RowsOfStudies:
         return ["evaluations", "batches", "seconds", *(name.removeprefix("effort.") for name in more)]
 
     def efforts(self, axis: str) -> Floats:
-        """What each row of `traces()` stood at on an effort axis (see `axes`); NaN where its study has no such axis.
+        """The effort at each row of `traces()` on an effort axis (see `axes`); NaN where its study has no such axis.
 
         Batches are counted from 1, so that an effort is what was spent when the row was there.
         """
@@ -162,7 +162,7 @@ class RowsOfStudies:
         return self.columns.points(rows)
 
     def extra_at_end(self, name: str) -> Floats:
-        """Where each begun study stood when it ended (`seconds`, `decisions`, `effort.<name>`, `bound`), if that was
+        """The effort of each begun study when it ended (`seconds`, `decisions`, `effort.<name>`, `bound`), if that was
         imported as a row of its own: a run may go on long after its last solution. NaN where it was not."""
         found = [[end.a[name] for end in self.columns.attempts[i].ends if name in end.a] for i in self.chosen]
         return np.array([float(given[-1]) if given else np.nan for given in found])  # type: ignore[arg-type]

@@ -123,7 +123,7 @@ def _reductions(columns: Columns, at: Sequence[int], traces: Traces) -> dict[str
         made[i] = max([int(made[i]), attempt.counted, *(end.evaluations for end in attempt.ends)])
         for end in attempt.ends:
             nanoseconds[i] += np.array(end.w)
-    # where every evaluation is kept, what is not there was lost with a file; it is made again by the same command
+    # where every evaluation is kept, missing rows were lost with a file; the same command makes them again
     whole = np.array([attempt.start.record == "all" for attempt in columns.attempts], dtype=bool)
     told = np.array([attempt.told for attempt in columns.attempts], dtype=np.int64)
     lost = np.where(whole, made - tally.rows, np.maximum(told - tally.rows, 0)) if len(whole) else made

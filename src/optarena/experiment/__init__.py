@@ -1,4 +1,4 @@
-"""The plan: optimizers x problems x trials and a budget, as plain data; and the studies it stands for.
+"""The plan: optimizers x problems x trials and a budget, as plain data; and its studies.
 
     >>> experiment = Experiment(["RandomSearch"], "functions/sphere/d{2,5}", budget="10*D", trials=3)
     >>> plan = experiment.plan(root=uuid.UUID(int=1))

@@ -31,7 +31,7 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     """Hard limits that a supervisor keeps by killing; no part of a study's identity."""
 
     evaluation: float | None = None
-    """Seconds for one evaluation; beyond, it is recorded as timed out and the study goes on."""
+    """Seconds for one evaluation; beyond, it is recorded as timed out and the study continues."""
     study: float | None = None
     """Seconds for a study, in this life of it; beyond, it ends as timed out."""
     memory: float | None = None

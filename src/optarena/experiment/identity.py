@@ -30,7 +30,7 @@ class Study(msgspec.Struct, frozen=True, omit_defaults=True):
     seed: str = ""
     """Where a foreign rule made the id: the key of all its streams, in hexadecimal digits."""
     solver: bool = False
-    """Whether a solver runs it, in one go: such a study begins anew where another goes on."""
+    """Whether a solver runs it, in one go: such a study starts again where another continues."""
 
 
 def canonical(value: Any) -> str:

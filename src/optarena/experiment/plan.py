@@ -69,7 +69,7 @@ class Experiment:
     """
 
     afresh = "use --new to start again beside the old studies, or another --store"
-    """How to go on where a store's studies cannot be gone on with."""
+    """What to do where a store's studies cannot be continued."""
     reads_all = True
     """Whether all of a store is read before a run, or only what it has of the plan's problems."""
 
@@ -98,8 +98,8 @@ class Experiment:
         for item in self.optimizers:
             if is_random_search(item.label) and item.use != "RandomSearch":
                 raise OptarenaError(
-                    f"{item.use!r} would be called {item.label!r} in tables, and what is called so is what"
-                    " scores are measured against: give it another name",
+                    f"{item.use!r} would be called {item.label!r} in tables, a name that is kept for the"
+                    " baseline of scores: give it another name",
                     field="optimizers",
                 )
         self.problems = as_list(problems, (str, Subject), "problems")

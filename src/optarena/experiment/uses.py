@@ -15,7 +15,7 @@ from optarena.registry import Reference
 from optarena.solver import SOLVERS, Solver, get_solver
 
 Named: TypeAlias = "str | Use | type[Optimizer] | type[Solver]"
-"""What stands for an optimizer: a name, a file reference, a class, or any of these with settings."""
+"""How an optimizer is given: a name, a file reference, a class, or any of these with settings."""
 
 
 class Use(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
@@ -36,7 +36,7 @@ class Use(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
 
     @property
     def identity(self) -> str:
-        """What stands in a study's id: the name without directories."""
+        """The part of a study's id: the name without directories."""
         return OPTIMIZERS.reference(self.use).short
 
 

@@ -118,7 +118,7 @@ def _incoming(name: str, paths: Sequence[str | Path], stored: Dataset | None) ->
 
 
 def _read(module: Any, name: str, paths: Sequence[Path], stored: Dataset | None) -> list[Incoming]:
-    """What a format's module reads of the paths; damage is told as such."""
+    """What a format's module reads of the paths; damage is reported."""
     what = f"{name} data"
     together = ", ".join(map(str, paths[:3])) + (", …" if len(paths) > 3 else "")
     if hasattr(module, "incoming"):
@@ -174,7 +174,7 @@ def _alone(store: Store) -> Iterator[None]:
             whole.parent.mkdir(parents=True, exist_ok=True)
         held.enter_context(locked(whole.parent))
         if store.exists:
-            held.close()  # nobody is making it: its own lock suffices, and imports into other stores need not wait
+            held.close()  # no process is making it: its own lock suffices, and imports into other stores need not wait
             held.enter_context(locked(store.path))
         try:
             yield

@@ -59,7 +59,7 @@ def parse_info(text: str, say: Say) -> list[DataFile]:
             continue
         pairs, rest = _pairs(line)
         if pairs:
-            own = {"function", "dim"} <= set(pairs)  # two objectives: a line a dimension, under one head
+            own = {"function", "dim"} <= set(pairs)  # two objectives: one line per dimension, under one head
             facts = {**facts, **pairs} if own else pairs
             if not own:
                 comment = ""
@@ -107,14 +107,14 @@ def _pairs(line: str) -> tuple[dict[str, str], str]:
 
 
 def parse_blocks(data: bytes, say: Say, least: int, only: int | None = None) -> list[BlockOfNumbers]:
-    """The runs of a data file; `least` columns are expected, `only` the first so many are wanted."""
+    """The runs of a data file; `least` columns are expected, `only`: how many of the first are wanted."""
     lines = without_cut_line(data, say)
     heads = [i for i, line in enumerate(lines) if line[:1] == b"%"]
     starts = [i for i in heads if _starts_run(lines[i])]
     for i in set(heads) - set(starts):  # so that only rows are left
         lines[i] = b""
     if any(line.strip() for line in lines[: starts[0] if starts else None]):
-        say("rows stand before the head of the first run; left out")
+        say("rows come before the header of the first run; left out")
     out = []
     for low, rows in zip(starts, blocks_of_numbers(lines, starts, say, least, only), strict=True):
         block = BlockOfNumbers(rows)

@@ -28,7 +28,7 @@ def without_cut_line(data: bytes, say: Say) -> list[bytes]:
 def blocks_of_numbers(
     lines: list[bytes], starts: list[int], say: Say, least: int, only: int | None = None
 ) -> list[Floats]:
-    """The rows between the heads at `starts`: at least so many columns are expected, only the first ones wanted.
+    """The rows between the heads at `starts`: at least this many columns are expected, only the first ones wanted.
 
     The first column counts evaluations: rows where it cannot are left out.
     """
@@ -71,7 +71,7 @@ def _line_by_line(lines: list[bytes], low: int, high: int, say: Say, least: int)
         try:
             rows.append((i, [float(cell) for cell in lines[i].split()]))
         except ValueError:
-            say(f"line {i + 1}: not all of it are numbers; left out")
+            say(f"line {i + 1}: it does not consist of numbers only; left out")
     widths = [len(row) for _, row in rows if len(row) >= least]
     width = max(set(widths), key=widths.count) if widths else least
     kept = [row for _, row in rows if len(row) == width]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optarena.formats._solver_logs import Log
 
 MANIFEST = "manifest.csv"
-STATE_IT = f"say it in a {MANIFEST} with the columns 'file' and 'sense' (min or max)"
+STATE_IT = f"state it in a {MANIFEST} with the columns 'file' and 'sense' (min or max)"
 
 
 def family_of(problem: str) -> str:
@@ -91,7 +91,7 @@ def _refuse_both(what: str, logs: Sequence[Log]) -> None:
         ways = {sense: next(log for log in logs if sense in _senses_of([log])) for sense in ("max", "min")}
         raise OptarenaError(
             f"{ways['max'].path}: the objectives of {what} rise here and fall there ({ways['max'].file},"
-            f" {_place(ways['min'], ways['max'])}), so nobody knows which way is better: {STATE_IT}; nothing was"
+            f" {_place(ways['min'], ways['max'])}), so it is unclear which direction is better: {STATE_IT}; nothing was"
             " imported"
         )
 
@@ -125,7 +125,7 @@ def _notices(
     there: Mapping[str, str],
     where: str,
 ) -> list[str]:
-    """What nobody stated: one sentence per family, or per problem where a folder holds several senses."""
+    """What was not stated: one sentence per family, or per problem where a folder holds several senses."""
     together = len(known_senses | set(there.values())) <= 1
     groups = {family: [log for own in problems.values() for log in own]} if together else problems
     out = []

@@ -128,9 +128,9 @@ class Files:
                     told[key] = _number(told[key], f"{where} line {number}, column {key!r}")
             trial = float(told.get("trial", 0))
             if not (trial.is_integer() and is_whole(trial)):
-                raise OptarenaError(f"{where} line {number}: trial {told['trial']} is no whole number")
+                raise OptarenaError(f"{where} line {number}: trial {told['trial']} is not a whole number")
             if told.get("sense", "min").lower() not in ("min", "max"):
-                raise OptarenaError(f"{where} line {number}: {told['sense']!r} is no sense: it is min or max")
+                raise OptarenaError(f"{where} line {number}: {told['sense']!r} is not a sense: give min or max")
             if "configuration" in told:
                 told["optimizer"] = told.pop("configuration")
             told["where"] = f"{where} line {number}"
@@ -211,7 +211,7 @@ def tables(read: Sequence[Read], known: Dataset | None) -> list[Table]:
     """All runs as one table per path, each with the sense of its problem."""
     for one in read:
         if not one.logs:
-            raise OptarenaError(f"{one.name}: there is no run in it")
+            raise OptarenaError(f"{one.name}: it has no run")
         for log in one.logs:
             log.path = one.name
     senses, said = find_senses([log for one in read for log in one.logs], stored_senses(known))

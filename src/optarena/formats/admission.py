@@ -287,7 +287,7 @@ class _Known:
             self._by_key[old.key].replace(old, new)
 
     def find(self, study: Study, taken: set[int], is_same: _Relation) -> Study | None:
-        """The first that is the same run, is of another data file, and stands for no other run of this one."""
+        """The first that is the same run, is of another data file, and is not taken for another run of this one."""
         candidates = self._by_key.get(study.key)
         for other in candidates.like(study) if candidates else ():
             if id(other.attempt) not in taken and is_same(other, study):

@@ -142,9 +142,9 @@ def _place(tidy: Tidy, card: ProblemCard, column: str, study: int) -> str:
 def _sentence(tidy: Tidy, card: ProblemCard, column: str, claim: _Claim, earlier: _Claim) -> str:
     place, advice = f"column {column!r}", "two problems need two names"
     if column == "objectives":
-        place, advice = "its objectives", "call its columns as there (value, or f.<name> each)"
+        place, advice = "its objectives", "name its columns as there (value, or f.<name> each)"
     elif column == "dimension" and "dimension" not in tidy.rows.columns:
-        place, advice = "its 'x.' columns", "say it in a column 'dimension'"
+        place, advice = "its 'x.' columns", "give it in a column 'dimension'"
     elif column.startswith("sense") and column not in tidy.rows.columns and "sense" not in tidy.rows.columns:
         place, advice = "no column 'sense', which means min", "add the column, or give it another name"
     one, two = (_shown(value) for value in (claim.value, earlier.value))

@@ -1,8 +1,8 @@
-"""aries-bench's CSV files: a file a run, or what its `collect` gathers in `<configuration>/results.csv`.
+"""aries-bench's CSV files: one file per run, or what its `collect` gathers in `<configuration>/results.csv`.
 
 Columns: `type` (start, new_solution), `num_solutions`, `objective`, `time` or `time(us)` in microseconds,
 `num_decisions`, `num_conflicts`, `num_dom_updates`, `num_restarts`; gathered ones begin with `problem` and `flatzinc`.
-A run's own file is `<configuration>/<problem>/<instance>/<instance>.csv`; what the solver printed stands beside it as
+A run's own file is `<configuration>/<problem>/<instance>/<instance>.csv`; what the solver printed is beside it as
 `.dzn`, and tells whether the optimum was proved.
 """
 
@@ -89,7 +89,7 @@ def _gathered(files: Files, name: str) -> list[Log]:
 
 
 def _selected(files: Files, name: str, model: str, problem: str) -> list[dict[str, Any]]:
-    """What a manifest tells of a gathered run: of its file, of its model, of its problem; the last counts most."""
+    """What a manifest says about a gathered run: of its file, of its model, of its problem; the last counts most."""
     rows = [row for row in files.told(name) if row.get("problem") in (None, model, problem)]
     rows.sort(key=lambda row: [None, model, problem].index(row.pop("problem", None)))
     return rows
@@ -126,7 +126,7 @@ def _take(log: Log, row: dict[str, str], where: str) -> None:
 
 
 def _ending(files: Files, name: str) -> dict[str, Any]:
-    """What a run's own output says of its end, where it is there."""
+    """What a run's own output says about its end, where it exists."""
     text = files.read(name)
     if text is None:
         return {"status": "unknown"}

@@ -45,7 +45,7 @@ def read(path: Path) -> Runs:
     out = Runs(str(path), [], folder.notices)
     infos = folder.names(".info")
     if not infos:
-        raise OptarenaError(f"{path} has no .info file: it is no COCO data folder")
+        raise OptarenaError(f"{path} has no .info file: not a COCO data folder")
     named = {file for name in infos for file in _read_info(folder, name, out)}
     _name_orphans(folder, named, out)
     if not out.runs:
@@ -74,7 +74,7 @@ def _read_info(folder: Folder, info: str, out: Runs) -> list[str]:
         named = file.name if "function" not in file.facts else f"{file.facts.get('folder', '')}/{file.name}"
         name = folder.beside(info, named.lstrip("/") if "function" in file.facts else named)
         if name is None:
-            say(f"{file.name!r} leads out of the folder; its {len(file.entries)} runs are left out")
+            say(f"{file.name!r} points outside the folder; its {len(file.entries)} runs are left out")
         elif name not in folder:
             say(f"{file.name} is missing; its {len(file.entries)} runs are left out")
         else:
@@ -114,13 +114,13 @@ def _read_data(folder: Folder, name: str, file: DataFile, identity: tuple[str, i
     if timed_name in folder:
         timed = parse_blocks(folder.read(timed_name), speaker(timed_name), columns, only=columns)
     else:
-        say("there is no .tdat beside it: what was found between two targets is not known")
+        say("it has no .tdat: improvements between two targets are unknown")
     entries = file.entries
     if len(blocks) != len(entries):
         text = f"has {len(blocks)} runs, its .info names {len(entries)}"
         pairs = list(zip(entries, blocks, strict=False))
         if len(blocks) < len(entries) or not all(_fits(entry, block) for entry, block in pairs):
-            say(f"{text}: which is which cannot be told, all are left out")
+            say(f"{text}: it is unclear which is which, so all are left out")
             return
         say(f"{text}: the last {len(blocks) - len(entries)} are left out, as the .info is cut or was not finished")
     if timed and len(timed) != len(blocks):
@@ -263,7 +263,7 @@ def _two_objectives(
     # it changes with the archive alone: a row tells it of the point before it that entered last
     at = np.searchsorted(archive[:, 0], run.evaluation, side="right") - 1
     if (at < 0).any():
-        say(f"instance {entry.instance}: an indicator is there before the first point of the .adat; not used")
+        say(f"instance {entry.instance}: an indicator comes before the first point of the .adat; not used")
         return run
     metric = np.full(len(archive), np.nan)
     metric[at] = run.values[:, 0]
@@ -297,6 +297,6 @@ def _archive(folder: Folder, key: tuple[int, int, int], say: Say) -> Floats | No
     rows = blocks[0].numbers
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
     if len(np.unique(rows[:, 0])) != len(rows) or not np.isfinite(rows[:, 1:3]).all():
-        say(f"{names[0]}: an evaluation is there twice, or a value is not finite; not used")
+        say(f"{names[0]}: it has a duplicate evaluation, or a value that is not finite; not used")
         return None
     return rows

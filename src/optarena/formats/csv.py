@@ -85,10 +85,12 @@ def parse(data: bytes, name: str) -> Table:
 def _refuse_separators(header: str, name: str) -> None:
     """A header that names its columns with another sign between them; cells may hold any sign, so only it is asked."""
     if header.strip().strip('"').lower().startswith("sep="):
-        raise OptarenaError(f"{name} line 1: {header.strip()!r} is no header; remove the line, and separate by commas")
+        raise OptarenaError(
+            f"{name} line 1: {header.strip()!r} is not a header; remove the line, and separate by commas"
+        )
     found = {sign: len(_required(header, sign)) for sign in (",", *WRONG)}
     best = max(found, key=lambda sign: found[sign])
-    if found[best] == found[","]:  # none of the names, or spelt otherwise: what is there and no comma
+    if found[best] == found[","]:  # none of the names, or spelt otherwise: the separator that was found
         best = next((sign for sign in WRONG if sign in header and "," not in header), ",")
     if best != ",":
         raise OptarenaError(
@@ -179,7 +181,7 @@ def _without_empty(frame: pl.DataFrame, head: list[str], name: str) -> tuple[pl.
         if not title:
             raise OptarenaError(f"{name} line 1: column {i + 1} has no name")
         if title in seen:
-            raise OptarenaError(f"{name} line 1: column {title!r} is there twice")
+            raise OptarenaError(f"{name} line 1: duplicate column {title!r}")
         seen.add(title)
     return frame, head
 

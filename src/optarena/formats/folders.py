@@ -1,6 +1,6 @@
 """The files of a folder, or of a zip or tar archive, by their names: read in memory, nothing is unpacked to a disk.
 
-A name that leads out of the folder is never opened: it is named, and left out. What an archive unpacks to is bounded.
+A name that points outside the folder is never opened: it is named, and left out. What an archive unpacks to is bounded.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Folder:
             raise OptarenaError(f"{self.path}: {name} cannot be read ({error})") from error
 
     def beside(self, name: str, other: str) -> str | None:
-        """The name of a file that another one speaks of; None if that leads out of the folder."""
+        """The name of a file that another one refers to; None if that points outside the folder."""
         other = other.replace("\\", "/")
         if not _inside(other):
             return None
@@ -75,7 +75,7 @@ class Folder:
                     raise OptarenaError(f"{self.path}: more than {MAX_FILES:,} files")
                 plain = name.replace("\\", "/")
                 if not _inside(plain):
-                    self.notices.append(f"{self.path}: {name!r} leads out of the archive; left out")
+                    self.notices.append(f"{self.path}: {name!r} points outside the archive; left out")
                     continue
                 self._files[posixpath.normpath(plain)] = read
         except _DAMAGE as error:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from optarena.formats.tidy import Table
 
 CELLS = (str, bool, np.bool_, numbers.Real, decimal.Decimal, datetime.date, datetime.time)
-PLAIN = "a cell is a number, a text, or true or false"
+PLAIN = "a cell must be a number, a text, true or false"
 
 
 def as_polars(frame: Any) -> tuple[pl.DataFrame, bool]:
@@ -35,7 +35,7 @@ def as_polars(frame: Any) -> tuple[pl.DataFrame, bool]:
     names = [str(name) for name in frame.columns]
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise OptarenaError(f"frame: column {name!r} is there twice")
+            raise OptarenaError(f"frame: duplicate column {name!r}")
     series = []
     for i, name in enumerate(names):
         column = frame.iloc[:, i]

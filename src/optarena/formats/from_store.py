@@ -166,13 +166,13 @@ class _Table:
         return {"status": pl.Series(texts, dtype=pl.String), "message": pl.Series(messages, dtype=pl.String)}
 
     def _endings(self) -> pl.DataFrame:
-        """A row without a value for a run that has none, or that says where it stood at its end."""
+        """A row without a value for a run that has none, or that gives its effort at its end."""
         rows = []
         for i, attempt in enumerate(self.attempts):
             stood = {name: number for end in attempt.ends for name, number in end.a.items()}
             if stood or not self.counts[i]:
                 status, reason = self._ended(i)
-                # a word that import knows; any other reason stands in its own column
+                # a word that import knows; any other reason is in its own column
                 text = reason if reason and status == OF_RUNS.get(reason) == "done" else status
                 stood = {name: None if number is None else float(number) for name, number in stood.items()}
                 rows.append({"_study": i, "status": text, **stood})
@@ -236,7 +236,7 @@ class _Table:
     # ---- parameters --------------------------------------------------------------------------------------------------
 
     def parameters(self, typed: bool) -> pl.DataFrame:
-        """The parameters of all rows: a column a name, or one a name and kind where that must be told."""
+        """The parameters of all rows: one column per name, or per name and kind where that must be stated."""
         bounds = np.concatenate(([0], np.cumsum(self.counts)))
         by_card: dict[str, tuple[Attempt, list[list[Any]], list[Ints]]] = {}
         for i, attempt in enumerate(self.attempts):

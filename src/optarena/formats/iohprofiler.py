@@ -1,7 +1,7 @@
 """IOHprofiler's data folders: a JSON file a function, and text files of evaluations beside it. docs/coco.md.
 
 A row has the value of an evaluation that a trigger logged, the last row that of the last evaluation, so improvements
-are kept, or all rows where every evaluation is there. On bbob values are f - f_opt. Nothing in a file is executed.
+are kept, or all rows where every evaluation was logged. On bbob values are f - f_opt. Nothing in a file is executed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read(path: Path) -> Runs:
     out = Runs(str(path), [], folder.notices)
     names = folder.names(".json")
     if not names:
-        raise OptarenaError(f"{path} has no .json file: it is no IOHprofiler data folder")
+        raise OptarenaError(f"{path} has no .json file: not an IOHprofiler data folder")
     for name in names:
         try:
             data = json.loads(folder.read(name))
@@ -95,7 +95,7 @@ def _read_function(folder: Folder, name: str, data: dict[str, Any], out: Runs) -
         file = folder.beside(name, str(scenario["path"]))
         runs = scenario["runs"]
         if file is None:
-            say(f"{scenario['path']!r} leads out of the folder; its {len(runs)} runs are left out")
+            say(f"{scenario['path']!r} points outside the folder; its {len(runs)} runs are left out")
         elif file not in folder:
             say(f"{scenario['path']} is missing; its {len(runs)} runs are left out")
         elif not is_dimension(dimension := int(scenario["dimension"])):

@@ -1,4 +1,4 @@
-"""MiniZinc's streams of JSON lines, a file a run, as `minizinc --json-stream -i --output-time --output-objective
+"""MiniZinc's streams of JSON lines, one file per run, as `minizinc --json-stream -i --output-time --output-objective
 --output-mode json` prints them. Whose run a file is, its name or a manifest tells (see `_solver_logs`)."""
 
 from __future__ import annotations

@@ -103,6 +103,6 @@ def _refuse(rows: pl.DataFrame, column: str, stated: str, mistakes: Mistakes) ->
     fits = parameter_values(cells, stated or "real").is_not_null()
     if stated == "int":
         fits &= text.str.contains(r"^[+-]?\d+$").fill_null(True)
-    say = f"is no {stated}" if stated else "is no number, and others of its problem are"
+    say = f"is no {stated}" if stated else "is not a number, but others of its problem are"
     hint = "" if stated else f" (leave it empty if there is none; if they are texts, call the column '{column}:text')"
     mistakes.cells(column, rows["_row"].filter(filled & ~fits).sort(), lambda cell, _: f"{cell} {say}{hint}")

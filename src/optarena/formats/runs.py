@@ -43,14 +43,14 @@ class Run:
     metrics: dict[str, Floats] = field(default_factory=dict)
     efforts: dict[str, Floats] = field(default_factory=dict)
     efforts_at_end: dict[str, float] = field(default_factory=dict)
-    """Where its effort axes stood when it ended, if that was logged."""
+    """The values of its effort axes when it ended, if that was logged."""
     objectives: tuple[Objective, ...] = (Objective(),)
     known: Known = field(default_factory=Known)
     status: str = "done"
     reason: str = ""
     attributes: dict[str, str] = field(default_factory=dict)
     whole: bool = False
-    """Whether every evaluation is there, not only improvements."""
+    """Whether it has every evaluation, not only improvements."""
     trial: int = 0
     source: str = ""
     """The data file that it was read from."""
@@ -88,7 +88,7 @@ class Runs:
 
 
 def number_trials(some: Runs) -> None:
-    """The same optimizer on the same instance again is another trial; a store that has some goes on counting."""
+    """The same optimizer on the same instance again is another trial; a store that has some continues the count."""
     seen: Counter[tuple[str, str]] = Counter()
     for run in some.runs:
         key = (run.optimizer, run.problem)

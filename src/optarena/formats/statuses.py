@@ -41,4 +41,4 @@ def unknown(cell: str, word: str) -> str:
     """What is wrong with a word that is not known."""
     words = [known for known in dict.fromkeys((*OF_ROWS, *OF_RUNS)) if known]
     few = "error, nan, timed out, crashed; of a run also done, stopped early, failed, interrupted, optimal, infeasible"
-    return f"{cell} is no status.{nearest(word, words)} Words are {few}, … (docs/csv.md); others belong in 'message'"
+    return f"unknown status {cell}.{nearest(word, words)} Words are {few}, … (docs/csv.md); others belong in 'message'"

@@ -46,7 +46,7 @@ BAYESMARK_ADVICE = (
 
 @dataclass
 class Table:
-    """A table as it was read. `lines`: where each row stands; `typed`: whether its columns have types of their own."""
+    """A table as it was read. `lines`: the line of each row; `typed`: whether its columns have types."""
 
     name: str
     frame: pl.DataFrame
@@ -180,7 +180,7 @@ class _Check:
                 meant = name.strip().lower().replace(" ", "_")
                 right = "trial" if meant in REPETITIONS else meant
                 if right in NAMES and right not in self.columns and right not in (*REQUIRED, "value"):
-                    self.mistakes.whole(f"column {name!r}: call it {right!r}, or by a name that is not so like it")
+                    self.mistakes.whole(f"column {name!r}: call it {right!r}, or give it a less similar name")
                 else:
                     self.others.append(name)
         self.objectives = [*(["value"] if "value" in self.columns else []), *kind["f"]]
@@ -198,7 +198,7 @@ class _Check:
         self.senses = [name for name in self.columns if name == "sense"] + kind["sense"]
         self.known = [n for head in KNOWN_VALUES for n in [*([head] if head in self.columns else []), *kind[head]]]
         if not self.raw.height and not self.mistakes.count:
-            self.mistakes.whole("there is a header and nothing below it")
+            self.mistakes.whole("it has a header but no rows")
 
     def _lacking(self, text: str, name: str) -> None:
         hint = nearest(name, [column for column in self.columns if column not in NAMES]).replace(
@@ -224,7 +224,7 @@ class _Check:
                 out[name] = self._number(name)
         for name in [*self.efforts, *(["budget_seconds"] if "budget_seconds" in self.columns else [])]:
             bad = (out[name] < 0) | out[name].is_infinite() | out[name].is_nan()
-            self._bad(name, bad, lambda cell: f"{cell} is no effort: it is finite and not below 0, or left empty")
+            self._bad(name, bad, lambda cell: f"{cell} is not an effort: it must be finite and at least 0, or empty")
         for name in [n for n in ("bound", *self.violations) if n in out]:
             self._bad(
                 name, out[name].is_nan(), lambda cell: f"{cell} is not a number (leave it empty if there is none)"
@@ -238,7 +238,7 @@ class _Check:
         for name in self.senses:
             out[name] = out[name].str.to_lowercase()
             bad = ~out[name].is_in(["min", "max"])
-            self._bad(name, bad, lambda cell: f"{cell} is no sense: it is min or max")
+            self._bad(name, bad, lambda cell: f"{cell} is not a sense: give min or max")
         if "record" in out:
             bad = ~out["record"].is_in(["all", "improvements"])
             self._bad("record", bad, lambda cell: f"{cell} is neither 'all' nor 'improvements'")
@@ -332,7 +332,7 @@ class _Check:
                 _partial=pl.col("_partial") & (pl.col("_status") != ""),
             )
         last = pl.int_range(pl.len()).over("_study") == pl.col("_length") - 1
-        # without numbers, a last row without a value tells of the run, unless its word is only used of evaluations
+        # without numbers, a last row without a value is about the run, unless its word is only used for evaluations
         ending = last & ~pl.col("_placed") & ((pl.col("_length") == 1) | ~pl.col("_status").is_in(["error", "nan"]))
         unnumbered = pl.col("_value") | (pl.col("_word").is_in(FAILED) & ~ending)
         rows = rows.with_columns(
@@ -352,7 +352,7 @@ class _Check:
         """Every status is a word that is known, where it can be said."""
         if "ended" in rows.columns:
             bad = rows.filter(~plain_words(pl.col("ended")).is_in(list(OF_RUNS)))["_row"]
-            self.mistakes.cells("ended", bad, lambda cell, _: f"{cell} is no word for how a run ended (docs/csv.md)")
+            self.mistakes.cells("ended", bad, lambda cell, _: f"{cell} is not a known end of a run (docs/csv.md)")
         if "status" not in rows.columns:
             return
         event, word, known = pl.col("_event"), pl.col("_status"), pl.col("_status").is_in([*OF_ROWS, *OF_RUNS])
@@ -364,7 +364,7 @@ class _Check:
         for wrong, say in (
             (no_reason, "does not say why an evaluation has no value (error, nan, timed out, crashed)"),
             (early, "with an empty value says how a run ended, but rows of its run follow"),
-            (lone, "stands beside a value, but rows of its run follow; an evaluation that failed has no value"),
+            (lone, "appears beside a value, but rows of its run follow; an evaluation that failed has no value"),
         ):
             bad = rows.filter(known & (word != "") & wrong)["_row"]
             self.mistakes.cells("status", bad, lambda cell, _, say=say: f"{cell} {say}")  # type: ignore[misc]
@@ -405,7 +405,7 @@ class _Check:
             twice = rows.filter(pl.col("batch").is_not_null() & pl.col("suggestion").is_not_null())
             twice = twice.filter(pl.struct("_study", "batch", "suggestion").is_first_distinct().not_())
             if twice.height:
-                self.mistakes.cells("suggestion", twice["_row"], lambda cell, _: f"{cell} is there twice in its batch")
+                self.mistakes.cells("suggestion", twice["_row"], lambda cell, _: f"{cell} is a duplicate in its batch")
         return rows
 
     def _efforts_grow(self, rows: pl.DataFrame) -> None:
@@ -431,7 +431,7 @@ class _Check:
             study = f"problem {row['problem']!r}, optimizer {row['optimizer']!r}, trial {int(row['trial'])}"
             if row["_first"] != row["_row"]:
                 first = self.table.place(row["_first"])
-                text = f"{row['evaluation']} is there twice for {study} (first in {first}); is it another trial?"
+                text = f"{row['evaluation']} is a duplicate for {study} (first in {first}); is it another trial?"
             else:
                 text = f"{row['evaluation']} comes after {row['_before']} for {study}; evaluations must increase"
             self.mistakes.found.append((row["_row"], f"{self.table.where(row['_row'])}, column 'evaluation': {text}"))

@@ -1,4 +1,4 @@
-"""Libraries that are asked for a point and told its value, with failures that they are told as such."""
+"""Libraries that are asked for a point and told its value, with failures reported as such."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from optarena.optimizers._pending import Pending, Seen
 from optarena.space import Array, Space
 
 WIDEST = 2.0**31
-"""A range of so many integers or more is searched as a real, since these libraries count its members."""
+"""A range of this many integers or more is searched as a real, since these libraries count its members."""
 
 Values = list[Any]
-"""A point as a library has it: a float or an int a column of the codec."""
+"""A point as a library has it: one float or int per column of the codec."""
 
 
 class AskTell(Optimizer):
@@ -48,7 +48,7 @@ class AskTell(Optimizer):
         self._states: list[Any] = [GlobalState(self.rng), *([TorchState(self.rng)] if self.torch else [])]
         self._left = math.inf if self.repeats else self._codec.size
         self._met: set[bytes] = set()
-        """The points of a finite space that were suggested or told, for a library that suggests none twice."""
+        """The points of a finite space that were suggested or observed, for a library that suggests none twice."""
         self._pending: Pending[Any] = Pending()
         self._early: list[Any] = []
         """Failures before the first success."""

@@ -1,4 +1,4 @@
-"""Which of a library's objects belongs to a point that it suggested, and what a surrogate can be told of a value."""
+"""Which of a library's objects belongs to a point that it suggested, and which values a surrogate can take."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from optarena.space import Array
 
 T = TypeVar("T")
 MOST = 1e100
-"""Larger values are told as this: a surrogate squares them."""
+"""Larger values are replaced by this: a surrogate squares them."""
 
 
 class Pending(Generic[T]):

@@ -24,7 +24,7 @@ REGISTERED = {
 }
 
 LISTED = 1000
-"""Integers of a range up to so many values are searched one by one; of a longer one as if it were real."""
+"""Integers of a range with up to this many values are searched one by one; of a longer one as if it were real."""
 THIN = 0.01
 """A front that covers less of an objective's range says nothing of the range that matters."""
 
@@ -44,7 +44,7 @@ class BoTorch(Optimizer):
     reference point is beyond the worst of the front that the models see at the points observed, by a tenth of its range
     (Ishibuchi et al. 2011).
 
-    A failure is told as the worst value so far, in each objective. `n_initial` is max(5, 2 D) where none is given, at
+    A failure is reported as the worst value so far, in each objective. `n_initial` is max(5, 2 D) by default, at
     most 20; `num_restarts` and `raw_samples` are those of BoTorch's optimizer, `mc_samples` the draws of the
     acquisition.
     """
@@ -79,7 +79,7 @@ class BoTorch(Optimizer):
         self._seen = [Seen() for _ in range(objectives)]
         self._X = np.empty((0, space.dimension))
         self._y = np.empty((0, objectives))
-        """As observed: what a failure is told as, each new model is told anew."""
+        """As observed: each new model gets its own replacement for failures."""
         self._waiting: list[Array] = []
 
     @contextlib.contextmanager
@@ -116,7 +116,7 @@ class BoTorch(Optimizer):
                 del self._waiting[at]
 
     def _told(self) -> Array:
-        """What the models are told, (n, objectives), minimised; of several objectives each in a unit range.
+        """What the models get, (n, objectives), minimised; of several objectives each in a unit range.
 
         What is a small step and what a large volume is absolute in BoTorch, so that values need a common size.
         """

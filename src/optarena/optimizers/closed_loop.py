@@ -29,7 +29,7 @@ from optarena.settings import choice
 from optarena.space import Array, Space
 
 LARGE = 1e30
-"""What a failure is told as before anything finite was seen (PRIMA's barrier has the same size)."""
+"""What a failure is reported as before anything finite was seen (PRIMA's barrier has the same size)."""
 STARTS = ("random", "centre")
 START = choice("random", STARTS)
 """The setting `x0` of a minimiser that is given a point to start from."""
@@ -38,7 +38,7 @@ Function = Callable[..., float]
 
 
 class ClosedLoop(Optimizer):
-    """Subclasses define `minimise`. A failure (NaN or +inf) is told as the worst finite value so far, else as 1e30."""
+    """Subclasses define `minimise`. A failure (NaN or +inf) becomes the worst finite value so far, else 1e30."""
 
     capabilities = Capabilities(batch=False, unsuggested=False, array_native=True, failures="worst")
 
@@ -80,7 +80,7 @@ class ClosedLoop(Optimizer):
 
     def observe(self, X: Any, y: Array, violations: Array | None = None) -> None:  # noqa: ARG002
         if self._asked is None or not (X is self._asked or np.array_equal(X, self._asked)):
-            raise OptarenaError(f"{type(self).__name__} can only be told the value of the point that it suggested last")
+            raise OptarenaError(f"{type(self).__name__} can only observe the point that it suggested last")
         value = float(y[0, 0])
         if math.isfinite(value):
             self._worst = max(self._worst, value)
@@ -109,7 +109,7 @@ class ClosedLoop(Optimizer):
         """End the minimiser where it waits; its `finally` and `with` blocks run."""
         runner, self._runner = self._runner, None
         self._ended = self._ended or "closed"
-        while runner is not None and not runner.dead:  # again, if a library calls `fun` after it was told to go
+        while runner is not None and not runner.dead:  # again, if a library calls `fun` after it was asked to stop
             runner.parent = getcurrent()
             runner.throw()
 

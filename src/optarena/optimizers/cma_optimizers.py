@@ -41,7 +41,7 @@ class CMAES(Generational):
         self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
     ) -> None:
         super().__init__(space, objectives=objectives, rng=rng, **settings)
-        import cma  # takes a second or two, which is no part of the first suggestion
+        import cma  # takes a second or two, which is not part of the first suggestion
 
         self._create = cma.CMAEvolutionStrategy
         self._dimension = max(2, space.dimension)  # pycma has none below: a second coordinate that means nothing

@@ -47,8 +47,8 @@ class Nevergrad(Optimizer):
     Reals of every warp are a box of width 1, in which the warp is linear (nevergrad's first step is a sixth of it). An
     integer is nevergrad's own, as an array's or, for fewer than ten values, as a choice with an order, which is what
     it advises; an integer with another warp than linear is searched as a real. Ordinals are choices with an order,
-    categories and bools are choices. A failure is told as NaN, of which nevergrad makes 5e20. `num_workers` is the
-    first batch's size. A point that was never suggested is a child that the parametrization spawned.
+    categories and bools are choices. A failure is reported as NaN, which nevergrad replaces by 5e20. `num_workers` is
+    the first batch's size. A point that was never suggested is a child that the parametrization spawned.
     """
 
     capabilities = Capabilities(array_native=True, failures="native")
@@ -193,9 +193,9 @@ class NevergradNgIohTuned(Nevergrad):
 
     Some of the methods keep their loop to themselves; nevergrad runs those in threads, which draw random numbers at
     any time and outlive a study. Here they run in greenlets instead: the same sequence, repeatable, and none is left.
-    Its quadratic model relies on what NumPy 2.4 no longer does, an array of one number taken for a number: mended
+    Its quadratic model relies on what NumPy 2.4 no longer does, an array of one number taken for a number: fixed
     here. A method that has converged is followed by random points, as nevergrad has it. Those methods take no points
-    that they did not suggest. A batch larger than the first starts it anew, for as many workers as there are points.
+    that they did not suggest. A batch larger than the first restarts it, for as many workers as there are points.
     """
 
     capabilities = Capabilities(array_native=True, unsuggested=False, uses_budget=True, failures="native")
@@ -283,7 +283,7 @@ class _Loop:
         self._told = value
 
     def stop(self) -> None:
-        while self._greenlet:  # it has begun and not ended; again, if it calls its function after it was told to go
+        while self._greenlet:  # it has begun and not ended; again, if it calls its function after it was asked to stop
             self._greenlet.parent = getcurrent()
             self._greenlet.throw()
 

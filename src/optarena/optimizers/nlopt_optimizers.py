@@ -62,7 +62,7 @@ class NloptOptimizer(ClosedLoop):
         finally:
             if self.random:
                 nlopt.srand_time()  # as NLopt begins: its generator is global, and cannot be read and put back
-        return f"converged: {ENDINGS.get(opt.last_optimize_result(), 'no more to be gained')}"
+        return f"converged: {ENDINGS.get(opt.last_optimize_result(), 'no further improvement')}"
 
 
 def _stoppable(fun: Function, opt: Any) -> Function:

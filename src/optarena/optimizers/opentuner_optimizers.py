@@ -49,9 +49,9 @@ class OpenTuner(Optimizer):
 
     OpenTuner never asks for the same configuration twice. When it has had them all, or has found nothing new in
     `bail_threshold` rounds (its own rule), the study stops early; the rest of the batch in which that happens is drawn
-    at random. A value that is told again is not taken.
+    at random. A value that is reported again is ignored.
 
-    Mended: OpenTuner keeps the dict that a technique goes on changing, and rereads it from the database by the clock
+    Fixed: OpenTuner keeps the dict that a technique goes on changing, and rereads it from the database by the clock
     (after 30 seconds) or when memory is freed, so that two runs differ; here a configuration is a copy, and nothing is
     committed by the clock. The swarm's step of a switch writes into the best configuration instead of the particle's;
     here it writes where it says. With SQLAlchemy 2 a desired result is no longer in the session by itself, so that no
@@ -213,7 +213,7 @@ def _scalar(warp: Callable[[Array], Array], value: float) -> float:
 
 @functools.cache
 def _tools() -> SimpleNamespace:
-    """What we need of OpenTuner, with what has to be mended."""
+    """What we need of OpenTuner, with what has to be fixed."""
     formatter = logging.Formatter
     try:
         import opentuner

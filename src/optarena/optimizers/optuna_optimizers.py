@@ -251,7 +251,7 @@ class OptunaCMAES(OptunaOptimizer):
 
 
 class OptunaNSGA2(OptunaOptimizer):
-    """NSGA-II: non-dominated sorting and crowding; children by uniform crossover, mutation draws a parameter anew.
+    """NSGA-II: non-dominated sorting and crowding; children by uniform crossover, mutation draws a parameter again.
 
     Good for: several objectives with integers and categories, some hundreds to thousands of evaluations. Why, beside
     pymoo's: it is what Optuna's users get for several objectives, and categories stay categories. Points that it never

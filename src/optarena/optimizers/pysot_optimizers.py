@@ -44,7 +44,7 @@ class PySOT(Optimizer):
     It first evaluates a symmetric Latin hypercube of 2 (D + 1) points. It searches the unit cube, in which every warp
     is linear and an integer or ordinal is a step; a category is one coordinate a member, of which the largest wins, so
     that no order is made up. (Its own integers need a design without equal points, which a small space has not.) A
-    failure is told as the worst value so far. A point that was never suggested joins the surrogate.
+    failure is reported as the worst value so far. A point that was never suggested joins the surrogate.
 
     `num_cand` is the number of candidates (100 D), `weights` the cycle of weights of the predicted value.
     """
@@ -69,7 +69,7 @@ class PySOT(Optimizer):
         self._early: list[tuple[Array, float]] = []
         self._strategy: Any = None
         self._record = import_apart("poap.strategy").EvalRecord
-        import_apart("pySOT.strategy")  # takes a second, which is no part of the first suggestion
+        import_apart("pySOT.strategy")  # takes a second, which is not part of the first suggestion
 
     @contextlib.contextmanager
     def _running(self) -> Iterator[None]:
@@ -118,7 +118,7 @@ class PySOT(Optimizer):
     def _propose(self) -> Any:
         strategy = self._strategy
         if not strategy.batch_queue and not strategy.converged and len(strategy._X) <= self._onehot.width:
-            # too few values to fit a surrogate: all failed so far, or none was told yet
+            # too few values to fit a surrogate: all failed so far, or none was observed yet
             design = strategy.exp_design.generate_points(lb=strategy.opt_prob.lb, ub=strategy.opt_prob.ub)
             strategy.batch_queue.extend(design)
             strategy.phase = 1

@@ -39,7 +39,7 @@ DIRECT_ITERATIONS = 10_000
 
 
 class ScipyOptimizer(ClosedLoop):
-    """What all of them share: the bounds, and how an end is told."""
+    """What all of them share: the bounds, and how an end is reported."""
 
     packages = ("scipy",)
 

@@ -40,7 +40,7 @@ class Scikit(Optimizer):
     Linear and log ranges, of reals and integers, are skopt's own; logit and bilog are a real in our unit cube. An
     ordinal is an integer, categories and bools are categories, one-hot. The first `n_initial_points` are random: 5, as
     in the slides (skopt's own default is 10). Of a batch, each point is told to a copy with a lie (`strategy`), and
-    the copy asked for the next. skopt knows no failure: it is told the worst value so far. Where it would suggest a
+    the copy asked for the next. skopt has no failures: it gets the worst value so far. Where it would suggest a
     point again, it takes a random one, as skopt does by default.
     """
 
@@ -127,7 +127,7 @@ class ScikitGBRTHedge(Scikit):
 
     Good for: functions with steps and many categories, up to some hundreds of evaluations. Its acquisition is optimised
     by sampling `n_points`. skopt's own estimator of this name no longer works, twice: scikit-learn does not take it
-    for a regressor, and it calls `np.in1d`, which NumPy has removed. Both are mended here; the model is the same.
+    for a regressor, and it calls `np.in1d`, which NumPy has removed. Both are fixed here; the model is the same.
     """
 
     base_estimator = "GBRT"
@@ -156,7 +156,7 @@ def _dimension(p: Parameter, kind: str) -> Any:
 
 @functools.cache
 def _quantiles() -> type:
-    """skopt's GradientBoostingQuantileRegressor, mended."""
+    """skopt's GradientBoostingQuantileRegressor, fixed."""
     from skopt.learning import GradientBoostingQuantileRegressor
 
     class Quantiles(GradientBoostingQuantileRegressor):  # type: ignore[misc]

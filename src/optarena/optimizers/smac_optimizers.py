@@ -27,7 +27,7 @@ MANY = 10**9
 
 
 class SMAC(AskTell):
-    """SMAC3: Sobol' points, then a random forest and log expected improvement; every eighth point it learns anew.
+    """SMAC3: Sobol' points, then a random forest and log expected improvement; every eighth point it learns again.
 
     Good for: tuning with integers and categories, 50 to 1,000 evaluations. Why SMAC: the forest that AutoML rests on.
     `facade` is hpo, the forest, or blackbox, a Gaussian process for few reals. Linear and log ranges, integers,
@@ -35,9 +35,9 @@ class SMAC(AskTell):
     (blackbox: 8 D), unless `n_initial` says otherwise; hence it uses the budget.
 
     `retrain_after`, `challengers` and `local_search_iterations` are SMAC's, and where none are given, so are their
-    values. A failure is told as crashed, with the worst value so far for its cost. SMAC suggests no point twice: where
-    a space is exhausted, the study ends. Batches of more than some 30 points are slow, since at each point SMAC goes
-    through all that are not told yet. Its output directory is a temporary one that is removed.
+    values. A failure is reported as crashed, with the worst value so far for its cost. SMAC suggests no point twice:
+    where a space is exhausted, the study ends. Batches of more than some 30 points are slow, since at each point SMAC
+    goes through all that are not told yet. Its output directory is a temporary one that is removed.
     """
 
     capabilities = Capabilities(array_native=True, uses_budget=True, failures="worst")

@@ -33,7 +33,7 @@ REGISTERED = {
 
 class SyneTune(AskTell):
     """What the searchers share. They see our unit cube and categories: some search a log range as if it were linear,
-    and the kernel densities leave the bounds of integers. A failure is not told, since they have no way to take it.
+    and the kernel densities leave the bounds of integers. A failure is not reported, since they cannot take it.
     """
 
     capabilities = Capabilities(array_native=True, failures="skipped")

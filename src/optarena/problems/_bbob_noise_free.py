@@ -1,4 +1,4 @@
-"""What the functions of bbob-noisy are without their noise, which the library tells nobody but its own observer.
+"""What the functions of bbob-noisy are without their noise, which the library gives to its own observer only.
 
 Within the box they are functions of bbob, but for the ellipsoid f116 to f118, whose condition is 1e4, and f125 to f127,
 a tenth of bbob's f19. The rotation is that of the BBOB definitions (Hansen, Finck, Ros, Auger: "Real-parameter

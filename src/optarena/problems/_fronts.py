@@ -18,7 +18,7 @@ from optarena.problem import Known, Objective, Problem
 from optarena.space import Array, Point, Space
 
 POINTS = 500
-"""About how many points a front has: as many as a lattice with this many at most, or exactly so many on a curve."""
+"""About how many points a front has: as many as a lattice with this many at most, or exactly this many on a curve."""
 
 Front = tuple[tuple[float, ...], ...]
 

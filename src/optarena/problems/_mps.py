@@ -101,7 +101,7 @@ class _Reader:
         if kind not in ("N", "L", "G", "E"):
             raise ValueError(f"a row is N, L, G or E, got {words[0]!r}")
         if name in self.rows or name in self.free or name == self.objective:
-            raise ValueError(f"row {name!r} is there twice")
+            raise ValueError(f"duplicate row {name!r}")
         if kind != "N":
             self.rows[name] = (len(self.rows), kind)
         elif self.objective is None:

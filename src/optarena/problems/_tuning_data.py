@@ -141,7 +141,7 @@ def _cells(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
     names = rows[0]
     for name in names:
         if not name or names.count(name) > 1:
-            raise OptarenaError(f"{path} line {lines[0]}: every column needs a name of its own, got {name!r}")
+            raise OptarenaError(f"{path} line {lines[0]}: every column needs a unique name, got {name!r}")
     for row, line in zip(rows[1:], lines[1:], strict=True):
         if len(row) != len(names):
             raise OptarenaError(f"{path} line {line}: {len(row)} cells, the header has {len(names)}")
@@ -173,7 +173,7 @@ def _numbers(path: Path, name: str, cells: Sequence[str], lines: Sequence[int]) 
         return None
     raise OptarenaError(
         f"{path} line {lines[wrong[0]]}, column {name!r}: {cells[wrong[0]]!r} is not a finite number, other cells are;"
-        " mend it, or end the column's name in _cat if these are categories"
+        " fix it, or end the column's name in _cat if these are categories"
     )
 
 

@@ -243,7 +243,7 @@ def lasso(X: Array, y: Array, *, alpha: float, max_iter: int, tol: float, positi
             largest = max(largest, abs(new))
         if largest == 0.0 or farthest / largest < tol or sweep == max_iter - 1:
             residual = y - X @ w
-            slope = X.T @ residual  # afresh: rounding does not pile up
+            slope = X.T @ residual  # computed again: rounding errors do not accumulate
             steepest = float(slope.max() if positive else np.abs(slope).max())
             rest = float(residual @ residual)
             shrink = penalty / steepest if steepest > penalty else 1.0

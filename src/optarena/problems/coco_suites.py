@@ -112,7 +112,7 @@ class MixintProblem(PlainProblem):
 
 
 class NoisyBbobProblem(CocoProblem):
-    """The noise is a stream of the library's own, begun anew with each problem that is made: fixed by the instance.
+    """The noise is a stream of the library's own, restarted with each problem that is made: fixed by the instance.
 
     COCO scores the value without noise of what was evaluated: it is the hidden metric `noise_free`.
     """

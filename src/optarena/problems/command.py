@@ -2,7 +2,7 @@
 
     [problem]
     command = ["./simulate", "--fast"]    # beside this file, or found on the PATH; no shell is ever used
-    mode = "study"                        # one process a study, a line an evaluation; or "evaluation": a process each
+    mode = "study"                        # one process per study, one line per evaluation; or "evaluation"
     seconds = 10                          # for one evaluation
     [problem.space.x]
     type = "real"
@@ -47,7 +47,7 @@ ANSWERS = ("value", "values", "violations", "metrics", "error", "evaluation")
 
 
 class CommandError(Exception):
-    """The program failed, or answered what is no answer."""
+    """The program failed, or its answer is not valid."""
 
 
 class CommandProblem(FunctionProblem):
@@ -149,7 +149,7 @@ class CommandProblem(FunctionProblem):
             text = ask(self._process, msgspec.json.encode(request) + b"\n", self.seconds, once=once)
             answer = as_answer(text, request["evaluation"])
         except BaseException as error:
-            # after a failure nobody knows what the process will say next: the next evaluation gets a new one
+            # after a failure the next output of the process is uncertain: the next evaluation gets a new one
             process, self._process = self._process, None
             process.end(now=True)
             if isinstance(error, (CommandError, TimeoutError)):
@@ -168,7 +168,7 @@ def open_reference(reference: Reference) -> CommandProblem:
 
 
 def as_answer(text: bytes, evaluation: int) -> Evaluation | CommandError:
-    """What a line says: values, or an error that the program tells (it is well, and goes on)."""
+    """What a line says: values, or an error that the program reports (it is fine, and continues)."""
     shown = _short(text)
     try:
         answer = msgspec.json.decode(text)
@@ -186,7 +186,7 @@ def as_answer(text: bytes, evaluation: int) -> Evaluation | CommandError:
                 f"answered with an unknown {key!r}.{nearest(key, ANSWERS)} (known: {', '.join(ANSWERS)})"
             )
     if answer.get("evaluation", evaluation) != evaluation:
-        raise CommandError(f"answered evaluation {answer['evaluation']!r}, asked was {evaluation}")
+        raise CommandError(f"answered evaluation {answer['evaluation']!r}, but was asked for {evaluation}")
     if answer.get("error") is not None:
         return CommandError(printable(str(answer["error"]))[:400])
     if ("value" in answer) == ("values" in answer):
@@ -233,7 +233,7 @@ def _ask(child: Child, request: bytes, seconds: float | None, once: bool) -> byt
     if not once:
         child.listen()
         if child.heard:
-            raise CommandError(f"wrote {_short(child.rest())} before it was asked (one line an evaluation)")
+            raise CommandError(f"wrote {_short(child.rest())} before it was asked (one line per evaluation)")
     deadline = None if seconds is None else time.monotonic() + seconds
     child.say(request, last=once)
     line = None

@@ -7,7 +7,7 @@
 Ids: `dtlz/dtlz<1..7>/m<objectives>/d<dimension>`. Listed are 2, 3, 5, 8 and 10 objectives, each in the dimension of the
 paper: objectives - 1 and 5 more for dtlz1, 20 for dtlz7, else 10; from 2 to 20 objectives and any dimension from there
 to 1000 may be named. Fronts are known, but for dtlz5 and dtlz6 with more than 3 objectives, whose fronts are more than
-the curve that the paper had in mind, and for dtlz7 with more than 5, of which only ideal and nadir point are told.
+the curve that the paper had in mind, and for dtlz7 with more than 5, of which only ideal and nadir point are known.
 """
 
 from __future__ import annotations

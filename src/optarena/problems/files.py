@@ -34,7 +34,7 @@ KNOWN = ("optimum", "best_known")
 
 
 def select_references(reference: Reference) -> list[str]:
-    """The files that a pattern stands for; wildcards and braces may stand in the name of a model and of its data."""
+    """The files that a pattern stands for; the names of a model and of its data may have wildcards and braces."""
     out: dict[str, None] = {}
     for text in _patterns.expand_braces(reference.text):
         one = Reference.of(text, reference.base)
@@ -127,7 +127,7 @@ class MiniZincModel(Instance):
             raise OptarenaError(f"{data}: data for MiniZinc end in {' or '.join(DATA)}")
         self.source, self.data, self.suite, self.function = model, data, "minizinc", model.stem
         self.objectives = (Objective("value", "max" if _maximises(model) else "min"),)
-        # the card keeps what the model was; its data are told apart by the version
+        # the card keeps what the model was; its data differ in the version
         self.version = hashlib.sha256(data.read_bytes()).hexdigest()[:8] if data is not None else "1"
 
     def minizinc(self) -> tuple[Path, Path | None]:

@@ -224,7 +224,7 @@ FUNCTIONS: dict[str, Function] = {
 
 
 class AnalyticProblem(Problem):
-    """A function of the table in one dimension: a number a point, in either form."""
+    """A function of the table in one dimension: one number per point, in either form."""
 
     array_native = True
 

@@ -87,7 +87,7 @@ class TuningProblem(Problem):
         # points lie in the space and the data are finite, so checking them again for each fit would only cost time
         with (
             sklearn.config_context(assume_finite=True, skip_parameter_validation=True),
-            warnings.catch_warnings(action="ignore"),  # that it has not converged is no news in a search
+            warnings.catch_warnings(action="ignore"),  # a model that has not converged is usual in a search
             np.errstate(all="ignore"),
         ):
             for part in self.data.parts:
@@ -220,7 +220,9 @@ def open_reference(reference: Reference) -> Problem:
     """The problem of `folder/clf-mine.csv:SVM_nll`; its id is without the folder."""
     path, choice = reference.path.resolve(), reference.part
     if choice not in choices(path):
-        raise OptarenaError(f"{reference.text!r}: {choice!r} is no model and metric.{nearest(choice, choices(path))}")
+        raise OptarenaError(
+            f"{reference.text!r}: {choice!r} is not a model and metric.{nearest(choice, choices(path))}"
+        )
     model, metric = choice.split("_")
     problem = TuningProblem(model, path.stem, metric, file=path)
     problem.id, problem.suite = f"{path.name}:{choice}", SklearnSuite.name

@@ -98,7 +98,7 @@ def recipes(results: Dataset) -> list[tuple[str, str]]:
         kernels = " --kernels native" if run.kernels == "native" else ""
         commands = [
             f"optarena run {name} --seed {run.root} --store again{kernels}",
-            "optarena report again -o report.html",
+            "optarena report again -O report.html",
         ]
         out.append((f"# {name}\n{as_toml(all_without_places(run.experiment))}", "\n".join(commands)))
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from optarena.dataset import Dataset, tables
 from optarena.errors import OptarenaError
 from optarena.report.colours import Colours, assign
 from optarena.views import score
+from optarena.views._options import options_of
 from optarena.views._view import View
 
 if TYPE_CHECKING:
@@ -25,9 +26,17 @@ ALL = "all"
 class Material:
     """Everything is computed when first asked for, and once."""
 
-    def __init__(self, results: Dataset, **views: View) -> None:
-        """views: those that were scored already, by name."""
+    def __init__(
+        self,
+        results: Dataset,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        comparing: Mapping[str, Any] | None = None,
+        **views: View,
+    ) -> None:
+        """options: of views, by the view's name; comparing: of the comparison; views: those already scored, by name."""
         self.results = results
+        self._options = {name: options_of(name, given) for name, given in (options or {}).items()}
+        self._comparing = dict(comparing or {})
         self.colours: Colours = assign(results.all_optimizers)
         self._tables: dict[str, pl.DataFrame] = {}
         self._views: dict[str, tuple[View | None, str]] = {name: (view, "") for name, view in views.items()}
@@ -47,14 +56,17 @@ class Material:
 
     def _view(self, name: str) -> tuple[View | None, str]:
         if name not in self._views:
-            options = {}
+            options: dict[str, Any] = {}
+            given = self._options.get(name, {})
             if name in ("fixed_cost", "pareto"):  # of a single problem only new trials can be spoken of
                 one = pl.col("sense").is_not_null() if name == "fixed_cost" else pl.col("sense").is_null()
                 single = self.results.studies.filter(one)["problem"].n_unique() < 2
                 options = {"over": "trials" if single else "problems"}
             try:
-                self._views[name] = (score(self.results, name, **options), "")
+                self._views[name] = (score(self.results, name, **options | given), "")
             except OptarenaError as error:
+                if given and not Material(self.results).why_no(name):  # the options are wrong, not the store
+                    raise
                 self._views[name] = (None, str(error))
         return self._views[name]
 
@@ -83,10 +95,14 @@ class Material:
         dimensions = self.dimensions
         if len(dimensions) > 1 and view.pinned is not None:
             over = "trials" if view.frame["intervals"].startswith("95 % over trials") else "problems"
+            given = self._options.get("fixed_cost", {})
+            options: dict[str, Any] = {name: given[name] for name in ("metric", "bootstrap") if name in given}
+            # with resamples the baseline is made of the part's own random search: it is the same for each problem
+            options |= {"axis": view.frame["axis"]} if "bootstrap" in given else {"frame": view.pinned}
             for dimension in dimensions:
                 part = self.results.filter(dimension=dimension)
                 try:
-                    out[str(dimension)] = score(part, "fixed_cost", frame=view.pinned, mode=view.mode, over=over)
+                    out[str(dimension)] = score(part, "fixed_cost", mode=view.mode, over=over, **options)
                 except OptarenaError:  # none of its problems can be scored; the whole view names them
                     continue
         return out
@@ -150,7 +166,7 @@ class Material:
             self._view(name)
         ready = {name: view for name, (view, _) in self._views.items() if view is not None}
         try:
-            return compare(self.results, views=ready), ""
+            return compare(self.results, views=ready, **self._comparing), ""
         except OptarenaError as error:
             return None, str(error)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -30,23 +30,23 @@ SCRIPTS = ("basics.js", "filters.js", "embed.js", "charts.js", "tables.js", "pro
 """The page's script, in this order: one program."""
 
 
-def write_report(results: Dataset, path: str | Path) -> Path:
-    """Write the report of a store; returns where it is."""
+def write_report(results: Dataset, path: str | Path, options: Mapping[str, Mapping[str, Any]] | None = None) -> Path:
+    """Write the report of a store; returns where it is. options: of the views on it, by the view's name."""
     path = Path(path)
     if path.is_dir():
         raise OptarenaError(f"{path} is a directory: name a file, as {path / 'report.html'}")
     remove_abandoned_beside(path)
-    write_whole(path, page(results).encode())
+    write_whole(path, page(results, options).encode())
     return path
 
 
 @no_collection()
-def page(results: Dataset) -> str:
-    """The whole file as text."""
+def page(results: Dataset, options: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+    """The complete file as text."""
     from optarena.report.drawing._style import unchecked
 
     with unchecked():
-        data = payload(Material(results))
+        data = payload(Material(results, options))
     return _html("page.html", SCRIPTS, data)
 
 

@@ -40,7 +40,7 @@ class Verdict(msgspec.Struct):
     difference: str = ""
     """The first one, in words."""
     facts: list[str] = []
-    """What is not as it was: versions, the machine, the problem's file."""
+    """What has changed: versions, the machine, the problem's file."""
 
 
 def replay(store: str | Path, study: str) -> Verdict:
@@ -64,7 +64,7 @@ def replay(store: str | Path, study: str) -> Verdict:
     columns = results.in_full().columns
     recorded = from_columns(columns, attempt.start.study)
     assert recorded is not None
-    # what had to be killed is not tried again, but answered as it was; its point is left out, to be written anew
+    # what had to be killed is not tried again, but answered as recorded; its point is left out, to be written again
     killed = recorded.rows.take(recorded.rows.killed)
     killed.points = np.full(killed.points.shape, np.nan)
     answered = Past(rows=killed, answers_only=True)
@@ -84,7 +84,7 @@ def replay(store: str | Path, study: str) -> Verdict:
 
 
 def _compared(attempt: Attempt, known: Recorded, now: Recorded) -> tuple[int, str]:
-    """How many evaluations are the same as they were, and the first difference in words."""
+    """How many evaluations are the same as recorded, and the first difference in words."""
     space = Space(attempt.card.space) if attempt.card.space else None
     for i, k in enumerate(known.evaluation.tolist()):
         at = now.find(k)
@@ -163,15 +163,15 @@ def _difference(names: list[str], old: Any, new: Any) -> str:
     if old.x and new.x:
         for name, was, now in zip(names, old.x, new.x, strict=True):
             if was != now:
-                return f"suggested {name} = {now!r}, recorded was {was!r}"
+                return f"suggested {name} = {now!r}, but recorded is {was!r}"
     if old.status != new.status:
-        return f"ended as {new.status} {new.message}, recorded was {old.status}"
+        return f"ended as {new.status} {new.message}, but recorded is {old.status}"
     if not np.array_equal(old.y, new.y, equal_nan=True):
-        return f"gave {new.y}, recorded was {old.y}"
+        return f"gave {new.y}, but recorded is {old.y}"
     for what in ("violations", "metrics"):
         was, now = getattr(old, what), getattr(new, what)
         if not np.array_equal(was, now, equal_nan=True):
-            return f"gave {what} {now}, recorded was {was}"
+            return f"gave {what} {now}, but recorded is {was}"
     return ""
 
 

@@ -66,7 +66,7 @@ class Loop(Protocol):
 
     @property
     def at_end(self) -> dict[str, Number]:
-        """Where its effort axes stood when it ended, if it has any."""
+        """The values of its effort axes when it ended, if it has any."""
 
     @property
     def evaluations(self) -> int:

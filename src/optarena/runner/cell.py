@@ -67,7 +67,7 @@ class Cell:
 
 
 class NoCell:
-    """Where nobody watches: a study in this very process."""
+    """Without a supervisor: a study in this process."""
 
     def start(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""A run compacts what it has finished by itself, so that nobody needs to know the word.
+"""A run compacts what it has finished by itself, so that users need not do it.
 
 It does so in a process of its own, at a low priority, when the journals of the store have grown by as much as goes into
 one shard, and when it ends. Smaller stores stay journals: those open in less than a second, can be read with any
@@ -25,7 +25,7 @@ LOOK_SECONDS = 5.0
 
 
 class Compacting:
-    """Looks at a store's journals now and then, and has them compacted; `notice` is told what went wrong."""
+    """Checks a store's journals regularly, and has them compacted; `notice` gets what went wrong."""
 
     def __init__(self, store: Store, notice: Callable[[str], None]) -> None:
         self._store, self._notice = store, notice

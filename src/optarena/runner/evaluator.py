@@ -1,4 +1,4 @@
-"""Evaluating what was suggested: as a matrix or point by point, afresh or from what is already recorded.
+"""Evaluating what was suggested: as a matrix or point by point, or by answering from what is already recorded.
 
 Every evaluation ends as a row: a value, or a failure with its text. Nothing that a problem raises leaves from here.
 """
@@ -213,7 +213,7 @@ class Evaluator:
                 self.recorder.write_row(k, point, None, row.status, row.message)
 
     def _recorded(self, known: Row | None, x: Array, row: list[Any]) -> tuple[list[float] | None, list[float]]:
-        """The values that the optimizer is told again; None where the evaluation failed."""
+        """The values that the optimizer observes again; None where the evaluation failed."""
         k, recorder = self.done + 1, self.recorder
         if known is not None:
             check_point(k, known, row)
@@ -242,7 +242,7 @@ class Evaluator:
                 raise Diverged(k, "an improvement that is not recorded")
         else:
             if status != known.status:
-                raise Diverged(k, f"ended as {status}, recorded was {known.status}")
+                raise Diverged(k, f"ended as {status}, but recorded is {known.status}")
             if evaluation is not None:
                 metrics = [evaluation.metrics[name] for name in self.problem.metrics]
                 check_values(k, known, list(evaluation.values), list(evaluation.violations), metrics)

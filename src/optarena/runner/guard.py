@@ -1,4 +1,4 @@
-"""What a study must leave as it was: the worker's descriptors, and what all studies of a process share.
+"""What a study must leave unchanged: the worker's descriptors, and what all studies of a process share.
 
 User code runs in the worker and can reach all of it. So a worker looks at itself before and after each study:
 
@@ -86,7 +86,7 @@ class Guard:
         return [f"{name} was lowered" for name, before in self._limits.items() if now[name] < before]
 
     def changes(self) -> list[str]:
-        """What is not as it was, a text each."""
+        """What has changed, one text each."""
         now = _state()
         out = [f"{name} was changed" for name, before in self._state.items() if not _same(now[name], before)]
         out += self.lowered()
@@ -114,7 +114,7 @@ def _identity(descriptor: int) -> tuple[int, int] | None:
 
 
 def _state() -> dict[str, Any]:
-    """What can be compared, by the name it is told under."""
+    """What can be compared, by the name that messages use."""
     out: dict[str, Any] = {
         f"{module.__name__}.{name}": getattr(module, name, None) for module, names in FUNCTIONS for name in names
     }

@@ -41,7 +41,7 @@ HEARTBEAT_SECONDS = 2.0
 
 
 class Progress(Protocol):
-    """What is told of a run while it goes on."""
+    """What is reported about a run while it is in progress."""
 
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None: ...
     def tick(self, study: Study, evaluations: int) -> None: ...
@@ -129,7 +129,7 @@ def run(
 
 
 def _root_of(store: Store, experiment: Experiment) -> uuid.UUID | None:
-    """The root under which this experiment goes on; where run files are lost, that of the last study."""
+    """The root under which this experiment continues; where run files are lost, that of the last study."""
     root = store.root(experiment)
     if root is not None or not any(True for part in (store.journal_paths(), store.shard_paths()) for _ in part):
         return root
@@ -174,7 +174,7 @@ def _unpinned(wanted: str, workers: int) -> list[str]:
 
 
 class _Heart:
-    """Beats now and then while a run goes on, and does then what is due."""
+    """Writes heartbeats while a run is in progress, and does what is due then."""
 
     def __init__(self, store: Store, run: object, due: Callable[[], None]) -> None:
         self.store, self.run, self.due = store, run, due
@@ -305,7 +305,7 @@ def _room(study: Study, row: dict[str, Any], ending: str) -> bool:
 def _refuse_drift(plan: Plan, results: Dataset, retry: bool) -> None:
     """A problem or a user's file that changed since its studies were run must not silently continue them.
 
-    A file that was mended since its studies failed is what a retry is for, if nothing else is left of the old one.
+    A retry may use a file that was fixed after its studies failed, if no other study used the old one.
     """
     afresh = plan.experiment.afresh
     labels = {study.id: study.optimizer.label for study in plan.studies}
@@ -325,18 +325,14 @@ def _refuse_drift(plan: Plan, results: Dataset, retry: bool) -> None:
             source = sources.get(start.use)
             tried_again = retry and status[start.study] in UNSUCCESSFUL
             if source is not None and start.source not in (None, source) and not tried_again:
-                raise OptarenaError(
-                    f"{start.use}: its source is not what it was when store {results.path} ran it; {afresh}"
-                )
+                raise OptarenaError(f"{start.use}: its source has changed since store {results.path} ran it; {afresh}")
     for problem in plan.problems.values():
         found = cards.get((problem.id, problem.version))
         if found is None:
             continue
         what = differing(problem_card(problem, signed=False), found)
         if what is not None:
-            raise OptarenaError(
-                f"{problem.id}: its {what} is not what it was when store {results.path} ran it; {afresh}"
-            )
+            raise OptarenaError(f"{problem.id}: its {what} has changed since store {results.path} ran it; {afresh}")
 
 
 def _refuse_other_values(plan: Plan, results: Dataset, sign: Sign) -> None:

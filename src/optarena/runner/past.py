@@ -89,14 +89,14 @@ class Past(msgspec.Struct):
 def check_point(k: int, known: Row, x: list[Any]) -> None:
     """The recorded point must be the one suggested now (a killed worker's row has none)."""
     if known.x and known.x != x:
-        raise Diverged(k, f"suggested {_short(x)}, recorded was {_short(known.x)}")
+        raise Diverged(k, f"suggested {_short(x)}, but recorded is {_short(known.x)}")
 
 
 def check_values(k: int, known: Row, y: list[float], violations: list[float], metrics: list[float]) -> None:
     """What is evaluated again must give what is recorded."""
     for now, was in ((y, known.y), (violations, known.violations), (metrics, known.metrics)):
         if not np.array_equal(was, now, equal_nan=True):
-            raise Diverged(k, f"gave {_short(now)}, recorded was {_short(was)}")
+            raise Diverged(k, f"gave {_short(now)}, but recorded is {_short(was)}")
 
 
 def _short(value: Any) -> str:
@@ -157,9 +157,9 @@ def read_past(columns: Columns, study: str) -> Iterator[Past | None]:
 
 
 def needs_no_rows(columns: Columns, study: Study, cls: type, subject: Subject) -> bool:
-    """Whether a study goes on without its recorded rows: nothing that follows depends on them, and none is missing.
+    """Whether a study continues without its recorded rows: nothing that follows depends on them, and none is missing.
 
-    columns: those of a whole store, with what all rows said counted.
+    columns: those of a complete store, with the counts of all rows.
     """
     owner = columns.newest.get(study.id)
     if owner is None or not (issubclass(cls, Optimizer) and isinstance(subject, Problem)):
@@ -174,11 +174,11 @@ class Pasts:
     """What a store has of studies: every row of some, and of the others what all their rows said, counted."""
 
     def __init__(self, rows: Columns, of: Collection[str], counted: Columns) -> None:
-        """of: the studies of which all rows are there; the columns may name others."""
+        """of: the studies that have all their rows; the columns may name others."""
         self._rows, self._of, self._counted = rows, of, counted
 
     def read(self, study: Study, retry: bool) -> Iterator[Past | None]:
-        """What a study goes on from; None while that is being read."""
+        """What a study continues from; None while that is being read."""
         return read_continued(self._rows if study.id in self._of else self._counted, study, retry)
 
     def whole(self, study: Study, retry: bool) -> Past | None:
@@ -187,10 +187,10 @@ class Pasts:
 
 
 def read_continued(columns: Columns, study: Study, retry: bool = False) -> Iterator[Past | None]:
-    """What a study goes on from; None while that is being read, then the past (or None).
+    """What a study continues from; None while that is being read, then the past (or None).
 
-    A study that does not repeat cannot go on. Nor can the retry of one that failed because all its evaluations did:
-    they would be answered by the same failures again. A solver always begins anew: what it found stays, unscored.
+    A study that does not repeat cannot continue. Nor can the retry of one that failed because all its evaluations did:
+    they would be answered by the same failures again. A solver always starts again; earlier solutions stay, unscored.
     """
     owner = columns.newest.get(study.id)
     if owner is None:

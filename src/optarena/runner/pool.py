@@ -149,12 +149,12 @@ class _Worker:
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 answer = None
             if answer is None or not self._expected(answer):
-                self.harm = self.harm or "something else than its answers was written to the pipe of its worker"
+                self.harm = self.harm or "unexpected data was written to the pipe of its worker"
                 return
             yield answer
         if len(self._partial) > LONGEST_ANSWER:
             self._partial = b""
-            self.harm = self.harm or "a line without an end was written to the pipe of its worker"
+            self.harm = self.harm or "an endless line was written to the pipe of its worker"
 
     def _expected(self, answer: Answer) -> bool:
         """Whether it can be an answer of this worker, now."""
@@ -184,7 +184,7 @@ class _Worker:
             kill_exactly(left)
 
     def look_at_family(self) -> None:
-        """Remember what is below it: when it is dead, nobody can tell any more."""
+        """Remember its child processes: after its death they cannot be found any more."""
         if self.process.returncode is None:
             self.family |= descendants(self.process.pid)
 
@@ -212,7 +212,7 @@ def _read(fd: int) -> bytes:
 
 
 class Pool:
-    """Runs tasks on some workers; what happens is told to `handler`.
+    """Runs tasks on some workers; what happens is reported to `handler`.
 
     handler.ended(task, answer), handler.progressed(task, evaluations), and
     handler.died(death) -> a task to run again, or None when the death was the study's end.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 KINDS = 200
-"""How many kinds are told apart; what comes after them is counted as other reasons."""
+"""How many kinds are distinguished; all further ones are counted as other reasons."""
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(?:e[-+]?\d+)?")
 
 

@@ -168,7 +168,7 @@ def plain(value: Any) -> Any:
     """An array as plain data, for msgspec: its type, its shape and its bytes."""
     if isinstance(value, np.ndarray):
         return [value.dtype.str, value.shape, np.ascontiguousarray(value).tobytes()]
-    raise NotImplementedError(f"{type(value).__name__} is no data of a task")
+    raise NotImplementedError(f"{type(value).__name__} is not data of a task")
 
 
 class _Plain(msgspec.Struct, array_like=True):

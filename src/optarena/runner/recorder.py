@@ -137,7 +137,8 @@ class Recorder:
     def _improves(self, values: list[float], feasible: bool, ties: bool) -> bool:
         """Strictly better than all before, entering the archive, or (with hidden metrics) a tie; keeps `best`.
 
-        What is -inf is kept but is no best: scores take it for a failure, and what is found later must not be lost.
+        A value of -inf is kept but is not a best value: scores take it for a failure, and later values must
+        not be lost.
         """
         if not feasible or any(map(math.isnan, values)):
             return False

@@ -174,7 +174,7 @@ class _Emitter:
             except WrongSolution as error:
                 self.wrong = printable(str(error))
             except Exception as error:  # what it called a solution cannot even be looked at
-                self.wrong = f"what it called a solution cannot be read: {describe(error)}"
+                self.wrong = f"its solution cannot be read: {describe(error)}"
             self.count += 1
             minimised = self.sign * value
             improves = minimised < self.best
@@ -202,9 +202,9 @@ class _Emitter:
         """When a solution was found: by our clock, or as the program tells if that is possible."""
         at = now if told is None else _real(told)
         if at > now * 1.01 + CLOCKS_DIFFER:
-            raise WrongSolution(f"it tells of {at:g} s when {now:.3g} s have passed")
+            raise WrongSolution(f"reports {at:g} s, but only {now:.3g} s elapsed")
         if at < 0 or (told is not None and at < self._last):
-            raise WrongSolution(f"it tells of {at:g} s after it told of {self._last:g} s")
+            raise WrongSolution(f"reports {at:g} s after {self._last:g} s: times must not decrease")
         self._last = max(at, self._last)
         return self._last
 

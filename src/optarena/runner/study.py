@@ -34,7 +34,7 @@ def run_study(
     """Run a study to its end and record it, going on from its past where it has one.
 
     A past that does not repeat is left behind, and a new attempt begins; if that happens twice, the study has failed.
-    A solver always begins anew: its past only says which attempt this is.
+    A solver always starts again: its past only says which attempt this is.
     """
 
     def begun(past: Past) -> Attempt:

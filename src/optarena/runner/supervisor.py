@@ -105,7 +105,7 @@ class Supervisor:
             return True
         problem = self.plan.problems[task.study.problem]
         assert isinstance(problem, Problem)
-        # what is stateful and cannot be reset must begin afresh, whichever worker it meets
+        # what is stateful and cannot be reset must start again, in whichever worker it runs
         stateful = not problem.stateless and type(problem).reset is Problem.reset
         cls = self.plan.classes[task.study.optimizer.label]
         own = issubclass(cls, Optimizer) and cls.capabilities.own_process
@@ -124,12 +124,10 @@ class Supervisor:
         what = (task.study.optimizer.label, task.study.problem, answer.changed)
         if answer.changed and what not in self._changes and not self._alone(task):  # else nobody would have felt it
             self._changes.add(what)
-            self.progress.notice(
-                f"{what[0]} on {what[1]}: {answer.changed}; that is kept from other studies by a fresh process after it"
-            )
+            self.progress.notice(f"{what[0]} on {what[1]}: {answer.changed}; the next study runs in a new process")
 
     def died(self, death: Death) -> Task | None:
-        """What to do about a dead worker's study: a task that goes on from what was recorded, or None at its end."""
+        """What to do about a dead worker's study: a task that continues from what was recorded, or None at its end."""
         task = death.task
         if death.ours == "harmed":
             return self._harmed(death)
@@ -250,7 +248,7 @@ class Supervisor:
         return self._starts[key]
 
     def _failed_row(self, task: Task, death: Death, status: str, message: str) -> Task:
-        """Record that an evaluation gave nothing; the study goes on after it."""
+        """Record that an evaluation gave nothing; the study continues after it."""
         assert task.past is not None
         if task.past.has(death.evaluation):
             # it was evaluated before and is late, or deadly, only now: it does not repeat

@@ -11,7 +11,7 @@ from optarena.children import GRACE, Child, TooLong
 from optarena.solver import Crashed, Time
 
 LATE = 0.3
-"""Seconds after its budget until a program that goes on is asked to end.
+"""Seconds after its budget until a program that is still running is asked to end.
 
 It then has `GRACE`, less than the supervisor's own patience, so that its last lines are kept."""
 LONGEST_LINE = 1 << 26
@@ -48,7 +48,7 @@ class Program:
                 try:
                     child.look(left)
                 except TooLong:
-                    raise Crashed("it prints a line without an end") from None
+                    raise Crashed("it prints an endless line") from None
                 while (line := child.line()) is not None:
                     yield line
             elif self._asked:

@@ -1,4 +1,4 @@
-"""Solvers that are programs: any language, a line a solution. Describing one takes a TOML file.
+"""Solvers that are programs: any language, one line per solution. Describing one takes a TOML file.
 
     [solver]
     command = ["./solve", "--seconds", "{seconds}", "--seed", "{seed}", "--alpha", "{alpha}", "{instance}"]
@@ -70,7 +70,7 @@ class CommandSolver(Solver):
                 return self._follow(program, budget, emit)
 
     def _follow(self, program: Program, budget: Time, emit: Emit) -> Ended | None:
-        """Take its lines to their end; what is no line of the kind is passed over, unless all are."""
+        """Take its lines to their end; lines of another kind are ignored, unless all are."""
         ended: Ended | None = None
         understood, first = False, b""
         for line in program.lines(budget):
@@ -206,7 +206,7 @@ def _make(table: dict[str, Any], path: Path) -> type[CommandSolver]:
 
 def _setting(key: str, default: Any) -> Setting:
     if key in GIVEN:
-        raise OptarenaError("the name has a meaning of its own", field=f"solver.settings.{key}")
+        raise OptarenaError("the name is reserved", field=f"solver.settings.{key}")
     if isinstance(default, bool):
         return flag(default)
     if isinstance(default, int):

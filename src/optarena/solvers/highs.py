@@ -90,7 +90,7 @@ class Highs(Solver):
         if status != words.kOptimal:
             return Ended("feasible", bound, efforts)
         value = float(info.objective_function_value)
-        if not discrete:  # no callback tells of the solution of a linear program
+        if not discrete:  # no callback reports the solution of a linear program
             bound = value
             emit(value, LinearPoint(np.array(highs.getSolution().col_value)), bound=value, **efforts)
         reached = bound is not None and abs(value - bound) > 1e-6 * max(1.0, abs(value))

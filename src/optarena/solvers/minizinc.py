@@ -101,7 +101,7 @@ def follow(program: Program, instance: Instance, budget: Time, emit: Emit) -> En
             told = msgspec.json.decode(line)
             kind = told["type"]
         except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
-            raise ValueError(f"MiniZinc's stream has a line that is none of it: {line[:100]!r}") from None
+            raise ValueError(f"MiniZinc's stream has an unknown line: {line[:100]!r}") from None
         if kind == "solution":
             given = told.get("output")
             output = given.get("json") if isinstance(given, dict) else None
@@ -127,7 +127,7 @@ def _solution(instance: Instance, output: dict[str, Any]) -> Any:
     try:
         return instance.from_minizinc(output)
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"its output is no solution of this instance: {describe(error)}") from error
+        raise ValueError(f"its output is not a solution of this instance: {describe(error)}") from error
 
 
 def _file(path: Path, content: Path | str | dict[str, Any]) -> str:

@@ -73,7 +73,7 @@ class RunFile(msgspec.Struct):
     kernels: str = ""
     """The numeric kernels that were asked for: `pinned` or `native`; empty in older files."""
     before: dict[str, tuple[int, int]] = {}
-    """Of studies that it goes on with: the newest attempt, and the last life of it, before this run."""
+    """Of studies that it continues: the newest attempt, and its last life, before this run."""
     place: str = ""
     """Where its pid means something: the boot of the machine and the PID namespace. Empty in older files."""
 
@@ -119,7 +119,7 @@ class Store:
             raise OptarenaError(f"cannot write to {self.path}: {error.strerror}") from error
 
     def _create_at_once(self) -> None:
-        """Make the directories elsewhere and move them here, so that nobody finds a directory that is no store yet."""
+        """Make the directories elsewhere and move them here, so that no reader finds an unfinished store."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # where that fails (another process was faster, the path is a link), they are made in place
         with (
@@ -145,7 +145,7 @@ class Store:
         for part in PARTS:
             if (self.path / part).is_symlink():
                 raise OptarenaError(
-                    f"{self.path / part} is a link: what is written would go elsewhere; link the whole store instead"
+                    f"{self.path / part} is a link, so data would be written elsewhere; link the complete store instead"
                 )
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
@@ -164,7 +164,7 @@ class Store:
             raise OptarenaError(f"store {self.path} {what}; 'optarena run … --store {self.path}' makes one")
 
     def runs(self, damage: list[Damage] | None = None) -> list[RunFile]:
-        """Every run that this store knows of, oldest first; what is not as it was written goes to `damage`."""
+        """Every run that this store knows of, oldest first; damaged files go to `damage`."""
         out = []
         for path in sorted(self.run_paths()):
             try:
@@ -189,7 +189,7 @@ class Store:
         return sorted(out, key=lambda run: (run.number, run.time))
 
     def root(self, experiment: Experiment) -> uuid.UUID | None:
-        """The root of the newest run of this experiment, else of the newest run: the same command goes on under it."""
+        """The root of the newest run of this experiment, else of the newest run: the same command uses it again."""
         runs = self.runs() if self.exists else []
         same = [run for run in runs if run.experiment == strict(experiment.to_data())]
         return uuid.UUID((same or runs)[-1].root) if runs else None
@@ -229,7 +229,7 @@ class Store:
             if shared and other.id not in _ended and self.is_live(other):
                 raise OptarenaError(
                     f"store {self.path} is being run by process {other.pid} on {other.host}, with {len(shared)} of"
-                    " these studies; wait for it, or end it"
+                    " these studies; wait for it, or stop it"
                 )
         self._write_run(run)
         return run
@@ -251,7 +251,7 @@ class Store:
             os.utime(self._run_path(run))
 
     def is_live(self, run: RunFile) -> bool:
-        """Whether a run goes on: its process exists, or, of another machine or container, its heartbeat does."""
+        """Whether a run is in progress: its process exists, or, of another machine or container, its heartbeat does."""
         if run.ended is not None or not run.pid:
             return False
         if run.host == host() and run.place == place():
@@ -271,7 +271,7 @@ class Store:
         return self.path / "runs" / f"{run.id}.json"
 
     def _write_run(self, run: RunFile) -> None:
-        """An atomic write; an error names the directory, since nobody knows the ids of runs."""
+        """An atomic write; an error names the directory, since users do not know the ids of runs."""
         try:
             write_whole(self._run_path(run), sealed([msgspec.json.encode(run)]))
         except WorkError as error:

@@ -47,7 +47,7 @@ class Chain:
 
 
 def sealed(lines: Iterable[bytes]) -> bytes:
-    """A whole journal of such lines."""
+    """A complete journal of such lines."""
     return b"".join(map(Chain().seal, lines))
 
 
@@ -61,14 +61,14 @@ def have_checks(data: bytes) -> bool:
 
 
 def is_first(line: bytes) -> bool:
-    """Whether a line is the first of a journal, as it was written; or all that a run file has."""
+    """Whether a line is the intact first line of a journal; or all of a run file."""
     return followed(line, 0, 0) is not None
 
 
 def mark_of(data: bytes) -> int:
     """The mark of a journal, of its first block of lines.
 
-    Where the first line is damaged, the others tell: a line that is as it was written has the mark in its check.
+    Where the first line is damaged, the others are used: an intact line has the mark in its check.
     """
     first = data[: data.index(b"\n") + 1]
     state = followed(first, 0, 0)
@@ -80,12 +80,12 @@ def mark_of(data: bytes) -> int:
 
 
 def is_whole(line: bytes, mark: int) -> bool:
-    """Whether a line with a check is as it was written, in the journal of this mark, wherever it stands there."""
+    """Whether a line with a check is intact, in the journal of this mark, wherever it is in it."""
     return _told_mark(line) == mark
 
 
 def _told_mark(line: bytes) -> int | None:
-    """The mark of the journal that a line belongs to, if it is as it was written; else any number, or None."""
+    """The mark of the journal that a line belongs to, if it is intact; else any number, or None."""
     end = _END.search(line, max(0, len(line) - _LONGEST))
     if end is None or int(end[1]) >= 1 << 32:
         return None
@@ -93,12 +93,12 @@ def _told_mark(line: bytes) -> int | None:
 
 
 def _state_after(line: bytes, end: re.Match[bytes]) -> int:
-    """Where the chain stands after a line that is as it was written."""
+    """The state of the chain after an intact line."""
     return crc32(line[end.start(2) :], crc32(line[: end.start(2)], int(end[1])))
 
 
 def followed(data: bytes, state: int, mark: int) -> int | None:
-    """Where the chain stands after a block of whole lines; None unless each is as it was written, where it was.
+    """The state of the chain after a block of complete lines; None unless each is intact and in its place.
 
     state: 0 at the beginning of a journal, whose first line has no mark.
     """
@@ -111,7 +111,7 @@ def followed(data: bytes, state: int, mark: int) -> int | None:
 
 
 class Stretch(NamedTuple):
-    """Lines of a block that follow each other: all as they were written, or none of them.
+    """Lines of a block that follow each other: all intact, or none of them.
 
     what: what is wrong with the lines, or with the place before the first; empty if nothing.
     """
@@ -124,9 +124,9 @@ class Stretch(NamedTuple):
 
 
 def stretches(data: bytes, state: int, mark: int) -> Iterator[tuple[Stretch, int]]:
-    """A block of whole lines of which some are not as they were written; with where the chain stands after each.
+    """A block of complete lines of which some are damaged; with the state of the chain after each.
 
-    After a line that is lost the chain goes on with what the next says.
+    After a lost line the chain continues with the state in the next.
     """
     low = at = lines = 0
     known, good = True, True

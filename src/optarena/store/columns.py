@@ -22,7 +22,7 @@ Codes: TypeAlias = npt.NDArray[np.uint8]
 
 
 class Attempt:
-    """One attempt at one study, over all sources that speak of it."""
+    """One attempt at one study, over all sources that mention it."""
 
     def __init__(self, start: Start, card: ProblemCard) -> None:
         self.start = start
@@ -116,7 +116,7 @@ class Tally:
     rows: Ints
     """(attempts,): how many evaluations were recorded."""
     last: Ints
-    """The number of the last evaluation that any row tells of."""
+    """The number of the last evaluation in any row."""
     failures: Ints
     infeasible: Ints
     """Evaluations that did not fail and violate a constraint."""
@@ -173,7 +173,7 @@ class Columns(Block):
 
     owner: index into attempts. values: (rows, most objectives) in their own senses, NaN where there is none; so for
     metrics and violations (<= 0 is feasible). measured: which metrics were given, be it as NaN. counts_only:
-    rows that carry costs and a counter but no evaluation. thin: only rows that a score can depend on are there (see
+    rows that carry costs and a counter but no evaluation. thin: it has only rows that a score can depend on (see
     `thinning`), and no costs.
     messages: row -> the text of its failure. extras and notes: what imported rows say beyond that, numbers (NaN where
     there is none) and texts (None), by name.
@@ -187,13 +187,13 @@ class Columns(Block):
         self.signed: dict[tuple[str, str], list[Signed]] = {}
         """The signatures of each problem (its id and version), one per machine and set of packages."""
         self.damage: list[Damage] = []
-        """Places of files that are not as they were written, and are not used."""
+        """Damaged places of files, which are not used."""
         self.again: Callable[[set[tuple[str, int]]], Columns] | None = None
         """Reads every row of some attempts (study, number) again, where the store may have changed."""
         self.thin = False
         self._blocks: list[Block] = []
         self.origin: Ints | None = None
-        """Where each row stood when the blocks were laid end to end; None if that was in order."""
+        """The place of each row when the blocks were concatenated; None if that was in order."""
 
     @cached_property
     def costs(self) -> Floats:

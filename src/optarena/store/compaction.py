@@ -53,7 +53,7 @@ def compact(store: Store, least: int = 0) -> Compaction:
     """Put every journal that is at rest into new shards, then remove the journals.
 
     That changes nothing for others: a live run still finds the journals that it found when it began.
-    least: do nothing unless the journals at rest have so many bytes together.
+    least: do nothing unless the finished journals have at least this many bytes together.
     """
     store.must_exist()
     with store.lock("compact"):
@@ -227,7 +227,7 @@ class _Journal:
                 start = self._starts[s]
                 self._here[s] = self._shard.begin(start, self._cards[start.problem])
             except KeyError as error:
-                raise Unsound(f"a line refers to {error}, which no line begins") from error
+                raise Unsound(f"a line refers to {error} before its start record") from error
         return self._here[s]
 
 

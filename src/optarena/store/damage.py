@@ -1,4 +1,4 @@
-"""What of a store is not as it was written: named, never used, and made again by the next run."""
+"""The damage of a store: named, never used, and made again by the next run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Damage(msgspec.Struct, frozen=True):
     what: str
     """What is wrong, in words."""
     line: int | None = None
-    """Of a journal, the first of them; None: the whole file."""
+    """Of a journal, the first of them; None: the complete file."""
     size: int = 0
     """The bytes that are not used."""
     lines: int = 1
@@ -43,7 +43,7 @@ def sentence(store: str | Path, damage: Sequence[Damage], *, places: bool = True
     more = f", and {len(damage) - 1:,} more places" if len(damage) > 1 else ""
     where = f" ({damage[0].text}{more})" if places else ""
     return (
-        f"store {store} is damaged in {files:,} file{'s' * (files > 1)}{where}: what stood there counts as"
+        f"store {store} is damaged in {files:,} file{'s' * (files > 1)}{where}: its contents count as"
         f" missing. 'optarena verify {store}' lists it, 'optarena repair {store}' moves it aside, and the same"
         " 'optarena run …' as before makes it again"
     )

@@ -64,7 +64,7 @@ JOURNAL_BYTES = SHARD_BYTES // 4
 
 
 class Journal:
-    """Writes one journal. Every method writes whole lines, a `write()` each."""
+    """Writes one journal. Every method writes complete lines, one `write()` each."""
 
     def __init__(self, directory: Path, environment: dict[str, Any]) -> None:
         pid = os.getpid()
@@ -93,7 +93,7 @@ class Journal:
             raise
 
     def write(self, record: Record | PlainRow) -> None:
-        """Append one line; a full disk leaves no torn line behind and is told as such."""
+        """Append one line; a full disk leaves no torn line behind and is reported."""
         if self._broken:  # the error was raised where it happened; what follows it has nowhere to go
             return
         if _forks != self._forks:  # a problem forked, and its child came back: the journal is its parent's
@@ -107,13 +107,13 @@ class Journal:
             self._give_up(self._size)
             raise WorkError(
                 f"cannot write to {self.path}: {error.strerror}. What was evaluated before is safe;"
-                " make room and give the same command again"
+                " free some space and run the same command again"
             ) from error
         self._size += len(line)
         self._dirty = True
 
     def _give_up(self, size: int) -> None:
-        """Write no more, and keep only what is certain: so many bytes."""
+        """Write no more, and keep only the bytes that are certain."""
         self._broken = True
         with contextlib.suppress(OSError):
             if _identity(_fstat(self._fd)) == self._file:  # what others opened under this number is not ours
@@ -149,8 +149,8 @@ class Journal:
             except OSError as error:
                 self._give_up(self._synced)
                 raise WorkError(
-                    f"{self.path}: the disk did not take what was written ({error.strerror}). What it took before is"
-                    " safe; the rest is evaluated again by the same command"
+                    f"{self.path}: the disk did not store what was written ({error.strerror}). Earlier data is safe;"
+                    " the same command evaluates the rest again"
                 ) from error
             self._dirty = False
             self._synced = self._size
@@ -159,7 +159,7 @@ class Journal:
     def harm(self, *, ended: bool = False) -> str:
         """What others' code did to the file or its descriptor; empty if nothing.
 
-        ended: nobody is writing now, so the file has exactly the bytes that were written.
+        ended: no process is writing now, so the file has exactly the bytes that were written.
         """
         size = self._size
         try:
@@ -175,7 +175,7 @@ class Journal:
                 return "another file has its name now"
         except FileNotFoundError:
             return "the file was renamed"
-        except OSError:  # a directory on the way cannot be searched any more; the file is there
+        except OSError:  # a directory on the way cannot be searched any more; the file exists
             pass
         if found.st_size < size:
             return f"it has {found.st_size:,} bytes, {size:,} were written"
@@ -211,7 +211,7 @@ def _identity(found: os.stat_result) -> tuple[int, int]:
 
 
 def _lock(descriptor: int) -> bool:
-    """Hold a lock until this process ends: whoever can take it knows that nobody writes any more."""
+    """Hold a lock until this process ends: a process that can take it knows that the writer has ended."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # the file system has none

@@ -86,7 +86,7 @@ class PlainLines:
 
 
 class _Texts:
-    """A block of lines as it stands in the file."""
+    """A block of lines as it is in the file."""
 
     def __init__(self, data: bytes, position: int) -> None:
         self._data, self._position = data, position
@@ -143,7 +143,7 @@ class Lines(Generic[T]):
 
 
 def read_blocks(path: Path, decode: Callable[[bytes], T], damage: list[Damage], *, points: bool) -> Iterator[Lines[T]]:
-    """The complete lines of a journal that are as they were written, block by block; the others go to `damage`.
+    """The complete, intact lines of a journal, block by block; the others go to `damage`.
 
     A torn last line is dropped: its writer was killed, or is at it. A journal of a newer format is refused.
     """
@@ -152,7 +152,7 @@ def read_blocks(path: Path, decode: Callable[[bytes], T], damage: list[Damage], 
 
 
 def verify_checks(path: Path, damage: list[Damage]) -> None:
-    """Look whether the lines of a journal are as they were written, where they have checks."""
+    """Check whether the lines of a journal are intact, where they have checks."""
     for _ in _good_blocks(path, damage):
         pass
 
@@ -202,7 +202,7 @@ class _Checker:
         yield 0, len(data)
 
     def torn(self, text: bytes, position: int) -> None:
-        """Look at what follows the last whole line."""
+        """Look at what follows the last complete line."""
 
     def note(self, position: int, what: str, size: int = 0, lines: int = 1) -> None:
         """Damage at a byte of the file."""
@@ -233,7 +233,7 @@ class _Verifier(_Checker):
     def torn(self, text: bytes, position: int) -> None:
         line = text[:-1] + b"\n"
         whole = line.count(b"\n") == 1 and followed(line, self._state, self._mark) is not None
-        if whole or not _BEGUN.match(text):  # a whole line but for its end, or nothing that a writer began
+        if whole or not _BEGUN.match(text):  # a complete line but for its end, or nothing that a writer began
             self.note(position, DIFFERS, len(text))
 
 
@@ -266,7 +266,7 @@ class _Block:
             at += n
 
     def lines(self, decode: Callable[[bytes], T], path: Path, damage: list[Damage]) -> Lines[T]:
-        """What stands in the lines."""
+        """The contents of the lines."""
         plain = self._plain()
         ends = self._ends.tolist()
         records: list[tuple[int, T]] = []

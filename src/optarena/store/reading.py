@@ -1,6 +1,6 @@
-"""The lines of journals as rows, and who began what; `streaming` reads whole stores.
+"""The lines of journals as rows, and who began what; `streaming` reads complete stores.
 
-Points (x) are not kept: a row remembers where it stands in its source, and is read again when somebody asks.
+Points (x) are not kept: a row keeps its place in its source, and is read again when needed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def key_of(attempt: Attempt) -> Key:
 
 
 class JournalSource:
-    """A journal: a row stands in a line, at a byte of the file.
+    """A journal: a row is in a line, at a byte of the file.
 
     Its file stays open where there are not too many, so that points can be read when it is compacted meanwhile.
     """
@@ -94,7 +94,7 @@ class JournalSource:
             return _decode_rows(text)
         except (*UNREADABLE, ValueError) as error:
             raise OptarenaError(
-                f"{self.path}: the line at byte {position:,} cannot be read ({error}); optarena verify tells more"
+                f"{self.path}: the line at byte {position:,} cannot be read ({error}); optarena verify has details"
             ) from error
 
 
@@ -250,14 +250,14 @@ def age(path: Path, header: Header) -> tuple[float, str]:
 
 
 def header_of(path: Path, first: Sequence[Record | Line], damage: list[Damage]) -> Header | None:
-    """The header of a journal, of which these are the first lines; None if it is no journal.
+    """The header of a journal, of which these are the first lines; None if it is not a journal.
 
-    Where the header is lost, another stands for it: whoever wrote it is gone, and it tells nothing of its machine.
+    Where the header is lost, a substitute is used: its writer is unknown, and so is its machine.
     """
     if first and isinstance(first[0], Header):
         return first[0]
     if not any(item.file == place_of(path) and item.line == 1 for item in damage):
-        damage.append(Damage(place_of(path), "a journal begins with its header", 1))
+        damage.append(Damage(place_of(path), "a journal must begin with a header", 1))
         return None
     began = min((line.time for line in first if isinstance(line, Start)), default=0.0)
     return Header(FORMAT_VERSION, "", host(), 0, began, {})
@@ -355,7 +355,7 @@ def note_orphans(path: Path, opened: Opened, damage: list[Damage]) -> None:
     """Say that lines of a journal, all of which are read, belong to nothing."""
     if opened.orphans:
         n = opened.orphans
-        what = f"{n:,} line{'s' * (n > 1)} of studies that no line of it begins"
+        what = f"{n:,} line{'s' * (n > 1)} of studies without a start record"
         damage.append(Damage(place_of(path), what))
 
 

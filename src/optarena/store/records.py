@@ -145,7 +145,7 @@ class Count(msgspec.Struct, tag_field="t", tag="count", omit_defaults=True):
 
 
 class End(msgspec.Struct, tag_field="t", tag="end", omit_defaults=True):
-    """A study ended: done, stopped early, failed, timed out or interrupted, after so many evaluations."""
+    """A study ended: done, stopped early, failed, timed out or interrupted, after a number of evaluations."""
 
     s: int
     status: str
@@ -155,13 +155,13 @@ class End(msgspec.Struct, tag_field="t", tag="end", omit_defaults=True):
     reason: str = ""
     detail: str = ""
     a: dict[str, Number] = {}
-    """Where its effort axes and its bound stood when it ended: of a solver, or imported as a row of its own."""
+    """The values of its effort axes and its bound when it ended: of a solver, or imported as a separate row."""
     word: str = ""
     """A word of `optarena.status.ENDINGS`, where it says more than the status; see `ending`."""
     life: int = 0
     """That of the start that it ends."""
     rows: int = 0
-    """How many rows of the attempt were recorded until then, where only improvements are; 0: not told."""
+    """How many rows of the attempt were recorded until then, where only improvements are; 0: unknown."""
 
     @property
     def ending(self) -> str:
@@ -180,7 +180,7 @@ class Close(msgspec.Struct, tag_field="t", tag="close"):
 Record: TypeAlias = Header | ProblemCard | Start | Rows | Count | End | Close
 
 IMPORTED = "imported"
-"""The version of a problem of which a store only has what an imported file told."""
+"""The version of a problem that a store knows from an imported file only."""
 
 
 def version_of(text: bytes) -> int:

@@ -52,7 +52,7 @@ class Repair(msgspec.Struct):
 
 
 def verify(store: Store) -> Verification:
-    """Read every byte of a store again, and say what is not as it was written."""
+    """Read every byte of a store again, and say what is damaged."""
     store.must_exist()
     journals, shards = list(store.journal_paths()), list(store.shard_paths())
     runs = list(store.run_paths())

@@ -1,4 +1,4 @@
-"""Which journals are at rest: closed, or their process is dead, so that nobody writes to them any more.
+"""Which journals are at rest: closed, or their process is dead, so that no process writes to them any more.
 
 A writer holds a lock on its journal as long as it lives: that is evidence for every process of the machine, in whatever
 container. A process id is none, as another container may have the same. Where a file system has no locks, a run's
@@ -51,7 +51,7 @@ def resting(store: Store) -> tuple[list[Path], list[tuple[str, str]]]:
 
 
 def why_not_at_rest(store: Store, path: Path) -> str | None:
-    """Why somebody may still write to a journal that may be damaged; None if nobody does."""
+    """Why a process may still write to a journal that may be damaged; None if none does."""
     _, reason = _rest(path, {run.host for run in store.runs() if store.is_live(run)})
     return None if reason is None or reason.startswith(DAMAGED) else reason
 
@@ -81,7 +81,7 @@ def _rest(path: Path, live_hosts: set[str]) -> tuple[float, str | None]:
     except UNREADABLE as error:
         return 0.0, f"{DAMAGED}: not a journal, {error} (optarena repair)"
     if not isinstance(header, Header):
-        return 0.0, f"{DAMAGED}: a journal begins with its header (optarena repair)"
+        return 0.0, f"{DAMAGED}: a journal must begin with a header (optarena repair)"
     if isinstance(record, Close):
         return header.time, None
     if header.host != host():
@@ -89,7 +89,7 @@ def _rest(path: Path, live_hosts: set[str]) -> tuple[float, str | None]:
     if alive(header.pid, header.born):
         return header.time, "its process is running"
     if not (header.locked and lock == "free") and header.host in live_hosts:
-        return header.time, "not closed, and a run goes on that may write it"
+        return header.time, "not closed, and a live run may still write to it"
     return header.time, None
 
 

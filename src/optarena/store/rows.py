@@ -152,7 +152,7 @@ class Collected:
         )
 
     def trace(self, s: int) -> dict[str, Any]:
-        """As it stands in a shard."""
+        """As it is kept in a shard."""
         n = len(self.evaluation)
         out: dict[str, Any] = {
             "s": s,

@@ -61,7 +61,7 @@ GROUP_ROWS = 250_000
 
 
 class ShardSource:
-    """A shard: a row stands in the lists of its attempt's row."""
+    """A shard: a row is in the lists of its attempt's row."""
 
     _recent: ClassVar[list[ShardSource]] = []
     """Those whose points are in memory, the last used at the end."""
@@ -120,7 +120,7 @@ class ShardBlock(Block):
     """Of its attempts, in the shard."""
     counts: list[Count]
     lines: list[Line]
-    """Those that are not evaluations, of the whole shard."""
+    """Those that are not evaluations, of the complete shard."""
 
     def load_costs(self) -> Floats:
         with _named(self.path):

@@ -1,7 +1,7 @@
 """Signatures: a problem's values at a few fixed points, which tell a changed problem from another machine.
 
 Other packages and other values: the problem has changed, and its studies must not be mixed. The same packages and other
-values: another CPU or other numeric kernels rounded differently; studies go on, and whoever reads them is told.
+values: another CPU or other numeric kernels rounded differently; studies continue, and readers are warned.
 """
 
 from __future__ import annotations

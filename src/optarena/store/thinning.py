@@ -115,7 +115,7 @@ def _several(block: Block, card: ProblemCard, part: slice, counts: Bools) -> Boo
 
 
 def _keep_last(keep: Bools, made: Bools, bounds: Ints) -> None:
-    """Keep the last evaluation of each attempt: where it stood when it ended."""
+    """Keep the last evaluation of each attempt."""
     rows = np.flatnonzero(made)
     at = np.searchsorted(rows, bounds[1:]) - 1
     some = (at >= 0) & (np.append(rows, 0)[at] >= bounds[:-1])

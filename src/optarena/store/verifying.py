@@ -33,7 +33,7 @@ def name_of(data: bytes) -> str:
 
 
 def sound_shards(paths: Iterable[Path], damage: list[Damage], *, again: bool = False) -> list[Path]:
-    """Those that are as they were written; the others go to `damage`. again: also look at those that were."""
+    """Those that are intact; the others go to `damage`. again: also check those that were verified before."""
     out: list[Path] = []
     for directory, found in _by_directory(paths).items():
         memory = directory.parent / _MEMORY

@@ -4,7 +4,7 @@
     def test_mine():
         assert_optimizer(MyOptimizer)
 
-A finding says what was expected, what happened, and how to mend it.
+A finding says what was expected, what happened, and how to fix it.
 """
 
 from __future__ import annotations

@@ -6,16 +6,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from optarena.errors import OptarenaError, nearest
+from optarena.views._options import FRONTS, VIEWS
 
 if TYPE_CHECKING:
     from optarena.dataset import Dataset
 
-VIEWS = ("fixed_cost", "fixed_target", "pareto", "anytime")
-"""Each is a package with a function of its name, which takes a dataset."""
+__all__ = ["VIEWS", "score"]
 
 
 def score(dataset: Dataset, view: str, **options: Any) -> Any:
-    """A view of a dataset, by the view's name: the same as `fixed_cost(dataset, ...)` and its siblings."""
+    """A view of a dataset, by the view's name: the same as `fixed_cost(dataset, ...)` and its siblings.
+
+    With an `indicator`, the fixed-target view has the runtimes to that indicator of fronts, in the pareto view's frame.
+    """
     if view not in VIEWS:
         raise OptarenaError(f"no view named {view!r}.{nearest(view, VIEWS)} (views: {', '.join(VIEWS)})")
+    if view == "fixed_target" and "indicator" in options:
+        fronts = score(dataset, "pareto", **{name: options.pop(name) for name in FRONTS if name in options})
+        return fronts.runtimes(**options)
     return getattr(importlib.import_module(f"{__name__}.{view}"), view)(dataset, **options)

@@ -18,9 +18,12 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.report.figures._figure import Figure, Options, Shown, is_log
 from optarena.report.material import Material, framed
+from optarena.views._options import OPTIONS, dashed, view_named
 from optarena.views._view import View
 
 __all__ = ["FIGURES", "Figure", "Options", "Shown", "figure", "figure_of_view", "figure_tables", "is_log"]
+
+COMPARISON = "comparison"
 
 FIGURES: dict[str, Figure] = {
     one.name: one
@@ -36,11 +39,11 @@ FIGURES: dict[str, Figure] = {
         Figure(
             "critical-difference",
             "average ranks, with bars that join what is not told apart",
-            "comparison",
+            COMPARISON,
         ),
-        Figure("pairwise", "the probability that one optimizer does better than another, all pairs", "comparison"),
-        Figure("effects", "the same with 95 % intervals, a row a pair", "comparison"),
-        Figure("scott-knott", "medians and quartiles of the scores, in Scott-Knott groups", "comparison"),
+        Figure("pairwise", "the probability that one optimizer does better than another, all pairs", COMPARISON),
+        Figure("effects", "the same with 95 % intervals, a row a pair", COMPARISON),
+        Figure("scott-knott", "medians and quartiles of the scores, in Scott-Knott groups", COMPARISON),
         Figure("ecdf", "ECDFs of runtimes with restarts and of precision, before the reference", "fixed-target"),
         Figure("ecdf-groups", "ECDFs of runtimes, a panel a group of functions and dimension", "fixed-target"),
         Figure("ert", "expected running times against the target, a panel a function", "fixed-target"),
@@ -57,7 +60,7 @@ FIGURES: dict[str, Figure] = {
             "pareto",
             arrange="below",
         ),
-        Figure("hypervolume", "the hypervolume of fronts over effort, with 95 % bands", "pareto", ("axis",)),
+        Figure("hypervolume", "the hypervolume of fronts over effort, with 95 % bands", "pareto"),
         Figure("attainment", "attainment surfaces of two objectives, a panel a problem", "pareto"),
         Figure(
             "attainment-difference",
@@ -69,12 +72,11 @@ FIGURES: dict[str, Figure] = {
             "curves",
             "the best value so far of each optimizer in its box, a panel an instance",
             "anytime",
-            ("axis",),
-            "panels",
+            arrange="panels",
         ),
-        Figure("area", "the area score of each optimizer on every instance", "anytime", ("axis",)),
-        Figure("gap", "the mean primal gap over effort, with 95 % bands", "anytime", ("axis",)),
-        Figure("cactus", "how many instances each optimizer has solved by when", "anytime", ("axis",)),
+        Figure("area", "the area score of each optimizer on every instance", "anytime"),
+        Figure("gap", "the mean primal gap over effort, with 95 % bands", "anytime"),
+        Figure("cactus", "how many instances each optimizer has solved by when", "anytime"),
         Figure(
             "convergence",
             "the best value so far, a panel a problem",
@@ -128,15 +130,15 @@ def _parts(name: str, results: Dataset | Material, options: dict[str, Any]) -> t
     """The parts of a figure of its own; where there is nothing to draw, the sentence that says why."""
     if name not in FIGURES:
         raise OptarenaError(f"no figure {name!r}.{nearest(name, FIGURES)} (optarena figure --list shows all)")
-    known, asked = FIGURES[name], Options(**options)
+    known = FIGURES[name]
+    given = {option: value for option, value in options.items() if value is not None}
+    own = {option: given.pop(option) for option in ("width", "height", "statistic", "page") if option in given}
+    asked = Options(**own, **{option: given.pop(option) for option in known.options if option in given})
     if asked.statistic not in ("median", "mean"):
         raise OptarenaError(f"statistic must be median or mean; got {asked.statistic!r}")
-    for option in ("axis", "metric"):
-        if getattr(asked, option) is not None and option not in known.options:
-            raise OptarenaError(f"the figure {name} has no {option} to choose")
     if asked.statistic != "median" and "statistic" not in known.options:
         raise OptarenaError(f"the figure {name} has no statistic to choose")
-    material = results if isinstance(results, Material) else Material(results)
+    material = _material(results, known, given)
     if not material.results.studies.height:
         raise OptarenaError(f"store {material.results.path} is empty: there is nothing to draw")
     parts = known.make(material, asked)
@@ -144,6 +146,25 @@ def _parts(name: str, results: Dataset | Material, options: dict[str, Any]) -> t
     if not there:
         raise OptarenaError(parts[0].empty)
     return material, asked, there
+
+
+def _material(results: Dataset | Material, known: Figure, given: dict[str, Any]) -> Material:
+    """What the figure draws; given: options of its view, or of the comparison that it draws."""
+    if isinstance(results, Material):
+        for option in given:
+            raise OptarenaError(f"the view is already scored: give {option} to the view, not to its figure")
+        return results
+    if known.view == COMPARISON:
+        return Material(results, comparing=given)
+    name = known.view.replace("-", "_")
+    if name not in OPTIONS:
+        for option in given:
+            raise OptarenaError(f"the figure {known.name} has no {option} to choose")
+        return Material(results)
+    view = given.pop("view", None)
+    if view is not None and view_named(view) != name:
+        raise OptarenaError(f"the figure {known.name} draws the {known.view} view, not the {dashed(view)} view")
+    return Material(results, {name: given})
 
 
 def figure_of_view(view: View, name: str | None = None, **options: Any) -> Any:

@@ -19,11 +19,7 @@ NO_AREA = "nobody found a solution within a horizon of some width: there is no a
 NO_GAP = "no instance has a horizon of some width: there is no gap over effort to draw"
 
 
-def _view(material: Material, options: Options) -> Anytime:
-    if options.axis is not None:
-        from optarena.views.anytime import anytime
-
-        return anytime(material.results, axis=options.axis)
+def _view(material: Material) -> Anytime:
     view: Anytime = material.must("anytime")
     return view
 
@@ -31,7 +27,7 @@ def _view(material: Material, options: Options) -> Anytime:
 def curves(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import curve
 
-    view = _view(material, options)
+    view = _view(material)
     unit = view.frame["axis"]
     every = tables.solved(view)
     steps = tables.curves(view, few(every, "a solution", options, CURVES))
@@ -63,7 +59,7 @@ def curves(material: Material, options: Options) -> list[Shown]:
 def area(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import area_map
 
-    view = _view(material, options)
+    view = _view(material)
     table = tables.cells(view)
     shown = Shown(
         "area",
@@ -80,10 +76,10 @@ def area(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def gap(material: Material, options: Options) -> list[Shown]:
+def gap(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
     from optarena.report.drawing.anytime import gap
 
-    view = _view(material, options)
+    view = _view(material)
     table = tables.gaps(view)
     shown = Shown(
         "gaps",
@@ -99,10 +95,10 @@ def gap(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def cactus(material: Material, options: Options) -> list[Shown]:
+def cactus(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
     from optarena.report.drawing.anytime import cactus
 
-    view = _view(material, options)
+    view = _view(material)
     shown = Shown(
         "cactus",
         tables.cactus(view),

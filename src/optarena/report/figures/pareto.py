@@ -16,11 +16,7 @@ STILL = "Filters by problem and dimension do not change it."
 NO_FRONT = "no study found a feasible point: there is no front to draw"
 
 
-def _view(material: Material, options: Options) -> Pareto:
-    if options.axis is not None:
-        from optarena.views.pareto import pareto
-
-        return pareto(material.results, axis=options.axis)
+def _view(material: Material) -> Pareto:
     view: Pareto = material.must("pareto")
     return view
 
@@ -28,7 +24,7 @@ def _view(material: Material, options: Options) -> Pareto:
 def fronts(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import fronts, parallel
 
-    view = _view(material, options)
+    view = _view(material)
     two, many = tables.problems(view, range(2, 4)), tables.problems(view, range(4, 1000))
     if not options.page:
         few([*two, *many], "a front", options, PANELS)
@@ -69,7 +65,7 @@ def fronts(material: Material, options: Options) -> list[Shown]:
 def hypervolume(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import hypervolume
 
-    view = _view(material, options)
+    view = _view(material)
     names = tables.problems(view, range(2, 1000))
     table = tables.hypervolume(view, names[:PANELS] if options.page else names)
     fit(table, options)
@@ -91,7 +87,7 @@ def hypervolume(material: Material, options: Options) -> list[Shown]:
 def attainment(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import attainment
 
-    view = _view(material, options)
+    view = _view(material)
     table = tables.attainment(view, few(tables.problems(view, range(2, 3)), "two objectives", options, PANELS))
     shown = Shown(
         "attainment",
@@ -110,7 +106,7 @@ def attainment(material: Material, options: Options) -> list[Shown]:
 def attainment_difference(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import attainment_difference
 
-    view = _view(material, options)
+    view = _view(material)
     names = few(tables.problems(view, range(2, 3)), "two objectives", options, PANELS)
     table = tables.attainment_differences(view, names)
     empty = "no problem has fronts of two optimizers that differ: there is no difference to draw"
@@ -132,7 +128,7 @@ def attainment_difference(material: Material, options: Options) -> list[Shown]:
 def indicators(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import indicators
 
-    view = _view(material, options)
+    view = _view(material)
     table = tables.indicators(view)
     shown = Shown(
         "indicators",

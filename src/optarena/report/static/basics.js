@@ -1,16 +1,26 @@
 "use strict";
 // Puts the report's data on the page. All that comes from a store is set as text, never as markup.
-const page = JSON.parse(document.getElementById("data").textContent);
+/** @type {PageData} */
+const page = JSON.parse(document.getElementById("data")?.textContent ?? "");
 const MOST_PROBLEMS = 60; // rows of a matrix
 const MOST_PANELS = 24; // of small multiples
 const MOST_ROWS = 200; // of a table, before "show all"
 const MOST_PRINTED = 50; // problems that are opened for paper
 
+/**
+ * An element with its attributes (`on`: listeners by event) and children.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Attributes} attributes
+ * @param {Child[]} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
 function make(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (key === "on") for (const [event, call] of Object.entries(value)) node.addEventListener(event, call);
+    if (key === "on")
+      for (const [event, call] of Object.entries(attributes.on ?? {})) node.addEventListener(event, call);
     else if (key === "hidden") node.hidden = Boolean(value);
     else node.setAttribute(key, value === true ? "" : String(value));
   }
@@ -18,7 +28,8 @@ function make(tag, attributes = {}, ...children) {
   return node;
 }
 
-const byId = (id) => document.getElementById(id);
+/** @param {string} id An element that the page has. */
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const colourOf = new Map(page.optimizers.map((one) => [one.name, one]));
 const problemNames = page.problems.map((one) => one.name);
 const optimizerNames = page.optimizers.map((one) => one.name);
@@ -26,21 +37,35 @@ const functionNames = page.functions.map((one) => one.name);
 const dimensionOf = new Map(page.problems.map((one) => [one.name, one.dimension]));
 const datasets = new Map(Object.entries(page.datasets));
 
-// a name may run from right to left: it must not turn the text around it
+/**
+ * A name may run from right to left: it must not turn the text around it.
+ * @param {string} text
+ */
 const nameOf = (text) => make("bdi", {}, text);
-const turning = [...optimizerNames, ...problemNames].filter((name) => /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]|[\ud802-\ud803\ud83a-\ud83b]/.test(name)).sort((a, b) => b.length - a.length);
+const turning = [...optimizerNames, ...problemNames]
+  .filter((name) => /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]|[\ud802-\ud803\ud83a-\ud83b]/.test(name))
+  .sort((a, b) => b.length - a.length);
 
-// a sentence, with such names in it set apart
+/**
+ * A sentence, with such names in it set apart.
+ * @param {string} text
+ * @returns {(string | HTMLElement)[]}
+ */
 function sentence(text) {
   const name = turning.find((one) => text.includes(one));
   if (name === undefined) return [text];
   return text.split(name).flatMap((part, i) => (i ? [nameOf(name), ...sentence(part)] : sentence(part)));
 }
 
+/** @param {string} text Read out by screen readers. */
 function say(text) {
   byId("said").textContent = text;
 }
 
+/**
+ * @param {string} text
+ * @param {string} what
+ */
 async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
@@ -55,14 +80,22 @@ async function copy(text, what) {
   say(`${what} copied`);
 }
 
-// a text that a spreadsheet would take for a formula is marked as text
+/**
+ * A text that a spreadsheet would take for a formula is marked as text.
+ * @param {Cell | undefined} value
+ */
 function csvCell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) && !/^[+-]?inf$/.test(value) ? `'${value}` : String(value);
+  const plain = String(value);
+  const text = /^[=+\-@\t\r]/.test(plain) && !/^[+-]?inf$/.test(plain) ? `'${plain}` : plain;
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
+/**
+ * @param {string[]} headers
+ * @param {Cell[][]} rows
+ */
 function csv(headers, rows) {
   return [headers, ...rows].map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";
 }

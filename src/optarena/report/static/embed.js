@@ -2,16 +2,36 @@
 // Draws a chart by Vega under the page's policy, and tells of what Vega only logs.
 
 const OPTIONS = {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, tooltip: false, renderer: "svg"};
-// the class of views, which the bundle does not name: that of an empty chart
-const viewClass = window.vegaEmbed(document.createElement("div"), {marks: []}, {...OPTIONS, mode: "vega"}).then(({view}) => view.finalize().constructor);
+/**
+ * The class of views, which the bundle does not name: that of an empty chart.
+ * @type {Promise<any>}
+ */
+const viewClass = window
+  .vegaEmbed(document.createElement("div"), {marks: []}, {...OPTIONS, mode: "vega"})
+  .then(({view}) => view.finalize().constructor);
 
-// Vega logs an error and goes on with a blank chart: here it is thrown
+/**
+ * Vega logs an error and goes on with a blank chart: here it is thrown.
+ * @param {HTMLElement} place
+ * @param {Spec} spec
+ * @param {object} options
+ */
 async function embed(place, spec, options = {}) {
+  /** @type {string[]} */
   const errors = [];
-  const log = {level: () => log, error: (...texts) => { errors.push(texts.join(" ")); return log; }, warn: () => log, info: () => log, debug: () => log};
+  const log = {
+    level: () => log,
+    error: (/** @type {unknown[]} */ ...texts) => {
+      errors.push(texts.join(" "));
+      return log;
+    },
+    warn: () => log,
+    info: () => log,
+    debug: () => log,
+  };
   const View = await viewClass;
   class Telling extends View {
-    constructor(program, given) {
+    constructor(/** @type {unknown} */ program, /** @type {object} */ given) {
       super(program, {...given, logger: log});
     }
   }

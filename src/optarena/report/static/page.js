@@ -1,8 +1,11 @@
 // The sections, and how the page begins.
 
+/** @param {{blocks: FigureData[]}} block */
 const pairOf = (block) => make("div", {class: "pair"}, ...block.blocks.map(figureOf));
+/** @type {Record<Block["kind"], (block: any) => HTMLElement>} */
 const BLOCKS = {figure: figureOf, pair: pairOf, table: tableOf, problems: problemsOf, code: codeOf};
 
+/** @param {SectionData} part */
 function sectionOf(part) {
   const first = part.id === "overview";
   const heading = first ? make("h1", {}, "Which optimizer is best?") : make("h2", {}, part.title);
@@ -15,21 +18,39 @@ function sectionOf(part) {
   const scoped = new Map(Object.entries(part.scoped));
   if (scoped.size) {
     const verdict = make("div", {class: "verdicts", "aria-live": "polite"});
-    const about = make("p", {class: "about"}, "About all optimizers and problems of the chosen dimension: filters by optimizer and problem do not change these sentences.");
-    const tell = () => verdict.replaceChildren(...(scoped.get(scopeNow()) ?? scoped.get("all")).map((text) => make("p", {class: "verdict"}, ...sentence(text))));
+    const about = make(
+      "p",
+      {class: "about"},
+      "About all optimizers and problems of the chosen dimension: filters by optimizer and problem do not change these sentences.",
+    );
+    const tell = () =>
+      verdict.replaceChildren(
+        ...(scoped.get(scopeNow()) ?? scoped.get("all") ?? []).map((text) =>
+          make("p", {class: "verdict"}, ...sentence(text)),
+        ),
+      );
     listeners.push(tell);
     tell();
     node.append(verdict, about);
   }
   for (const text of part.words) node.append(make("p", {class: "word"}, ...sentence(text)));
-  const blocks = part.blocks.map((block) => BLOCKS[block.kind]({...block, frame: part.frame, blocks: block.blocks?.map((one) => ({...one, frame: part.frame}))}));
+  const blocks = part.blocks.map((block) =>
+    BLOCKS[block.kind]({
+      ...block,
+      frame: part.frame,
+      blocks: block.blocks?.map((one) => ({...one, frame: part.frame})),
+    }),
+  );
   node.append(make("div", {class: first && blocks.length > 1 ? "first" : "blocks"}, ...blocks), help);
   return node;
 }
 
-// the browser has shown what is there; a page in the background is not waited for
+/** The browser has shown the page so far; a page in the background is not waited for. */
 function painted() {
-  return new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 200); });
+  return new Promise((done) => {
+    requestAnimationFrame(() => setTimeout(done));
+    setTimeout(done, 200);
+  });
 }
 
 async function start() {
@@ -37,7 +58,11 @@ async function start() {
   byId("store").append(nameOf(page.store));
   byId("counts").textContent = page.counts;
   byId("footer").textContent = `Made by optarena ${page.version}. One file, nothing is loaded from elsewhere.`;
-  const list = make("ul", {}, ...page.sections.map((part) => make("li", {}, make("a", {href: `#${part.id}`}, part.title))));
+  const list = make(
+    "ul",
+    {},
+    ...page.sections.map((part) => make("li", {}, make("a", {href: `#${part.id}`}, part.title))),
+  );
   byId("nav").append(list, make("p", {id: "active", "aria-label": "Filters at work", hidden: true}));
   buildFilters();
   // the first screen, and its figure, before the rest
@@ -48,16 +73,21 @@ async function start() {
   await painted();
   byId("main").append(...others.map(sectionOf));
   changed();
-  addEventListener("beforeprint", () => { for (const chart of charts) chart.draw(); }); // after the parts are opened
+  addEventListener("beforeprint", () => {
+    for (const chart of charts) chart.draw();
+  }); // after the parts are opened
   if (location.hash.length > 1) byId(location.hash.slice(1))?.scrollIntoView();
   setTimeout(() => (window.requestIdleCallback ?? setTimeout)(drawIdle), 200);
-  const current = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      const link = list.querySelector(`a[href="#${entry.target.id}"]`);
-      if (entry.isIntersecting) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
-    }
-  }, {rootMargin: "-20% 0px -60% 0px"});
+  const current = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        const link = list.querySelector(`a[href="#${entry.target.id}"]`);
+        if (entry.isIntersecting) link?.setAttribute("aria-current", "true");
+        else link?.removeAttribute("aria-current");
+      }
+    },
+    {rootMargin: "-20% 0px -60% 0px"},
+  );
   for (const part of page.sections) current.observe(byId(part.id));
 }
 

@@ -1,0 +1,149 @@
+// The data in a page: what report/page.py writes, and the page's scripts read.
+
+/** A Vega-Lite specification: its shape is Vega's own. */
+type Spec = any;
+/** A number as JSON holds it: infinite ones are texts. */
+type Cell = number | string | boolean | null;
+type Value = Cell | Cell[];
+type Row = Record<string, Cell>;
+type Child = Node | string | null | undefined;
+
+interface Attributes {
+  on?: Record<string, EventListener>;
+  hidden?: boolean;
+  [name: string]: unknown;
+}
+
+interface Dataset {
+  size: number;
+  /** The columns that hold places in a list of names of the page. */
+  coded: ("optimizer" | "problem" | "function")[];
+  columns: Record<string, Cell[]>;
+}
+
+interface Column {
+  label: string;
+  kind: string;
+  /** Whether its cells stand flush right. */
+  right: boolean;
+  help?: string;
+}
+
+interface TableData {
+  id: string;
+  title: string;
+  /** Titles of scopes, where they differ. */
+  titles: Record<string, string>;
+  note: string;
+  columns: Column[];
+  rows: Value[][];
+  /** The same as text, where it is not the value itself. */
+  texts?: (string | null)[][] | null;
+  /** The scope of each row, if rows have scopes. */
+  scopes: string[] | null;
+  /** Places (row, column) of cells in bold. */
+  bold: [number, number][];
+  latex: {head: string; heads: Record<string, string>; rows: string[]; tail: string} | null;
+}
+
+/** What a figure needs around its chart. */
+interface Framed {
+  id: string;
+  title: string;
+  caption: string;
+  frame?: string;
+  widest?: number | null;
+}
+
+interface FigureData extends Framed {
+  alt: string;
+  spec: Spec;
+  dataset: string;
+  by: string[];
+  problem: string | null;
+  least: number;
+  margin: number;
+}
+
+interface Effort {
+  dataset: string;
+  log: boolean;
+  counted: boolean;
+}
+
+interface ProblemsData {
+  axes: Record<string, Effort>;
+  scales: Record<string, {measure: string; log: boolean; floor: number}>;
+  absent: Record<string, string>;
+  statistics: Record<string, [string, string, string, string]>;
+  specs: Record<string, Spec>;
+  measures: Record<string, string>;
+  parallel: string | null;
+  shown: string[];
+  table: TableData;
+}
+
+interface CodeData {
+  title: string;
+  text: string;
+}
+
+/** A block of a section: one of the above, by its kind. */
+interface Block {
+  kind: "figure" | "pair" | "table" | "problems" | "code";
+  blocks?: FigureData[];
+  [field: string]: any;
+}
+
+interface SectionData {
+  id: string;
+  title: string;
+  help: string;
+  absent: string;
+  frame: string;
+  words: string[];
+  scoped: Record<string, string[]>;
+  blocks: Block[];
+}
+
+interface PageData {
+  version: string;
+  store: string;
+  counts: string;
+  optimizers: {name: string; colour: string; dash: number[]; shape: string}[];
+  present: string[];
+  problems: {name: string; dimension: number | null}[];
+  functions: {name: string; problems: string[]}[];
+  dimensions: number[];
+  config: Spec;
+  datasets: Record<string, Dataset>;
+  sections: SectionData[];
+}
+
+/** What a chart draws, asked each time that it is drawn. */
+interface Described {
+  spec: Spec;
+  /** Of the data set in the specification. */
+  name: string;
+  rows: Row[];
+  alt: string;
+  /** A sentence about what is not drawn. */
+  cut?: string;
+  by?: string[];
+  least?: number;
+  margin?: number;
+}
+
+interface VegaView {
+  finalize(): VegaView;
+  toSVG(): Promise<string>;
+}
+
+interface Embedded {
+  view: VegaView;
+  finalize(): void;
+}
+
+interface Window {
+  vegaEmbed(place: HTMLElement, spec: Spec, options: object): Promise<Embedded>;
+}
