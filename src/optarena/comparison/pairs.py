@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optarena.stats._result import LEVEL
-from optarena.stats.bayes import signed_rank_votes
+from optarena.stats.bayes import problem_weights, signed_rank_votes
 from optarena.stats.bootstrap import mean_intervals
 from optarena.stats.corrections import holm
 from optarena.stats.effects import a12_of, score_interval
@@ -197,7 +197,5 @@ def _unanimous(value: Floats, lower: Floats, upper: Floats, n: int) -> tuple[Flo
 
 def _bayes(apart: Floats, rope: float, rng: np.random.Generator) -> Floats:
     """(pairs, 3): the Bayesian signed-rank test of each; one set of weights of the problems serves all."""
-    n = len(apart)
-    weights = rng.standard_gamma(np.append(0.5, np.ones(n)), size=(BAYES, n + 1))
-    weights = np.ascontiguousarray((weights / weights.sum(axis=1, keepdims=True)).T)
+    weights = problem_weights(len(apart), BAYES, rng)
     return np.array([signed_rank_votes(-d, weights, rope) / BAYES for d in apart.T]).reshape(-1, 3)

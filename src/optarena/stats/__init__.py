@@ -18,7 +18,6 @@ from optarena.stats.aggregates import (
     optimality_gap,
     probability_of_improvement,
     score_distribution,
-    score_distribution_band,
     stratified_bootstrap,
 )
 from optarena.stats.bayes import Posterior, bayesian_sign, bayesian_signed_rank
@@ -116,7 +115,6 @@ __all__ = [
     "probability_of_improvement",
     "ranks_of",
     "score_distribution",
-    "score_distribution_band",
     "scott_knott",
     "sign_test",
     "signed_rank_p",

@@ -88,19 +88,6 @@ def average_score_distribution(x: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
     return np.mean(trial_means(_table(x).T)[:, None] > np.asarray(tau, dtype=float)[None, :], axis=0)
 
 
-def score_distribution_band(
-    x: npt.ArrayLike, tau: npt.ArrayLike, *, resamples: int = 2000, level: float = LEVEL, seed: Seed = 0
-) -> tuple[Floats, Floats, Floats]:
-    """The score distribution with its pointwise band from resampling trials within problems (docs/scores.md 5.10)."""
-    data, at = _table(x), np.asarray(tau, dtype=float)
-    lower, upper = np.empty(len(at)), np.empty(len(at))
-    for i, one in enumerate(at.tolist()):
-        above = _first(np.where(np.isnan(data), np.nan, data > one).T)
-        drawn = resampled(above, mean_of_means, "trials", resamples, generator(seed))[0]
-        lower[i], upper[i] = percentile_ends(drawn, level)
-    return score_distribution(data, at), lower, upper
-
-
 def stratified_bootstrap(
     x: npt.ArrayLike,
     aggregate: Callable[[Any], Any] = iqm,

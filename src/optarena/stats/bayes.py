@@ -18,6 +18,8 @@ from optarena.stats._result import Seed, generator, paired
 from optarena.traces import Floats, Ints
 
 SAMPLES = 50_000
+PRIOR = 0.5
+"""The weight of the pseudo-problem without a difference; each problem has 1."""
 CHUNK = 4_000_000
 
 
@@ -36,7 +38,7 @@ def bayesian_signed_rank(
     y: npt.ArrayLike | None = None,
     rope: float = 0.0,
     *,
-    prior: float = 0.5,
+    prior: float = PRIOR,
     samples: int = SAMPLES,
     seed: Seed = 0,
 ) -> Posterior:
@@ -47,15 +49,20 @@ def bayesian_signed_rank(
     equivalent, and a mean of exactly 0 counts half.
     """
     d = _differences(x, y, rope)
-    alpha = np.append(prior, np.ones(len(d)))
     votes = np.zeros(3)
     rng = generator(seed)
-    block = max(1, CHUNK // len(alpha))
+    block = max(1, CHUNK // (1 + len(d)))
     for start in range(0, samples, block):
-        weights = rng.standard_gamma(alpha, size=(min(block, samples - start), len(alpha)))
-        votes += signed_rank_votes(d, (weights / weights.sum(axis=1, keepdims=True)).T, rope)
+        weights = problem_weights(len(d), min(block, samples - start), rng, prior)
+        votes += signed_rank_votes(d, weights, rope)
     better, equivalent, worse = (votes / samples).tolist()
     return Posterior(better, equivalent, worse, len(d), samples)
+
+
+def problem_weights(n: int, samples: int, rng: np.random.Generator, prior: float = PRIOR) -> Floats:
+    """(1 + problems, samples): Dirichlet weights of the pseudo-problem and of n problems (docs/scores.md 5.8)."""
+    weights = rng.standard_gamma(np.append(prior, np.ones(n)), size=(samples, 1 + n))
+    return np.ascontiguousarray((weights / weights.sum(axis=1, keepdims=True)).T)
 
 
 def signed_rank_votes(d: Floats, weights: Floats, rope: float) -> Floats:

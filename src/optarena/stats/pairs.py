@@ -1,7 +1,7 @@
 """Tests of two samples: Mann-Whitney, Brunner-Munzel, Wilcoxon's signed ranks, the sign test. All two-sided.
 
->>> mann_whitney([1, 2, 3, 4], [5, 6, 7, 8]).p
-0.02857142857142857
+>>> round(mann_whitney([1, 2, 3, 4], [5, 6, 7, 8]).p, 4)
+0.0286
 
 A p-value is never to be shown alone: `effects` has the size of the difference.
 See docs/scores.md 5.3.
