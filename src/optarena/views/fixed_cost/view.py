@@ -44,6 +44,7 @@ class FixedCost(View):
     trials: dict[tuple[str, float], Floats] = field(default_factory=dict, repr=False)
     """(metric, part of the budget): the normalised values as (problems, optimizers, trials)."""
     dimensions: list[int | None] = field(default_factory=list)
+    _leaderboards: dict[str, pl.DataFrame] = field(default_factory=dict, init=False, repr=False, compare=False)
     name = "fixed-cost"
 
     @property
@@ -70,6 +71,11 @@ class FixedCost(View):
         """The last iteration's summary, best first, with the number of problems on which each is the best."""
         metric = metric or self.metrics[0]
         _one_of("metric", metric, tuple(self.metrics))
+        if metric not in self._leaderboards:
+            self._leaderboards[metric] = self._leaderboard(metric)
+        return self._leaderboards[metric]
+
+    def _leaderboard(self, metric: str) -> pl.DataFrame:
         rows = self.summary.filter(pl.col("metric") == metric)
         rows = rows.filter(pl.col("iteration") == pl.col("iteration").max())
         last = self.problem.filter((pl.col("metric") == metric) & pl.col("mean_normed").is_not_null())
