@@ -137,7 +137,7 @@ def test_maximising_mirrors_minimising(golden: Path) -> None:
 
 def test_an_instance_that_nobody_solved_is_excluded_by_name(golden: Path) -> None:
     view = oa.open(golden).anytime()
-    assert {"optimizer": None, "problem": "M5", "trial": None, "reason": "no configuration found a solution"} in (
+    assert {"optimizer": None, "problem": "M5", "trial": None, "reason": "no optimizer found a solution"} in (
         view.excluded
     )
     row = view.summary.filter(pl.col("optimizer") == "A").row(0, named=True)
@@ -504,7 +504,7 @@ def test_a_tiny_gap_has_all_its_digits():
 
 
 def test_points_of_a_single_row_of_times_are_refused():
-    with pytest.raises(OptarenaError, match="instances, configurations"):
+    with pytest.raises(OptarenaError, match="instances, optimizers"):
         borda([1.0, 2.0])
     assert borda([[1.0, None]]).tolist() == [1.0, 0.0]
 
