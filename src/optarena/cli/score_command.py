@@ -6,11 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
-from optarena._files import write_whole
-from optarena._json import strict
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._terminal import print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
@@ -44,8 +41,7 @@ def command(
     name = view_named(view or "fixed-cost")
     scored = score(chosen(store, optimizer, problem, dimension), name, **options_of(name, options))
     if save_frame is not None:
-        pinned = scored.pinned if isinstance(scored.pinned, dict) else scored.pinned.to_data()
-        write_whole(save_frame, msgspec.json.encode(strict(pinned)))
+        scored.save_frame(save_frame)
     if format is Format.json:
         print_json(scored.to_data())
     elif format is Format.csv:

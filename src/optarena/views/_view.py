@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,7 @@ from optarena._services import service
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.views._scores import Scores
+from optarena.views.frame import Frame
 
 Excluded = dict[str, Any]
 
@@ -34,6 +36,9 @@ class View:
     notes: list[str] = field(default_factory=list)
     """What a reader of the tables should know: what was scored though not whole, what was chosen for them."""
 
+    pinned: Any = field(default=None, repr=False)
+    """The frame itself (a `Frame`), to save or to give to another scoring."""
+
     results: Dataset | None = field(default=None, repr=False, compare=False)
     """The studies that were scored."""
 
@@ -44,6 +49,12 @@ class View:
     name = ""
     figures = Figures()
     """The names of its figures in `optarena figure`, the most telling first."""
+
+    def save_frame(self, path: str | Path) -> None:
+        """Write the frame to a file: `frame=` of this view scores other studies against it."""
+        if not isinstance(self.pinned, Frame):
+            raise OptarenaError("this view was not made from a store: it has no frame to save")
+        self.pinned.save(path)
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by its name."""

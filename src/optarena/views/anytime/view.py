@@ -11,12 +11,12 @@ import polars as pl
 
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
-from optarena.views._frames import hash_of, saved
 from optarena.views._scores import Scores
 from optarena.views._view import View
 from optarena.views.anytime import tables
 from optarena.views.anytime.runs import Runs, runs_of
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, score
+from optarena.views.frame import PlainFrame, saved
 from optarena.views.selection import cube
 
 HORIZONS = ("budget", "box")
@@ -32,7 +32,6 @@ METRICS = {
 class Anytime(View):
     """Anytime scores: tables `.instance`, `.summary`, `runs`, `bounds`; `.pinned`, a frame to save."""
 
-    pinned: dict[str, Any] = field(default_factory=dict)
     scored: Scored | None = field(default=None, repr=False, compare=False)
     """The envelopes and their scores, for figures."""
     name = "anytime"
@@ -113,18 +112,21 @@ def anytime(
             runs = runs.until(runs.budget)
         bounds = bounds_of(runs, horizon)
     scored = score(runs, bounds, gap)
-    used = pinned or {
-        "view": "anytime",
-        "axis": axis,
-        "horizon": horizon,
-        "gap": gap,
-        "tolerance": tolerance,
-        "bounds": {
-            name: [_number(x[i]) for x in (bounds.best, bounds.worst, bounds.start, bounds.end, bounds.anchor)]
-            for i, name in enumerate(runs.instances)
-        },
-        "optimizers": sorted(runs.optimizers),
-    }
+    used = PlainFrame(
+        pinned
+        or {
+            "view": "anytime",
+            "axis": axis,
+            "horizon": horizon,
+            "gap": gap,
+            "tolerance": tolerance,
+            "bounds": {
+                name: [_number(x[i]) for x in (bounds.best, bounds.worst, bounds.start, bounds.end, bounds.anchor)]
+                for i, name in enumerate(runs.instances)
+            },
+            "optimizers": sorted(runs.optimizers),
+        }
+    )
     _exclude_unsolved(runs, bounds, pinned is not None)
     made = tables.make(scored)
     runs.notes.extend(tables.gaps(scored))
@@ -135,7 +137,7 @@ def anytime(
         mode="exact",
         tables=made,
         frame={
-            "hash": hash_of(used),
+            "hash": used.hash,
             "axis": axis,
             "horizon": "from 0 to the budget" if horizon == "budget" else "from the first to the last solution of all",
             "gap": used["gap"],

@@ -20,7 +20,7 @@ from optarena.dataset import Pool
 from optarena.errors import OptarenaError
 from optarena.stats.estimates import order_statistics, quantile_index
 from optarena.traces import Bools, Floats, Ints
-from optarena.views._frames import hash_of
+from optarena.views import frame as frames
 from optarena.views.fixed_cost.order_statistics import expected_minimum, minimum_level, minimum_weights
 
 BAYESMARK = "Bayesmark"
@@ -175,7 +175,7 @@ def _as_bayesmark(ordered: Floats, clip: float, sizes: Ints) -> Floats:
 
 
 @dataclass
-class Frame:
+class Frame(frames.Frame):
     """The baselines of all metrics, on one axis, and how they came about; has a hash, can be saved and pinned."""
 
     axis: str
@@ -206,10 +206,6 @@ class Frame:
                 for name, b in self.metrics.items()
             },
         }
-
-    @property
-    def hash(self) -> str:
-        return hash_of(self.to_data())
 
 
 def read_frame(path: str | Path) -> Frame:

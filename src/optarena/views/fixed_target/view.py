@@ -13,7 +13,6 @@ import polars as pl
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Floats
-from optarena.views._frames import hash_of, saved
 from optarena.views._scores import Scores as TrialScores
 from optarena.views._view import View
 from optarena.views.fixed_target import tables
@@ -22,6 +21,7 @@ from optarena.views.fixed_target.precision import Levels, Runs, runs_of
 from optarena.views.fixed_target.run_scores import METRICS, PARTS, problems_of, scores_of_runs
 from optarena.views.fixed_target.scored import Scored, score
 from optarena.views.fixed_target.targets import Targets, parse, per_cell, to_data
+from optarena.views.frame import PlainFrame, saved
 from optarena.views.selection import cube
 
 MODES = ("exact", "coco")
@@ -31,7 +31,6 @@ MODES = ("exact", "coco")
 class FixedTarget(View):
     """Fixed-target scores: `.ert`, `.ecdf`, `.table(name)`; `.pinned`, a frame to save."""
 
-    pinned: dict[str, Any] = field(default_factory=dict)
     optimizers: list[str] = field(default_factory=list)
     scored: Scored | None = field(default=None, repr=False, compare=False)
     """The runs with their hits: what the tables are made of."""
@@ -126,23 +125,25 @@ def fixed_target(
     if mode == "coco":
         runs = _those_of_cocopp(runs)
     scored = score(runs, *per_cell(runs, wanted, mode), mode, budget, bootstrap, seed)
-    used = {
-        "view": "fixed-target",
-        "mode": mode,
-        "axis": axis,
-        "budget": budget,
-        "targets": to_data(wanted),
-        "levels": {name: [None if np.isnan(level) else level, span] for name, (level, span) in runs.levels.items()},
-        "optimizers": sorted(set(runs.table["optimizer"])),
-    }
+    used = PlainFrame(
+        {
+            "view": "fixed-target",
+            "mode": mode,
+            "axis": axis,
+            "budget": budget,
+            "targets": to_data(wanted),
+            "levels": {name: [None if np.isnan(level) else level, span] for name, (level, span) in runs.levels.items()},
+            "optimizers": sorted(set(runs.table["optimizer"])),
+        }
+    )
     if pinned is not None:
-        used |= {"levels": pinned["levels"], "optimizers": pinned["optimizers"]}
+        used.update(levels=pinned["levels"], optimizers=pinned["optimizers"])
     made = tables.make(scored, only)
     return FixedTarget(
         mode=mode,
         tables=made,
         frame={
-            "hash": hash_of(used),
+            "hash": used.hash,
             "axis": axis,
             "budget": budget,
             "targets": used["targets"],

@@ -16,7 +16,8 @@ import numpy as np
 from optarena.errors import OptarenaError, nearest
 from optarena.sense import signs
 from optarena.traces import Floats
-from optarena.views._frames import hash_of, saved
+from optarena.views import frame as frames
+from optarena.views.frame import saved
 from optarena.views.pareto.domination import non_dominated
 from optarena.views.pareto.indicators import front
 from optarena.views.pareto.reference_set import MODES, reference_set
@@ -65,7 +66,7 @@ class Reference:
 
 
 @dataclass
-class Frame:
+class Frame(frames.Frame):
     """Every problem's reference, by its name."""
 
     problems: dict[str, Reference]
@@ -77,10 +78,6 @@ class Frame:
             "optimizers": self.optimizers,
             "problems": {name: msgspec.to_builtins(one) for name, one in self.problems.items()},
         }
-
-    @property
-    def hash(self) -> str:
-        return hash_of(self.to_data())
 
 
 def make_frame(

@@ -15,7 +15,7 @@ import numpy as np
 from optarena.errors import OptarenaError, nearest
 from optarena.staircase import entering
 from optarena.traces import Floats
-from optarena.views._frames import hash_of
+from optarena.views.frame import hash_of
 from optarena.views.pareto.anytime import anytime_hypervolume
 from optarena.views.pareto.frame import Frame
 from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
@@ -95,6 +95,6 @@ def runtimes(
     view = fixed_target(every.results, targets=asked, axis=every.axis, quantity=quantity, **options)  # type: ignore[arg-type]
     view.frame["precision"] = f"{indicator}: the distance to the reference set's"
     view.frame["pareto"] = frame.hash
-    view.pinned = frame.to_data()  # what the pareto view reads back; distances have no levels of their own
+    view.pinned = frame  # what the pareto view reads back; distances have no levels of their own
     view.frame["hash"] = hash_of({"targets": view.frame["hash"], "indicator": indicator, "pareto": frame.hash})
     return view

@@ -1,4 +1,4 @@
-"""Frames of views: their hash, and reading one that `--save-frame` wrote."""
+"""What scores are measured against: a frame has a hash, can be saved, and can be given to score other studies."""
 
 from __future__ import annotations
 
@@ -10,10 +10,35 @@ from typing import Any, TypeVar
 import msgspec
 
 from optarena._damage import is_damage
+from optarena._files import write_whole
 from optarena._json import strict
 from optarena.errors import OptarenaError
 
 T = TypeVar("T")
+
+
+class Frame:
+    """What a view measured against; every score names its hash."""
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data, with the name of its view."""
+        raise NotImplementedError
+
+    @property
+    def hash(self) -> str:
+        """The hash over canonical JSON by which a frame is known."""
+        return hash_of(self.to_data())
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, for `frame=` and `--frame`."""
+        write_whole(Path(path), msgspec.json.encode(strict(self.to_data())))
+
+
+class PlainFrame(Frame, dict[str, Any]):
+    """A frame that is nothing but plain data."""
+
+    def to_data(self) -> dict[str, Any]:
+        return dict(self)
 
 
 def hash_of(frame: dict[str, Any]) -> str:
