@@ -9,7 +9,7 @@
 A batch of points has three forms, and every conversion is vectorised over the batch:
 
 * *dicts*: what a person reads and what most problems take, `{"rate": 0.001, "depth": 1, …}`;
-* *matrix*: (n, D) floats, a column a parameter in the declared order. Numbers stand for themselves, a bool
+* *matrix*: (n, D) floats, one column per parameter in the declared order. Numbers stand for themselves, a bool
   is 0 or 1, a category is its index in `values`. Array-native optimizers and problems meet in this form;
 * *unit*: (n, D) in the unit cube. A range is linear in its warped coordinate; each integer owns an equal
   share of a linear range, and each member of a list (bool, cat, ordinal, values) an equal share of [0, 1].

@@ -93,7 +93,7 @@ def _rows(s: int, study: FileStudy, card: ProblemCard) -> Iterator[Record]:
         return out
 
     last = 0
-    if study.times:  # a line a row: a line has one time of evaluating
+    if study.times:  # one line per row: a line has one time of evaluating
         suggest, spent, observe = (
             np.rint(study.times[n] * NANOSECONDS).astype(int) for n in ("suggest", "eval", "observe")
         )

@@ -65,7 +65,7 @@ def critical_difference(made: Comparison) -> pl.DataFrame:
 
 
 def matrix(made: Comparison) -> pl.DataFrame:
-    """A row an ordered pair: how probable it is that the first does better, with the numbers of a cell."""
+    """One row per ordered pair: how probable it is that the first does better, with the numbers of a cell."""
     table = made.table("pairs")
     names = [made.optimizers[i] for i in made.overall.order]
     rows = []
@@ -101,7 +101,7 @@ def matrix(made: Comparison) -> pl.DataFrame:
 
 
 def effects(made: Comparison) -> pl.DataFrame:
-    """A row a pair: the probability of improvement with its interval."""
+    """One row per pair: the probability of improvement with its interval."""
     table = made.table("pairs")
     if table.height > MOST_PAIRS:
         first = made.optimizers[int(made.overall.order[0])]
@@ -121,5 +121,5 @@ def effects(made: Comparison) -> pl.DataFrame:
 
 
 def knots(made: Comparison) -> pl.DataFrame:
-    """A row an optimizer: its Scott-Knott group and quartiles."""
+    """One row per optimizer: its Scott-Knott group and quartiles."""
     return made.table("scott_knott").with_columns(label=pl.format("group {}", "group"))

@@ -29,7 +29,7 @@ def tables(made: Comparison) -> dict[str, pl.DataFrame]:
 
 
 def optimizers(made: Comparison) -> pl.DataFrame:
-    """A row an optimizer, the best mean score first."""
+    """One row per optimizer, the best mean score first."""
     o = made.overall
     names = pl.Series(made.optimizers)
 
@@ -54,7 +54,7 @@ def optimizers(made: Comparison) -> pl.DataFrame:
 
 
 def pairs(made: Comparison) -> pl.DataFrame:
-    """A row a pair, read "optimizer against other"; the better by mean score first."""
+    """One row per pair, read "optimizer against other"; the better by mean score first."""
     p, rank = made.pairs, np.argsort(made.overall.order)
     turned = rank[p.first] > rank[p.second]
     a, b = np.where(turned, p.second, p.first), np.where(turned, p.first, p.second)
@@ -110,7 +110,7 @@ def _known(figures: Any) -> pl.Series:
 
 
 def rankings(made: Comparison) -> pl.DataFrame:
-    """A row an optimizer and way of scoring: its place."""
+    """One row per optimizer and way of scoring: its place."""
     main = [made.optimizers[i] for i in made.overall.order]
     means = np.round(made.overall.score[0][made.overall.order], 12)
     ways = [("this comparison", main, (1 + np.searchsorted(means, means, "left")).tolist(), 1.0)]
@@ -151,7 +151,7 @@ def stability(made: Comparison) -> pl.DataFrame:
 
 
 def groups(made: Comparison) -> pl.DataFrame:
-    """A row a bar of the critical-difference diagram and optimizer: those in one are not told apart."""
+    """One row per bar of the critical-difference diagram and optimizer: those in one are not told apart."""
     rows = [
         {"test": test, "bar": i + 1, "optimizer": made.optimizers[o], "rank": float(made.overall.rank[0][o])}
         for test, found in (("nemenyi", made.overall.nemenyi_groups), ("pairwise", made.overall.test_groups))
@@ -162,7 +162,7 @@ def groups(made: Comparison) -> pl.DataFrame:
 
 
 def scott_knott(made: Comparison) -> pl.DataFrame:
-    """A row an optimizer: its group, and quartiles of its scores over problems (over trials, on one problem)."""
+    """One row per optimizer: its group, and quartiles of its scores over problems (over trials, on one problem)."""
     means = made.scores.means
     several = len(means) > 1
     rows = []
@@ -176,7 +176,7 @@ def scott_knott(made: Comparison) -> pl.DataFrame:
 
 
 def profiles(made: Comparison) -> pl.DataFrame:
-    """A row an optimizer and tau: the part of the trials with a score below 1 - tau, each problem counting the same."""
+    """One row per optimizer and tau: the part of trials with a score below 1 - tau, each problem counting alike."""
     k = len(made.optimizers)
     return pl.DataFrame(
         {
@@ -188,7 +188,7 @@ def profiles(made: Comparison) -> pl.DataFrame:
 
 
 def problems(made: Comparison) -> pl.DataFrame:
-    """A row a problem and optimizer: the mean score and the number of trials."""
+    """One row per problem and optimizer: the mean score and the number of trials."""
     n, k = made.scores.means.shape
     return pl.DataFrame(
         {

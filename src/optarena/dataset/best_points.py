@@ -18,7 +18,7 @@ LINES = 1500
 
 
 def best_points(results: Dataset, lines: int = LINES) -> pl.DataFrame:
-    """The best point of each study, a row a parameter: its place in the unit cube, its value as text.
+    """The best point of each study, one row per parameter: its place in the unit cube, its value as text.
 
     Beyond so many lines only the best trial of each optimizer on each problem is there.
     """

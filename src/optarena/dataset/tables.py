@@ -16,7 +16,7 @@ PHASES = ("suggest", "evaluate", "observe")
 
 
 def problems(results: Dataset) -> pl.DataFrame:
-    """A row a problem, by name: its suite, function, dimension, sense, optimum, and the number of its studies."""
+    """One row per problem, by name: its suite, function, dimension, sense, optimum, and the number of its studies."""
     frame = results.studies
     return (
         frame.group_by("problem")

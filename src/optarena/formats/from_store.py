@@ -81,7 +81,7 @@ class _Table:
     # ---- rows --------------------------------------------------------------------------------------------------------
 
     def rows(self) -> pl.DataFrame:
-        """A row an evaluation, then those that only say how a run ended, sorted by study."""
+        """One row per evaluation, then those that only say how a run ended, sorted by study."""
         columns, at, of = self.columns, self.at, self.of
         out: dict[str, Any] = {"_study": of, "_at": at, "evaluation": columns.evaluation[at]}
         status = columns.status[at]

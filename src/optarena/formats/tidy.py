@@ -439,7 +439,7 @@ class _Check:
     # ---- studies -----------------------------------------------------------------------------------------------------
 
     def _facts(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """A row a study: what its rows say of it, which must be the same in all of them."""
+        """One row per study: what its rows say of it, which must be the same in all of them."""
         same = [n for n in (*FACTS, "dimension", "batch_size", *ENDINGS, *self.known) if n in rows.columns]
         for name in same:
             self._one(rows, name, "_study", "study")

@@ -103,7 +103,7 @@ BENCHES: dict[str, Bench] = {
 
 @functools.lru_cache(maxsize=4)
 def table(bench: str, data: str) -> tuple[Array, ...]:
-    """Means over the trainings, of the objective and then of the hidden metrics: an array each, an axis a parameter."""
+    """Means over trainings, of the objective and then of each hidden metric: one array each, one axis per parameter."""
     line = BENCHES[bench]
     # the package reads its own file; what it holds is keyed by the digits of the values' places
     rows = getattr(importlib.import_module(PACKAGE), line.cls)(data)._dataset

@@ -65,7 +65,7 @@ def runs(results: Dataset) -> Table:
 
 
 def versions(results: Dataset) -> Table:
-    """A row a package and version; a package with two versions is worth a look."""
+    """One row per package and version; a package with two versions is worth a look."""
     table = results.versions()
     twice = table.group_by("package").len().filter(pl.col("len") > 1)["package"].to_list()
     note = f"Mixed versions: {', '.join(twice)}." if twice else ""
@@ -74,7 +74,7 @@ def versions(results: Dataset) -> Table:
 
 
 def machines(results: Dataset) -> Table:
-    """A row a machine."""
+    """One row per machine."""
     seen = [[_text(facts.get(key)) for key in FACTS] for facts in results.environments()]
     rows = [list(row) for row in dict.fromkeys(tuple(row) for row in seen)]
     return Table("machines", "Machines", [Column(key) for key in FACTS], rows)

@@ -45,7 +45,7 @@ def latex_parts(
     bold: Collection[tuple[int, int]] = (),
     comment: Sequence[str] = (),
 ) -> tuple[str, list[str], str]:
-    """The same in parts: what comes before the rows, a line a row, what comes after."""
+    """The same in parts: what comes before the rows, one line per row, what comes after."""
     numeric = [
         all(isinstance(row[i], (int, float, tuple)) or row[i] is None for row in rows) and bool(rows)
         for i in range(len(headers))

@@ -77,7 +77,7 @@ def matrix(x: npt.ArrayLike, columns: int = 2, rows: int = 1) -> Floats:
     out = np.asarray(x, dtype=float)
     if out.ndim != 2 or out.shape[1] < columns or out.shape[0] < rows:
         raise OptarenaError(
-            f"a matrix has a row a problem (at least {rows}) and a column an optimizer (at least {columns}); "
+            f"a matrix has one row per problem (at least {rows}) and one column per optimizer (at least {columns}); "
             f"got the shape {out.shape}"
         )
     if np.isnan(out).any():

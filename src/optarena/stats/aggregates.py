@@ -68,7 +68,7 @@ def probability_of_improvement(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """
     a, b = _table(x), _table(y)
     if a.shape[1] != b.shape[1]:
-        raise OptarenaError(f"both have a column a problem; got {a.shape[1]} and {b.shape[1]} problems")
+        raise OptarenaError(f"both have one column per problem; got {a.shape[1]} and {b.shape[1]} problems")
     return float(a12_of(a.T, b.T).mean())
 
 

@@ -4,7 +4,7 @@
 >>> average_ranks(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).tolist()
 [1.0, 2.5, 2.5]
 
-Matrices have a row a problem and a column an optimizer; less is better, so rank 1 is the best.
+Matrices have one row per problem and one column per optimizer; less is better, so rank 1 is the best.
 """
 
 from __future__ import annotations

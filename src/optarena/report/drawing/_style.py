@@ -115,7 +115,7 @@ COUNTED = ("evaluations", "batches")
 
 
 def matrix(table: pl.DataFrame | str) -> Any:
-    """The base of figures with a row a problem and a column an optimizer, in the order of the store."""
+    """The base of figures with one row per problem and one column per optimizer, in the order of the store."""
     top = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     side = alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False)
     return alt.Chart(source(table)).encode(

@@ -46,7 +46,7 @@ def curve(table: pl.DataFrame | str, look: Look, *, effort: str, title: Any = No
 
 
 def area_map(table: pl.DataFrame | str, look: Look) -> Any:
-    """The area score on every instance: a row an instance, a column an optimizer."""
+    """The area score on every instance: one row per instance, one column per optimizer."""
     base = matrix(table)
     tips = [
         alt.Tooltip("problem:N", title="instance"),

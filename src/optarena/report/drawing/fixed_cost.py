@@ -77,7 +77,7 @@ def final(table: pl.DataFrame | str, look: Look) -> Any:
 
 
 def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
-    """The normalised score at the end on every problem: a row a problem, a column an optimizer."""
+    """The normalised score at the end on every problem: one row per problem, one column per optimizer."""
     base = matrix(table)
     tips = [
         alt.Tooltip("problem:N"),

@@ -21,7 +21,7 @@ def ecdf(table: pl.DataFrame | str, look: Look, *, effort: str) -> Any:
 
 
 def ecdf_groups(table: pl.DataFrame | str, look: Look, *, effort: str) -> Any:
-    """The same, a panel a group of functions and dimension."""
+    """The same, one panel per group of functions and dimension."""
     return _small(_runtimes(alt.Chart(), look, effort), table, look)
 
 
@@ -87,7 +87,7 @@ def precision(table: pl.DataFrame | str, look: Look, *, word: str) -> Any:
 
 
 def ert(table: pl.DataFrame | str, look: Look, *, effort: str, word: str) -> Any:
-    """The expected running time against the target: a panel a function and dimension."""
+    """The expected running time against the target: one panel per function and dimension."""
     x = alt.X(
         "target:Q",
         title=word,
@@ -99,7 +99,7 @@ def ert(table: pl.DataFrame | str, look: Look, *, effort: str, word: str) -> Any
 
 
 def ert_dimension(table: pl.DataFrame | str, look: Look, *, effort: str, dimensions: list[int]) -> Any:
-    """The expected running time against the dimension: a panel a function, to one target."""
+    """The expected running time against the dimension: one panel per function, to one target."""
     axis = alt.Axis(values=dimensions, format="d", labelOverlap=False)
     x = alt.X("D:Q", title="dimension", scale=alt.Scale(type="log", nice=False, padding=10), axis=axis)
     return _small(_expected(x, alt.Tooltip("D:Q", title="dimension"), look, effort, band=False), table, look)

@@ -15,7 +15,7 @@ LEVELS = {"best": [1, 0], "median": [1, 0], "worst": [4, 3]}
 
 
 def fronts(table: pl.DataFrame | str, look: Look) -> Any:
-    """Fronts of typical trials before the reference set: a panel a problem and pair of objectives."""
+    """Fronts of typical trials before the reference set: one panel per problem and pair of objectives."""
     x = alt.X("x:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4))
     y = alt.Y("y:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4))
     reference = "datum.kind === 'reference'"
@@ -40,7 +40,7 @@ def fronts(table: pl.DataFrame | str, look: Look) -> Any:
 
 
 def parallel(table: pl.DataFrame | str, look: Look) -> Any:
-    """Many objectives: a line a point, an axis an objective, 0 the ideal and 1 the nadir."""
+    """Many objectives: one line per point, one axis per objective, 0 the ideal and 1 the nadir."""
     line = (
         alt.Chart()
         .mark_line(strokeWidth=1, opacity=0.4, aria=False)
@@ -57,7 +57,7 @@ def parallel(table: pl.DataFrame | str, look: Look) -> Any:
 
 
 def hypervolume(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool) -> Any:
-    """The hypervolume over effort with 95 % bands: over all problems, and a panel a problem."""
+    """The hypervolume over effort with 95 % bands: over all problems, and one panel per problem."""
     x = alt.X(
         "effort:Q",
         title=effort,
@@ -139,7 +139,7 @@ def attainment_difference(table: pl.DataFrame | str, look: Look) -> Any:
 
 
 def indicators(table: pl.DataFrame | str, look: Look) -> Any:
-    """A heat map an indicator: a row a problem, a column an optimizer; bright is the best on the problem."""
+    """One heat map per indicator: one row per problem, one column per optimizer; bright is the best on the problem."""
     top = alt.Axis(orient="top", labelAngle=-90, labelLimit=160, domain=False, ticks=False, labelOverlap=False)
     side = alt.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart().encode(

@@ -92,7 +92,7 @@ def time(table: pl.DataFrame | str, look: Look) -> Any:
 
 
 def failures(table: pl.DataFrame | str, look: Look) -> Any:
-    """How many evaluations failed, a bar an optimizer and kind."""
+    """How many evaluations failed, one bar per optimizer and kind."""
     # of the problems that are shown: the only sum that is left to a chart
     shown = alt.Chart(source(table)).transform_aggregate(count="sum(count)", groupby=["optimizer", "kind"])
     shown = shown.transform_calculate(room="datum.count * 1.35")
@@ -113,7 +113,7 @@ def failures(table: pl.DataFrame | str, look: Look) -> Any:
 
 
 def parallel(table: pl.DataFrame | str, look: Look, *, title: Any = None) -> Any:
-    """The best point of every trial on one problem: a line a trial, an axis a parameter, in the unit cube."""
+    """The best point of every trial on one problem: one line per trial, one axis per parameter, in the unit cube."""
     x = alt.X(
         "parameter:N",
         sort=alt.EncodingSortField(field="order", op="min"),

@@ -44,7 +44,7 @@ def curves(material: Material, options: Options) -> list[Shown]:
                 f"Curves on {name}",
                 "Steps: the best value so far of a typical trial (that of the median area score). The area between a "
                 "step and the best value of all is scored, as a part of the dashed box.",
-                f"Step chart of the best value so far by {unit} on {name}, a line an optimizer.",
+                f"Step chart of the best value so far by {unit} on {name}, one line per optimizer.",
                 head="best value so far of a typical trial; shaded: the area that is scored, in its dashed box",
                 view=view,
                 legend=steps,
@@ -67,7 +67,7 @@ def area(material: Material, options: Options) -> list[Shown]:
         area_map,
         "Area score by instance",
         "0: the best value of all at once; 1: no solution, or the worst first value until the end.",
-        "Heat map with a row an instance and a column an optimizer; the table below has its numbers.",
+        "Heat map with one row per instance and one column per optimizer; the table below has its numbers.",
         empty="" if table.height or options.page else NO_AREA,
         view=view,
         by=("problem",),
@@ -87,7 +87,7 @@ def gap(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
         partial(gap, effort=tables.effort_of_gaps(view)),
         "Gap over effort",
         f"Mean primal gap over instances by effort, with its 95 % band. {STILL}",
-        "Line chart of the mean primal gap, a line an optimizer.",
+        "Line chart of the mean primal gap, one line per optimizer.",
         empty="" if table.height else NO_GAP,
         view=view,
         id="gap",
@@ -105,7 +105,7 @@ def cactus(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
         partial(cactus, effort=view.frame["axis"]),
         "Instances solved",
         f"How many instances were solved by when. {STILL}",
-        "Step chart of the number of instances solved, a line an optimizer.",
+        "Step chart of the number of instances solved, one line per optimizer.",
         view=view,
     )
     return [shown]

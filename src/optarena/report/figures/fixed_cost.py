@@ -39,7 +39,7 @@ def normalised(material: Material, options: Options) -> list[Shown]:
         partial(normalised, effort=view.units, log=is_log(view.frame["axis"], last_effort(table))),
         "Normalised score over time" + hidden(metric),
         f"0 is the best known value, 1 is random search after the same effort; lower is better. {band}",
-        f"Line chart of the normalised score by {view.units}, a line an optimizer. "
+        f"Line chart of the normalised score by {view.units}, one line per optimizer. "
         + words.describe_board(material.final(metric, every=options.page)),
         empty=UNDEFINED if table["score"].is_null().all() else "",
         view=view,
@@ -84,7 +84,7 @@ def heatmap(material: Material, options: Options) -> list[Shown]:
         "Problem by problem" + hidden(metric),
         "Mean over trials of the normalised value at the end; "
         "0 is the best known value, 1 the median of random search's single evaluations.",
-        "Heat map with a row a problem and a column an optimizer; the table below has its numbers.",
+        "Heat map with one row per problem and one column per optimizer; the table below has its numbers.",
         view=view,
         id=f"heatmap-{view.metrics.index(metric)}",
         by=("problem",),

@@ -43,7 +43,7 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
         "ECDF of runtimes",
         "Fraction of targets reached, with simulated restarts. Dots: where budgets end; beyond, nobody ran. "
         + _pale(view),
-        f"Line chart of the fraction of targets reached by {unit}, a line an optimizer; the table above has the ends.",
+        f"Line chart of the fraction of targets reached by {unit}, one line per optimizer; the ends are in the table.",
         head=f"{_behind(view)}; right: thick at the end, thin before",
         view=view,
         legend=view.ecdf,
@@ -55,7 +55,7 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
         "ECDF of precision",
         "Fraction of runs that are as precise: thick at their end, thin after D, 10 D, 100 D, … before it. "
         f"Of all problems: {STILL[:1].lower()}{STILL[1:]} it.",
-        "Line chart of the fraction of runs by precision, a line an optimizer and budget.",
+        "Line chart of the fraction of runs by precision, one line per optimizer and budget.",
         view=view,
         legend=view.ecdf,
     )
@@ -74,7 +74,7 @@ def ecdf_groups(material: Material, options: Options) -> list[Shown]:
         partial(ecdf_groups, effort=tables.unit(view)),
         "ECDFs of runtimes by group and dimension",
         f"As above, for each group of functions and dimension. {_pale(view)}",
-        "Small line charts of the fraction of targets reached, a panel a group of functions and dimension.",
+        "Small line charts of the fraction of targets reached, one panel per group of functions and dimension.",
         head=_behind(view),
         view=view,
         id="ecdf-groups",
@@ -101,7 +101,7 @@ def ert(material: Material, options: Options) -> list[Shown]:
         "Expected running time by target",
         "ERT: all evaluations of all runs until they hit, divided by the number of hits; a line ends where no run "
         f"hits any more. Bands: {view.frame['intervals']}. Behind, pale: {reference}.",
-        "Small line charts of the expected running time by target, a panel a function and dimension; "
+        "Small line charts of the expected running time by target, one panel per function and dimension; "
         "the table below has its numbers.",
         head=f"expected running time with its 95 % interval; pale: {reference}",
         view=view,
@@ -124,7 +124,7 @@ def ert_dimension(material: Material, options: Options) -> list[Shown]:
         "Expected running time by dimension",
         "For each function to the hardest target that someone reached in most dimensions, which its title "
         f"names. {STILL} it. Behind, pale: {reference}.",
-        "Small line charts of the expected running time by dimension, a panel a function.",
+        "Small line charts of the expected running time by dimension, one panel per function.",
         head=f"to the hardest target reached in most dimensions; pale: {reference}",
         empty="" if table.height else empty,
         view=view,
@@ -145,7 +145,7 @@ def profiles(material: Material, _: Options) -> list[Shown]:
         "Performance: the fraction of targets whose ERT is within so many times the least of the store. Data: the "
         "fraction of problems brought to a part of the way from the first value to the best, by evaluations / "
         f"(D + 1). {STILL} them.",
-        "Small line charts of performance and data profiles, a line an optimizer.",
+        "Small line charts of performance and data profiles, one line per optimizer.",
         view=view,
     )
     return [shown]

@@ -39,7 +39,7 @@ def convergence(material: Material, options: Options) -> list[Shown]:
             ),
             "Convergence",
             f"The best value so far, {how}.",
-            f"Line chart of the best value so far on {name}, a line an optimizer.",
+            f"Line chart of the best value so far on {name}, one line per optimizer.",
             head=how,
             legend=table,
         )
@@ -59,9 +59,9 @@ def parallel(material: Material, options: Options) -> list[Shown]:
             table.filter(pl.col("problem") == name),
             partial(parallel, title=visible(name)),
             "Best points",
-            "A line a trial, an axis a parameter: where in its range the best point lies.",
-            f"Parallel coordinates of the best point of every trial on {name}: a line a trial, an axis a parameter.",
-            head="the best point of every trial: a line a trial, an axis a parameter",
+            "One line per trial, one axis per parameter: where in its range the best point lies.",
+            f"Parallel coordinates of the best points on {name}: one line per trial, one axis per parameter.",
+            head="the best point of every trial: one line per trial, one axis per parameter",
             legend=table,
         )
         for name in few(known, "a best point of two parameters or more", options, PANELS)
@@ -115,7 +115,7 @@ def progress(material: Material, _: Options) -> list[Shown]:
         progress,
         "Progress",
         "The number of studies of each optimizer on each problem; 3/5: three of five ended.",
-        f"Matrix with a row a problem and a column an optimizer: {told}.",
+        f"Matrix with one row per problem and one column per optimizer: {told}.",
         by=("problem",),
         widest=90 * max(3, len(material.colours.names)) + 260,
     )

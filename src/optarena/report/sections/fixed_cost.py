@@ -69,7 +69,7 @@ def _without_scores(material: Material, out: Content) -> Content:
             "first",
             name,
             f"The best value so far, {STATISTICS['median'][3]}.",
-            f"Line chart of the best value so far on {name}, a line an optimizer; its section has the numbers.",
+            f"Line chart of the best value so far on {name}, one line per optimizer; its section has the numbers.",
             spec_of(spec),
             "convergence evaluations",
             problem=name,

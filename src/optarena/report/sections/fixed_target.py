@@ -42,7 +42,7 @@ def _words(view: FixedTarget, board: pl.DataFrame) -> list[str]:
 
 
 def _tables(material: Material, view: FixedTarget) -> list[Table]:
-    """ERTs to a few targets, a row a function and optimizer; a table for each list of targets that the store has."""
+    """ERTs to a few targets, one row per function and optimizer; one table per list of targets in the store."""
     keys = ["suite", "function", "dimension"]
     names = material.functions.select(*keys, "name")
     table = view.ert.with_columns(pl.col("target").round_sig_figs(6))

@@ -85,7 +85,7 @@ function problemsOf(block) {
         const ends = rows
           .filter((row, i) => i + 1 === rows.length || rows[i + 1].optimizer !== row.optimizer)
           .map((row) => `${row.optimizer} ${row[state.statistic] ?? "–"}`);
-        const alt = `Line chart of the ${measure} on ${name} by ${state.axis}, a line an optimizer. At the end: ${ends.join("; ")}.`;
+        const alt = `Line chart of the ${measure} on ${name} by ${state.axis}, one line per optimizer. At the end: ${ends.join("; ")}.`;
         return {
           spec: filled(
             spec,
@@ -115,14 +115,14 @@ function problemsOf(block) {
         spec: block.specs.parallel,
         name: "rows",
         rows: rowsOf(parallel, name),
-        alt: `Parallel coordinates of the best point of every trial on ${name}: a line a trial, an axis a parameter.`,
+        alt: `Parallel coordinates of the best point of every trial on ${name}: one line per trial, one axis per parameter.`,
       });
       figures.push(
         figureBlock(
           {
             id: `parallel-${problemNames.indexOf(name)}`,
             title: "Best points",
-            caption: "A line a trial, an axis a parameter: where in its range the best point lies.",
+            caption: "One line per trial, one axis per parameter: where in its range the best point lies.",
           },
           ask,
         ),

@@ -28,7 +28,7 @@ def make(scored: Scored) -> dict[str, pl.DataFrame]:
 
 
 def _runs(scored: Scored) -> pl.DataFrame:
-    """A row a run."""
+    """One row per run."""
     runs, i = scored.runs, scored.runs.instance
     some = scored.solutions > 0
     status = [
@@ -62,7 +62,7 @@ def _runs(scored: Scored) -> pl.DataFrame:
 
 
 def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
-    """A row an optimizer and instance: means over its trials."""
+    """One row per optimizer and instance: means over its trials."""
     means = ("objective_score", "area_score", "primal_gap", "primal_integral", "par2", "par10", "borda")
     return (
         each.group_by("optimizer", "problem", maintain_order=True)
@@ -82,7 +82,7 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
 
 
 def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
-    """A row an optimizer: means over instances with their intervals, best area first (docs/scores.md 4.7)."""
+    """One row per optimizer: means over instances with their intervals, best area first (docs/scores.md 4.7)."""
     runs = scored.runs
     names, counted = runs.optimizers, ("solved", "proved", "unsolved")
     averaged = ("objective_score", "area_score", "primal_gap", "primal_integral")
@@ -138,7 +138,7 @@ def _borda(scored: Scored) -> Floats:
 
 
 def _bounds(scored: Scored) -> pl.DataFrame:
-    """A row an instance: between what its scores lie, and who set the worst value."""
+    """One row per instance: between what its scores lie, and who set the worst value."""
     runs, bounds = scored.runs, scored.bounds
     first = np.where(scored.solutions > 0, scored.first_value, -np.inf)
     owners = [""] * len(runs.instances)

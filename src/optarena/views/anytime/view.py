@@ -38,12 +38,12 @@ class Anytime(View):
 
     @property
     def instance(self) -> pl.DataFrame:
-        """A row an optimizer and instance, averaged over trials."""
+        """One row per optimizer and instance, averaged over trials."""
         return self.tables["instance"]
 
     @property
     def summary(self) -> pl.DataFrame:
-        """A row an optimizer, over all instances, best area score first."""
+        """One row per optimizer, over all instances, best area score first."""
         return self.tables["summary"]
 
     def scores(self, metric: str | None = None) -> Scores:

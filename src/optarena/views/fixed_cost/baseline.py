@@ -29,7 +29,7 @@ NUDGE = 1e4  # spacings by which `best` is lowered, so that nobody reaches it (d
 
 @dataclass
 class Baseline:
-    """A metric's baseline: minimised values, a row a problem, a column an iteration. NaN where it is not defined.
+    """A metric's baseline: minimised values, one row per problem, one column per iteration. NaN: undefined.
 
     See docs/scores.md 1.4.
     """

@@ -49,17 +49,17 @@ class FixedCost(View):
 
     @property
     def problem(self) -> pl.DataFrame:
-        """A row an optimizer, problem, metric and iteration."""
+        """One row per optimizer, problem, metric and iteration."""
         return self.tables["problem"]
 
     @property
     def summary(self) -> pl.DataFrame:
-        """A row an optimizer, metric and iteration: over all problems."""
+        """One row per optimizer, metric and iteration: over all problems."""
         return self.tables["summary"]
 
     @property
     def baseline(self) -> pl.DataFrame:
-        """A row a problem, metric and iteration: what random search does."""
+        """One row per problem, metric and iteration: what random search does."""
         return self.tables["baseline"]
 
     @property

@@ -132,7 +132,7 @@ def precision(view: FixedTarget) -> pl.DataFrame:
 
 
 def ert(view: FixedTarget, names: pl.DataFrame, *, thin: bool = False) -> pl.DataFrame:
-    """The ERT per dimension of every target, with its interval and the reference: a panel a function and dimension."""
+    """The ERT per dimension of every target, its interval and the reference: one panel per function and dimension."""
     table = _expected(view)
     if thin:  # powers of ten
         exponent = pl.col("target").log10()

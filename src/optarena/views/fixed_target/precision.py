@@ -31,7 +31,7 @@ class Runs:
     results: Dataset
     axis: str
     table: pl.DataFrame
-    """A row a run: optimizer, suite, function, dimension, instance, trial, problem."""
+    """One row per run: optimizer, suite, function, dimension, instance, trial, problem."""
     cell: Ints
     """(runs,): which (optimizer, suite, function, dimension) it belongs to; instances and trials repeat it."""
     cells: pl.DataFrame

@@ -38,12 +38,12 @@ class FixedTarget(View):
 
     @property
     def ert(self) -> pl.DataFrame:
-        """A row an optimizer, function, dimension and target."""
+        """One row per optimizer, function, dimension and target."""
         return self.tables["ert"]
 
     @property
     def ecdf(self) -> pl.DataFrame:
-        """A row an optimizer, group of functions, dimension and effort."""
+        """One row per optimizer, group of functions, dimension and effort."""
         return self.tables["ecdf"]
 
     def scores(self, metric: str | None = None, targets: str = "all") -> TrialScores:

@@ -18,7 +18,7 @@ FAR = 300.0
 
 
 def as_points(points: npt.ArrayLike, what: str = "points", width: int = 1) -> Floats:
-    """A matrix with a row a point; NaN is refused, as libraries pass over it silently. [] is an empty front."""
+    """A matrix with one row per point; NaN is refused, as libraries pass over it silently. [] is an empty front."""
     try:
         x = np.asarray(points, dtype=float)
     except (TypeError, ValueError):
@@ -27,7 +27,7 @@ def as_points(points: npt.ArrayLike, what: str = "points", width: int = 1) -> Fl
         return np.zeros((0, width))
     if x.ndim != 2 or x.shape[1] < 1:
         raise OptarenaError(
-            f"{what} must be a matrix, a row a point and a column an objective; got the shape {x.shape}"
+            f"{what} must be a matrix, one row per point and one column per objective; got the shape {x.shape}"
         )
     if np.isnan(x).any():
         row = int(np.flatnonzero(np.isnan(x).any(axis=1))[0])

@@ -48,7 +48,7 @@ def typical(view: Pareto, problem: str) -> dict[str, int]:
 
 
 def fronts(view: Pareto, names: list[str]) -> pl.DataFrame:
-    """The front of each optimizer's typical trial and the reference set, a panel a problem and pair of objectives.
+    """The front of each optimizer's typical trial and the reference set, one panel per problem and pair of objectives.
 
     Without rows, here as below, where no study found a feasible point.
     """
@@ -87,7 +87,7 @@ def _thinned(points: Floats, most: int = POINTS) -> Floats:
 
 
 def parallel(view: Pareto, names: list[str]) -> pl.DataFrame:
-    """Many objectives: a line a point of the typical front, an axis an objective; 0 the ideal, 1 the nadir."""
+    """Many objectives: one line per point of the typical front, one axis per objective; 0 the ideal, 1 the nadir."""
     assert view.pinned is not None
     rows = []
     for place, name in enumerate(names):
@@ -104,7 +104,7 @@ def parallel(view: Pareto, names: list[str]) -> pl.DataFrame:
 
 
 def hypervolume(view: Pareto, names: list[str]) -> pl.DataFrame:
-    """The hypervolume over effort as a part of the reference set's: over all problems, and a panel a problem."""
+    """The hypervolume over effort as a part of the reference set's: over all problems, and one panel per problem."""
     table = view.anytime.filter(pl.col("indicator") == "hypervolume_ratio")
     order = ["all problems", *names] if len(names) > 1 else names
     panel = pl.col("problem").fill_null("all problems")

@@ -104,7 +104,7 @@ def _columns(estimates: tuple[Estimate, Estimate, Estimate], at: tuple[Any, ...]
 
 
 def problem_table(every: Studies, scores: Scores) -> pl.DataFrame:
-    """At the end: a row an optimizer, problem and indicator."""
+    """At the end: one row per optimizer, problem and indicator."""
     p, o, k = np.nonzero(scores.mean.n[:, :, -1, :] > 0)
     at = (p, o, np.full(len(p), -1), k)
     return pl.DataFrame(
@@ -118,7 +118,7 @@ def problem_table(every: Studies, scores: Scores) -> pl.DataFrame:
 
 
 def summary_table(every: Studies, scores: Scores) -> pl.DataFrame:
-    """At the end, over all problems: a row an optimizer and indicator."""
+    """At the end, over all problems: one row per optimizer and indicator."""
     o, k = np.nonzero(scores.overall_mean.n[:, -1, :] > 0)
     at = (o, np.full(len(o), -1), k)
     return pl.DataFrame(
@@ -131,7 +131,7 @@ def summary_table(every: Studies, scores: Scores) -> pl.DataFrame:
 
 
 def anytime_table(every: Studies, scores: Scores, grid: Floats) -> pl.DataFrame:
-    """Over effort: a row an optimizer, problem, indicator and effort; the problem is null over all problems."""
+    """Over effort: one row per optimizer, problem, indicator and effort; the problem is null over all problems."""
     p, o, t, k = np.nonzero(scores.mean.n[:, :, :-1, :] > 0)
     each = pl.DataFrame(
         {
@@ -156,7 +156,7 @@ def anytime_table(every: Studies, scores: Scores, grid: Floats) -> pl.DataFrame:
 
 
 def study_table(every: Studies, values: Floats, scored: Bools) -> pl.DataFrame:
-    """A row a study: what it counts, and its indicators at the end."""
+    """One row per study: what it counts, and its indicators at the end."""
     figures = [pl.Series(name, values[:, -1, k]).fill_nan(None) for k, name in enumerate(INDICATORS)]
     return every.counts.with_columns(figures).filter(scored)
 

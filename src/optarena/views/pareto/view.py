@@ -43,12 +43,12 @@ class Pareto(View):
 
     @property
     def problem(self) -> pl.DataFrame:
-        """At the end: a row an optimizer, problem and indicator."""
+        """At the end: one row per optimizer, problem and indicator."""
         return self.tables["problem"]
 
     @property
     def summary(self) -> pl.DataFrame:
-        """At the end, over all problems: a row an optimizer and indicator."""
+        """At the end, over all problems: one row per optimizer and indicator."""
         return self.tables["summary"]
 
     @property
