@@ -15,6 +15,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+ONE_THREAD = 1 << 18
+"""Multiplications of a product up to which OpenBLAS uses one thread."""
 
 
 @dataclass
@@ -48,6 +50,17 @@ class Traces:
         """(rows,): the least feasible value up to each row; inf before the first."""
         y = self.values[:, objective]
         return cumulative_minimum(np.where(self.feasible & ~np.isnan(y), y, np.inf), self.offsets)
+
+
+def product(a: Floats, b: Floats) -> Floats:
+    """The matrix product a @ b, some rows at a time.
+
+    OpenBLAS shares larger products between threads, which wait by spinning: that cost more than it saved.
+    """
+    step = max(1, ONE_THREAD // max(1, b.size))
+    if len(a) <= step:
+        return a @ b
+    return np.concatenate([a[start : start + step] @ b for start in range(0, len(a), step)])
 
 
 def positions(offsets: Ints) -> Ints:

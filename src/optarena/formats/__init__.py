@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from optarena._damage import damage_named
 from optarena._files import locked, remove_abandoned_beside
+from optarena._memory import no_collection
 from optarena.errors import OptarenaError, shortened
 from optarena.registry import Entry, Registry
 
@@ -61,6 +62,7 @@ def read_frame(frame: Any) -> Dataset:
     return _in_memory(_admitted(_of_frame(frame, None), None), "frame")
 
 
+@no_collection()
 def import_files(name: str, paths: Sequence[str | Path], store: str | Path) -> list[Imported]:
     """Bring files into a store, which may be new. All are checked first: one mistake, and nothing is imported."""
     from optarena.store import Store

@@ -20,7 +20,7 @@ from optarena.errors import OptarenaError
 from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, percentile_ends
 from optarena.stats.bootstrap import OVER, mean_of_means, resampled, trial_means
 from optarena.stats.effects import a12_of, draw_weights, ordering, weighted_a12
-from optarena.traces import Floats
+from optarena.traces import Floats, product
 
 TRIMMED = 0.25
 BLOCKS = 64
@@ -187,7 +187,9 @@ class _Blocks:
 
     def drawn(self, counts: Floats) -> tuple[Floats, Floats]:
         """Few sorted values and weights (resamples, …) with the same trimmed mean as all that are drawn."""
-        upto, sums = (np.cumsum(counts @ each, axis=1) for each in (self.weight, self.total))  # before each block
+        upto, sums = (
+            np.cumsum(product(counts, each), axis=1) for each in (self.weight, self.total)
+        )  # before each block
         n = np.rint(upto[:, -1])
         cut = np.floor(TRIMMED * n)
         low, high = (np.minimum(np.sum(upto[:, 1:] < k[:, None] - 0.5, axis=1), BLOCKS - 1) for k in (cut, n - cut))

@@ -23,7 +23,7 @@ from scipy import special
 from optarena.errors import OptarenaError
 from optarena.stats._result import FEW, LEVEL, RESAMPLES, Interval, Seed, generator, level_of
 from optarena.stats.estimates import t_half
-from optarena.traces import Floats, Ints
+from optarena.traces import Floats, Ints, product
 
 Statistic = Callable[[Floats], Any]
 """From arrays (…, problems, trials) to arrays (…): all resamplings at once."""
@@ -199,7 +199,7 @@ def mean_intervals(x: npt.ArrayLike, counts: Floats, *, level: float = LEVEL) ->
     if n < FEW:
         half = t_half(data.std(axis=0, ddof=1), n, tail)
         return value, value - half, value + half, f"t over problems (fewer than {FEW} problems)"
-    drawn = counts @ data / n
+    drawn = product(counts, data) / n
     slack = 1e-12 * np.max(np.abs(data), axis=0, initial=0.0)  # sums in another order: equal all the same
     ends = bca(drawn, value, data - value, widened(n, tail), slack)
     flat = np.ptp(data, axis=0) == 0

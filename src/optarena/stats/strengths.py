@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from optarena.errors import OptarenaError
 from optarena.stats._result import LEVEL, Seed, generator, percentile_ends
-from optarena.traces import Floats
+from optarena.traces import Floats, product
 
 STEPS = 200
 CHUNK = 1000
@@ -54,7 +54,7 @@ def bradley_terry_interval(
         return value, np.full(k, -np.inf), np.full(k, np.inf)
     drawn = np.concatenate(
         [
-            _fit((counts[start : start + CHUNK] @ flat).reshape(-1, k, k), alpha, start=value)
+            _fit(product(counts[start : start + CHUNK], flat).reshape(-1, k, k), alpha, start=value)
             for start in range(0, len(counts), CHUNK)
         ]
     )

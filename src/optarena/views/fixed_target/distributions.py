@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from optarena.traces import Floats, Ints
+from optarena.traces import Floats, Ints, product
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
 from optarena.views.fixed_target.runtimes import ecdf, ecdfs
@@ -142,7 +142,7 @@ def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
         n = len(gap)
         lower = upper = np.full(len(x), np.nan)
         if scored.bootstrap and n > 1:
-            lower, upper = np.quantile(gap.T @ weights(n) / n, [0.025, 0.975], axis=1)
+            lower, upper = np.quantile(product(gap.T, weights(n)) / n, [0.025, 0.975], axis=1)
         out.append(
             pl.DataFrame(
                 {

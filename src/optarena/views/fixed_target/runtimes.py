@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.errors import OptarenaError
-from optarena.traces import Floats, Ints
+from optarena.traces import Floats, Ints, product
 
 TOLERANCE = 1e-9
 """A target counts as reached at target + 1e-9 |target|: values in files have ten digits."""
@@ -97,7 +97,10 @@ def ert(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, weights: Floats | None 
     if weights is None:
         total, successes = cost.sum(axis=0), hit.sum(axis=0)
     else:  # resamples last in memory: percentiles are taken over them
-        total, successes = np.matmul(cost.T, weights.T).T, np.matmul(hit.T.astype(float), weights.T).T
+        total, successes = (
+            product(each.T.reshape(-1, len(times)), weights.T).reshape(*each.T.shape[:-1], -1).T
+            for each in (cost, hit.astype(float))
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         out = np.where(successes > 0, total / successes, np.inf)
     return out if np.ndim(out) else float(out)
