@@ -121,7 +121,12 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     return sorted(sorted(group) for group in groups)
 
 
-SCRIPTS = sorted(path for folder in ("benchmarks", "examples", "tools") for path in (ROOT / folder).rglob("*.py"))
+SCRIPTS = sorted(
+    path
+    for folder in ("benchmarks", "examples", "tools")
+    for path in (ROOT / folder).rglob("*.py")
+    if not {"node_modules", ".peers"} & set(path.parts)  # installed, not ours
+)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(ROOT).as_posix())
