@@ -165,7 +165,7 @@ def test_what_an_optimizer_leaves_changed_in_the_process_is_named_and_put_back(c
     findings = [finding for finding in check_optimizer(cls) if finding.check == "the process is left as it was"]
     assert len(findings) == 3
     assert said in findings[0].problem
-    assert "Put it back" in findings[0].mend
+    assert "Put it back" in findings[0].fix
     assert state() == before
 
 
@@ -204,7 +204,7 @@ class NoCount(Base):
 
 
 @pytest.mark.parametrize(
-    ("cls", "where", "problem", "mend"),
+    ("cls", "where", "problem", "fix"),
     [
         (NoObjectives, "__init__", "(self, space, rng) does not fit", "def __init__(self, space, *, objectives=1, rng"),
         (Positional, "__init__", "missing a required argument: 'width'", "settings, each with a default"),
@@ -213,15 +213,15 @@ class NoCount(Base):
         (NoCount, "suggest", "suggest(self) does not fit", "def suggest(self, n)."),
     ],
 )
-def test_a_wrong_signature_is_named_once_with_the_right_one(cls, where, problem, mend):
+def test_a_wrong_signature_is_named_once_with_the_right_one(cls, where, problem, fix):
     (finding,) = check_optimizer(cls)
     assert (finding.check, finding.where) == ("it can be called", where)
     assert problem in finding.problem
-    assert mend in finding.mend
+    assert fix in finding.fix
 
 
 @pytest.mark.parametrize(
-    ("cls", "check", "mend"),
+    ("cls", "check", "fix"),
     [
         (Few, "points lie in the space", "as many points as asked for"),
         (Unseeded, "the same seed gives the same points", "rng"),
@@ -231,10 +231,10 @@ def test_a_wrong_signature_is_named_once_with_the_right_one(cls, where, problem,
         (Vandal, "what is observed is not changed", "Copy"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_remedy(cls, check, mend):
+def test_what_is_wrong_is_named_with_its_remedy(cls, check, fix):
     findings = [finding for finding in check_optimizer(cls) if finding.check == check]
     assert len(findings) == 3, [str(f) for f in check_optimizer(cls)]
-    assert mend in findings[0].mend
+    assert fix in findings[0].fix
     with pytest.raises(AssertionError, match=check):
         assert_optimizer(cls)
 

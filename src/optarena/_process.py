@@ -8,8 +8,11 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+ROUNDS = 5
+"""How often processes are looked for and killed, at most."""
 
 
 @functools.cache
@@ -93,12 +96,17 @@ def kill_exactly(processes: Mapping[int, int]) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def end_descendants() -> None:
-    """Kill all that this process and its children started; with `adopt_orphans` that is where they are."""
-    for _ in range(5):  # what forks all the time needs more than one look
-        if not (found := descendants(os.getpid())):
+def kill_all(find: Callable[[], Mapping[int, int]]) -> None:
+    """Kill what `find` finds, until it finds nothing: processes that fork all the time need more than one look."""
+    for _ in range(ROUNDS):
+        if not (found := find()):
             return
         kill_exactly(found)
+
+
+def end_descendants() -> None:
+    """Kill all that this process and its children started; with `adopt_orphans` that is where they are."""
+    kill_all(lambda: descendants(os.getpid()))
 
 
 def adopt_orphans() -> None:

@@ -35,8 +35,8 @@ def command(
         if isinstance(thing, str):
             found += _report(name, "solver", check_solver(thing))
         elif isinstance(thing, OptarenaError):
-            mend = "A problem's class is run by its name: it takes no arguments, and it has a space."
-            found += _report(name, "problem", [Finding("it can be made", name, str(thing), mend)])
+            fix = "A problem's class is run by its name: it takes no arguments, and it has a space."
+            found += _report(name, "problem", [Finding("it can be made", name, str(thing), fix)])
         elif isinstance(thing, Instance):
             found += _report(name, "instance", check_instance(thing))
         elif isinstance(thing, type):
@@ -57,7 +57,7 @@ def _report(name: str, kind: str, findings: list[Finding]) -> int:
         print(f"{clean(name)}: {counted(len(findings), 'thing')} to fix")
     for finding in findings:
         print(f"  {finding.check} ({clean(finding.where)}): {clean(finding.problem)}")
-        print(f"    {clean(finding.mend)}")
+        print(f"    {clean(finding.fix)}")
     return len(findings)
 
 

@@ -175,5 +175,5 @@ def _ranks(ranked: list[Ranked], alpha: float) -> str:
         if i and r.rank != ranked[i - 1].rank:
             out.append("  " + "-" * (len(lines[0]) - 2))
         out.append(lines[i + 1])
-    note = f"Scott-Knott: names between two lines are not told apart (bootstrap p < {alpha:g} and A12 >= 0.6)"
+    note = f"Scott-Knott: no test separates the names between two lines (bootstrap p < {alpha:g} and A12 >= 0.6)"
     return "\n".join([*out, note])

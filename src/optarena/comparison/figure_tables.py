@@ -17,7 +17,7 @@ ARM = 0.06
 
 
 def critical_difference(made: Comparison) -> pl.DataFrame:
-    """The lines and texts of the diagram by `kind`: stem and arm (an optimizer), bar (not told apart), scale, tick.
+    """The lines and texts of the diagram by `kind`: stem and arm (optimizers), bar (no test separates), scale, tick.
 
     Half of the names stand left and half right of an axis of average ranks, the best at the top left.
     """

@@ -151,7 +151,7 @@ def stability(made: Comparison) -> pl.DataFrame:
 
 
 def groups(made: Comparison) -> pl.DataFrame:
-    """One row per bar of the critical-difference diagram and optimizer: those in one are not told apart."""
+    """One row per bar of the critical-difference diagram and optimizer: no test separates those in one."""
     rows = [
         {"test": test, "bar": i + 1, "optimizer": made.optimizers[o], "rank": float(made.overall.rank[0][o])}
         for test, found in (("nemenyi", made.overall.nemenyi_groups), ("pairwise", made.overall.test_groups))

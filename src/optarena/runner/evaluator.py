@@ -232,7 +232,7 @@ class Evaluator:
             evaluation, status, message = self._one(x, row)
             recorder.single(k, row, evaluation, status, message)  # it may be one of those that are lost
             self.meter.free = self._free
-            return (None, []) if evaluation is None or status != "ok" else _told(evaluation)
+            return (None, []) if evaluation is None or status != "ok" else _values(evaluation)
         evaluation, status, message = self._one(x, row)
         if status != "ok":
             recorder.failed(status, message)
@@ -246,10 +246,10 @@ class Evaluator:
             if evaluation is not None:
                 metrics = [evaluation.metrics[name] for name in self.problem.metrics]
                 check_values(k, known, list(evaluation.values), list(evaluation.violations), metrics)
-        return (None, []) if evaluation is None or status != "ok" else _told(evaluation)
+        return (None, []) if evaluation is None or status != "ok" else _values(evaluation)
 
 
-def _told(evaluation: Evaluation) -> tuple[list[float], list[float]]:
+def _values(evaluation: Evaluation) -> tuple[list[float], list[float]]:
     return list(evaluation.values), list(evaluation.violations)
 
 

@@ -23,7 +23,16 @@ from typing import Any
 
 import msgspec
 
-from optarena._process import carrying, descendants, groups_of_session, kill_exactly, resident_bytes, state, tree_bytes
+from optarena._process import (
+    carrying,
+    descendants,
+    groups_of_session,
+    kill_all,
+    kill_exactly,
+    resident_bytes,
+    state,
+    tree_bytes,
+)
 from optarena._scratch import WITHIN, Scratch
 from optarena.errors import WorkError
 from optarena.experiment import Limits
@@ -46,7 +55,6 @@ STILLBORN = 3
 ERROR_TAIL = 4_000
 LONGEST_ANSWER = 1 << 24
 JOURNAL_NAME = re.compile(r"[A-Za-z0-9._]+-[0-9]+-[0-9a-f]+\.jsonl")
-ROUNDS = 5  # what forks all the time needs more than one look
 
 FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGSYS, signal.SIGTRAP}
 FAULTS |= {signal.SIGXFSZ}  # of a limit that only its own code can have set
@@ -178,10 +186,7 @@ class _Worker:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(group, signal.SIGKILL)
         kill_exactly(self.family)
-        for _ in range(ROUNDS):
-            if not (left := carrying(f"{MARK}={self.token}")):
-                break
-            kill_exactly(left)
+        kill_all(lambda: carrying(f"{MARK}={self.token}"))
 
     def look_at_family(self) -> None:
         """Remember its child processes: after its death they cannot be found any more."""

@@ -55,8 +55,8 @@ class RunFile(msgspec.Struct):
     id: str
     root: str
     time: float
-    argv: list[str]
     experiment: dict[str, Any]
+    """What was asked for; the command line is not kept: it has names of directories and users."""
     studies: list[PlannedStudy]
     refused: list[tuple[str, str, str]]
     todo: list[str] = []
@@ -209,7 +209,6 @@ class Store:
             id=uuid.uuid4().hex[:12],
             root=str(plan.root),
             time=time.time(),
-            argv=[],  # what was asked for is the experiment; the command line has names of directories and users
             experiment=strict(plan.experiment.to_data()),
             studies=[PlannedStudy(s.id, s.optimizer.label, s.problem, s.trial) for s in plan.studies],
             refused=[(r.optimizer, r.problem, r.reason) for r in plan.refused],

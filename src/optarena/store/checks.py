@@ -74,17 +74,17 @@ def mark_of(data: bytes) -> int:
     state = followed(first, 0, 0)
     if state is not None:
         return state
-    marks = Counter(mark for line in data.splitlines(keepends=True) if (mark := _told_mark(line)) is not None)
+    marks = Counter(mark for line in data.splitlines(keepends=True) if (mark := _mark_in(line)) is not None)
     mark, count = marks.most_common(1)[0] if marks else (0, 0)
     return mark if count > 1 else NO_MARK
 
 
 def is_whole(line: bytes, mark: int) -> bool:
     """Whether a line with a check is intact, in the journal of this mark, wherever it is in it."""
-    return _told_mark(line) == mark
+    return _mark_in(line) == mark
 
 
-def _told_mark(line: bytes) -> int | None:
+def _mark_in(line: bytes) -> int | None:
     """The mark of the journal that a line belongs to, if it is intact; else any number, or None."""
     end = _END.search(line, max(0, len(line) - _LONGEST))
     if end is None or int(end[1]) >= 1 << 32:

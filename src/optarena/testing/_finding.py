@@ -11,7 +11,7 @@ class Finding(msgspec.Struct, frozen=True):
     check: str
     where: str
     problem: str
-    mend: str
+    fix: str
 
     def __str__(self) -> str:
-        return f"{self.check} ({self.where}): {self.problem}. {self.mend}"
+        return f"{self.check} ({self.where}): {self.problem}. {self.fix}"

@@ -71,12 +71,12 @@ def _signatures(cls: type[Optimizer], settings: Mapping[str, Any]) -> Iterator[F
         try:
             signature.bind("self", *args, **kwargs)
         except TypeError as error:
-            mend = f"Define it as: {right[method]}"
+            fix = f"Define it as: {right[method]}"
             if method == "__init__":
-                mend += "; it calls super().__init__(space, objectives=objectives, rng=rng)"
+                fix += "; it calls super().__init__(space, objectives=objectives, rng=rng)"
             if method == "observe" and can.constraints:
-                mend += " (the third argument comes because its capabilities say constraints=True)"
-            yield Finding("it can be called", method, f"{method}{signature} does not fit: {error}", f"{mend}.")
+                fix += " (the third argument comes because its capabilities say constraints=True)"
+            yield Finding("it can be called", method, f"{method}{signature} does not fit: {error}", f"{fix}.")
 
 
 class _OptimizerBench:
@@ -211,8 +211,8 @@ def _points_lie_in_the_space(bench: _OptimizerBench) -> tuple[str, str] | None:
     try:
         _ = bench.first
     except SuggestionError as error:
-        mend = "Return as many points as asked for, each with every parameter inside its range and of its type."
-        return str(error), mend
+        fix = "Return as many points as asked for, each with every parameter inside its range and of its type."
+        return str(error), fix
     return None
 
 
@@ -225,8 +225,8 @@ def _batches_of_any_size_are_given(bench: _OptimizerBench) -> tuple[str, str] | 
             suggested = optimizer.suggest(n)
             X = bench.matrix(suggested)
             if len(X) != n:
-                mend = "Return as many points as asked for; the last batch of a study may be smaller than the others."
-                return f"suggest({n}) returned {len(X)} points", mend
+                fix = "Return as many points as asked for; the last batch of a study may be smaller than the others."
+                return f"suggest({n}) returned {len(X)} points", fix
             bench.tell(optimizer, suggested, bench.value(X))
     except Exhausted:
         pass
@@ -252,22 +252,22 @@ def _one_study_does_not_change_the_next(bench: _OptimizerBench) -> tuple[str, st
     if bench.cls.capabilities.own_process or not bench.repeats:
         return None
     if not np.array_equal(bench.first, bench.second[0]):
-        mend = "Keep everything in the instance, or declare capabilities with own_process=True."
-        return "a study after another one differs from the same study alone", mend
+        fix = "Keep everything in the instance, or declare capabilities with own_process=True."
+        return "a study after another one differs from the same study alone", fix
     return None
 
 
 def _global_random_state_is_left_alone(bench: _OptimizerBench) -> tuple[str, str] | None:
     if bench.second[1]:
-        mend = "Use the `rng` of __init__; if a library needs the global state, restore it."
-        return f"the state of {' and '.join(bench.second[1])} changed", mend
+        fix = "Use the `rng` of __init__; if a library needs the global state, restore it."
+        return f"the state of {' and '.join(bench.second[1])} changed", fix
     return None
 
 
 def _the_process_is_left_as_it_was(bench: _OptimizerBench) -> tuple[str, str] | None:
     if bench.second[2] and not bench.cls.capabilities.own_process:
-        mend = "Put it back before suggest and observe return (by close() at the latest), or declare own_process=True."
-        return "; ".join(bench.second[2]), mend
+        fix = "Put it back before suggest and observe return (by close() at the latest), or declare own_process=True."
+        return "; ".join(bench.second[2]), fix
     return None
 
 

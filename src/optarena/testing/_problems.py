@@ -34,8 +34,8 @@ def _guarded(problem: Problem, method: str, step: Callable[[], None]) -> list[Fi
 def _check_problem(problem: Problem, points: int) -> list[Finding]:
     out: list[Finding] = []
 
-    def say(check: str, what: str, mend: str) -> None:
-        out.append(Finding(check, problem.id, what, mend))
+    def say(check: str, what: str, fix: str) -> None:
+        out.append(Finding(check, problem.id, what, fix))
 
     X = problem.space.sample(points, np.random.default_rng(3))
     dicts = problem.space.to_dicts(X)

@@ -40,8 +40,8 @@ def check_instance(instance: Instance, moves: int = 20) -> list[Finding]:
                 )
                 break
             if sign * value != cost:
-                mend = "A feasible state costs its objective, negated where that is maximised."
-                out.append(Finding("moves", instance.id, f"a state costs {cost:g}, its objective is {value:g}", mend))
+                fix = "A feasible state costs its objective, negated where that is maximised."
+                out.append(Finding("moves", instance.id, f"a state costs {cost:g}, its objective is {value:g}", fix))
                 break
     if "linear" in instance.forms and instance.model.maximise != instance.maximise:
         out.append(Finding("linear", instance.id, "its model goes the other way", "Mend `maximise`, or the sense."))

@@ -180,14 +180,14 @@ class Selection:
     def note_unfinished(self) -> None:
         """Note the studies that are scored although they made fewer evaluations than their budget."""
         made, budget = self.table["evaluations"].to_numpy(), self.table["budget"].fill_null(0).to_numpy()
-        to_the_end = "its best stands until the end of its budget"
+        to_the_end = "each keeps its best value to the end of its budget"
         for status, what in (
             ("stopped early", to_the_end),
-            ("failed", f"scored from what is there; {to_the_end}"),
-            ("timed out", f"scored from what is there; {to_the_end}"),
-            ("interrupted", "scored from what is there"),
-            ("running", "scored from what is there"),
-            ("stale", "scored from what is there"),
+            ("failed", f"scored from what it recorded; {to_the_end}"),
+            ("timed out", f"scored from what it recorded; {to_the_end}"),
+            ("interrupted", "scored from what it recorded"),
+            ("running", "scored from what it recorded"),
+            ("stale", "scored from what it recorded"),
         ):
             mine = (self.table["status"] == status).to_numpy() & ((made < budget) | (budget == 0))
             if count := int(mine.sum()):

@@ -88,7 +88,7 @@ def scott_knott(material: Material, _: Options) -> list[Shown]:
         partial(groups, score=f"score: {made.scores.what}"),
         "Scott-Knott groups",
         "Median and quartiles over problems of the mean score (over trials, on a single problem). Optimizers of "
-        "one group are not told apart by a bootstrap test (p < 0.05) with an effect that is not small (A12 0.6).",
+        "one group are not separated by a bootstrap test (p < 0.05) with an effect that is not small (A12 0.6).",
         "Dot plot of medians with quartiles and groups; the table below has the groups.",
         legend=made.table("optimizers"),
         id="scott-knott",
