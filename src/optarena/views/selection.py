@@ -180,7 +180,7 @@ class Selection:
     def note_unfinished(self) -> None:
         """Note the studies that are scored although they made fewer evaluations than their budget."""
         made, budget = self.table["evaluations"].to_numpy(), self.table["budget"].fill_null(0).to_numpy()
-        to_the_end = "each keeps its best value to the end of its budget"
+        to_the_end = "its best value is kept to the end of its budget"
         for status, what in (
             ("stopped early", to_the_end),
             ("failed", f"scored from what it recorded; {to_the_end}"),
