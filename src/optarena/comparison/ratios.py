@@ -59,7 +59,7 @@ def expected(view: FixedTarget, optimizers: list[str]) -> Floats:
     """(problems, targets, optimizers): expected running times; inf where nobody reached it, or nobody ran."""
     assert view.scored is not None
     runs = view.scored.runs
-    problem, names, _ = problems_of(runs)
+    problem, names, *_ = problems_of(runs)
     given = view.scored.given  # problems may have different numbers of targets; the table has rows for those given
     erts = np.full(given.shape, np.inf)
     erts[given] = view.ert["ert"].to_numpy()

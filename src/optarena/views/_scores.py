@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,11 @@ import numpy.typing as npt
 from optarena.errors import OptarenaError, nearest
 from optarena.stats.bootstrap import trial_means
 from optarena.traces import Bools, Floats
+
+SAME = 1e-12
+"""Relative: two values that differ by no more are equal (docs/scores.md 0.4)."""
+AT_OPTIMUM = 1e-8
+"""Two values that are both this close to a known optimum are equal (docs/scores.md 0.4)."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +29,30 @@ class Scores:
     problems: list[str]
     optimizers: list[str]
     values: Floats
-    """(problems, optimizers, trials): NaN where a trial is not there or could not be scored."""
+    """(problems, optimizers, trials): NaN where a trial is missing or could not be scored; inf: it has no value."""
     dimensions: list[int | None]
     """(problems,)"""
     unit: bool = True
     """Whether scores lie between 0 and 1, but for outliers: then a difference of 0.01 is a hundredth of the scale."""
+    functions: list[str] = field(default_factory=list)
+    """(problems,): the function of each, with its suite: its instances and dimensions are repetitions of it.
+
+    By default every problem is its own function (docs/scores.md 0.4)."""
+    optimum: Floats = field(default_factory=lambda: np.empty(0))
+    """(problems,): the known optimum, minimised; NaN where none is known or `values` are not objective values."""
+    scale: Floats = field(default_factory=lambda: np.empty(0))
+    """(problems,): the view's main score is the mean of `means` divided by the mean of this; ones by default.
+
+    NaN where a problem has no scale: it is in neither mean."""
+
+    def __post_init__(self) -> None:
+        n = len(self.problems)
+        if not self.functions:
+            object.__setattr__(self, "functions", list(self.problems))
+        if not len(self.optimum):
+            object.__setattr__(self, "optimum", np.full(n, np.nan))
+        if not len(self.scale):
+            object.__setattr__(self, "scale", np.ones(n))
 
     @property
     def means(self) -> Floats:
@@ -39,6 +63,25 @@ class Scores:
     def trials(self) -> npt.NDArray[np.int64]:
         """(problems, optimizers): how many trials have a score."""
         return np.sum(~np.isnan(self.values), axis=2)
+
+    def ranked(self) -> Floats:
+        """(problems, optimizers, trials): the rank of each value within its problem, from 1; equal values share it.
+
+        Equal: they agree to 1e-12 (relative), or both are within 1e-8 of the known optimum (docs/scores.md 0.4). The
+        next greater value has the next rank. NaN stays NaN.
+        """
+        flat = self.values.reshape(len(self.problems), int(np.prod(self.values.shape[1:])))
+        order = np.argsort(flat, axis=1, kind="stable")  # NaN last
+        ordered = np.take_along_axis(flat, order, axis=1)
+        low, high = ordered[:, :-1], ordered[:, 1:]
+        with np.errstate(invalid="ignore", over="ignore"):
+            near = np.abs(ordered - self.optimum[:, None]) <= AT_OPTIMUM
+            same = (low == high) | (high - low <= SAME * np.minimum(np.maximum(np.abs(low), np.abs(high)), _LARGEST))
+        same |= near[:, :-1] & near[:, 1:]
+        ranks = np.cumsum(np.column_stack((np.ones(len(flat)), ~same))[:, : flat.shape[1]], axis=1)
+        out = np.empty(flat.shape)
+        np.put_along_axis(out, order, np.where(np.isnan(ordered), np.nan, ranks), axis=1)
+        return out.reshape(self.values.shape)
 
     def of(self, optimizers: Sequence[str]) -> Scores:
         """Only these optimizers, in this order."""
@@ -57,8 +100,14 @@ class Scores:
             problems=[self.problems[p] for p in places],
             values=self.values[places],
             dimensions=[self.dimensions[p] for p in places],
+            functions=[self.functions[p] for p in places],
+            optimum=self.optimum[places],
+            scale=self.scale[places],
         )
 
     def complete(self) -> Scores:
         """Only the problems on which every optimizer has a score: means over others could not be compared."""
         return self.on(np.asarray((self.trials > 0).all(axis=1)))
+
+
+_LARGEST = float(np.finfo(float).max)

@@ -69,6 +69,13 @@ class View:
             f"the {self.name} view has no scores of single trials to compare ({metric or 'any metric'})"
         )
 
+    def trial_scores(self, metric: str | None = None) -> Scores:
+        """The number that orders the trials of one problem against each other; less is better (docs/scores.md 5.1).
+
+        inf: the trial has no value, which is worse than any and equal to another such; NaN: there is no such trial.
+        """
+        raise OptarenaError(f"the {self.name} view does not order single trials ({metric or 'any metric'})")
+
     def ways(self, metric: str | None = None) -> list[tuple[str, Scores]]:
         """The ways of scoring that it offers, by name: first `scores(metric)`, then others that may disagree."""
         return [(self.name.replace("-", " "), self.scores(metric))]

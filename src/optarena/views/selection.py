@@ -24,6 +24,14 @@ COUNTED = ("batches", "evaluations")
 """The axes that count whole numbers."""
 SEVERAL = "it has several objectives: see the pareto view"
 ONE = "it has one objective: see the fixed-cost and fixed-target views"
+LEVEL = (
+    pl.when(pl.col("function").fill_null("") == "")
+    .then("problem")
+    .when(pl.col("suite").fill_null("") == "")
+    .then("function")
+    .otherwise(pl.concat_str("suite", "function", separator="/"))
+)
+"""The function that a study's problem is an instance of, with its suite; without one it is its own function."""
 Excluded = dict[str, Any]
 S = TypeVar("S", bound="Selection")
 
@@ -38,6 +46,7 @@ class Candidates:
         planned = frame.filter(frame["status"] == "missing")
         self.excluded: list[Excluded] = [named(row, "planned, not begun") for row in planned.iter_rows(named=True)]
         begun = frame.filter(frame["status"] != "missing")
+        begun = begun.with_columns(level=LEVEL)
         self.table = by_instance(begun) if instances_apart else begun
         """One row per begun study."""
         self.usable: Bools = np.ones(self.table.height, dtype=bool)
@@ -140,6 +149,20 @@ class Selection:
         """(problems,): of any of its studies."""
         of = dict(zip(self.problem.tolist(), self.table["dimension"].to_list(), strict=True))
         return [of[p] for p in range(len(self.problems))]
+
+    @property
+    def functions(self) -> list[str]:
+        """(problems,): the function of each, which its instances and dimensions repeat (docs/scores.md 0.4)."""
+        of = dict(zip(self.problem.tolist(), self.table["level"].to_list(), strict=True))
+        return [of[p] for p in range(len(self.problems))]
+
+    @property
+    def optimum(self) -> Floats:
+        """(problems,): as its studies tell it, minimised; NaN where none does."""
+        out = np.full(len(self.problems), np.nan)
+        told = self.table["optimum"].to_numpy().astype(float) * self.sign[self.problem]
+        out[self.problem[~np.isnan(told)]] = told[~np.isnan(told)]
+        return out
 
     # ---- how far a study is known ------------------------------------------------------------------------------------
 

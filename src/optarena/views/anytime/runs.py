@@ -50,6 +50,8 @@ class Runs:
     offsets: Ints
     times: Floats
     values: Floats
+    functions: list[str] = field(default_factory=list)
+    """(instances,)"""
     excluded: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -130,6 +132,7 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
         offsets=np.searchsorted(number[study[rows[events]]], np.arange(len(kept) + 1)).astype(np.int64),
         times=effort[rows[events]],
         values=best,
+        functions=chosen.functions,
         excluded=chosen.excluded,
         notes=notes,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,17 @@ class Anytime(View):
             optimizers=runs.optimizers,
             values=cube(runs.instance, runs.optimizer, runs.trial, values, shape),
             dimensions=[None] * len(runs.instances),
+            functions=runs.functions,
         )
+
+    def trial_scores(self, metric: str | None = None) -> Scores:
+        """What `scores` gives; inf for a run without a solution."""
+        scores = self.scores(metric)
+        assert self.scored is not None
+        runs = self.scored.runs
+        nothing = np.where(self.scored.solutions > 0, 0.0, np.inf)
+        shape = (len(runs.instances), len(runs.optimizers))
+        return replace(scores, values=scores.values + cube(runs.instance, runs.optimizer, runs.trial, nothing, shape))
 
     def ways(self, metric: str | None = None) -> list[tuple[str, Scores]]:
         first = metric or "area"

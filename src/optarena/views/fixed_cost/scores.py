@@ -38,6 +38,10 @@ class Scores:
     """[problems, iterations]: where random search is too near to the best value for `median_normed`."""
     trials: dict[float, Floats]
     """(studies,) at parts of each problem's budget: the normalised value of every trial, whose mean is above."""
+    random: dict[float, Floats]
+    """(problems,) at the same parts: random search's own normalised mean, by which the means are divided."""
+    raw: Floats
+    """(studies,): the value at the end of its problem's budget, minimised; inf without any, NaN if it ended before."""
 
 
 def score(
@@ -88,15 +92,19 @@ def score(
             both.sum(axis=-1),
         )
     overall_median = median(over_problems(median_normed, at))
-    trials = {}
+    trials, of_random_at = {}, {}
     for part in PARTS:
-        at_part = best[np.arange(len(best)), standing(part * last, grid)[:, -1][every.problem]]
+        stands = standing(part * last, grid)[:, -1]
+        of_random_at[part] = np.where(left_out, np.nan, random[np.arange(len(random)), stands])
+        at_part = best[np.arange(len(best)), stands[every.problem]]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             scaled = np.clip(rescale(at_part, low[every.problem], width[every.problem], exact), -1.0, 1.0)
         trials[part] = np.where(left_out[every.problem], np.nan, scaled)
+    raw = best[np.arange(len(best)), at[:, -1][every.problem]]
     return Scores(
-        base, medians, median_normed, means, normed, overall_median, overall, overall_normed, undefined, trials
-    )
+        base, medians, median_normed, means, normed, overall_median, overall, overall_normed, undefined, trials,
+        of_random_at, raw,
+    )  # fmt: skip
 
 
 def rescale(x: Floats, low: Floats, width: Floats, exact: bool) -> Floats:

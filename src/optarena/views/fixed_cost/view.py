@@ -43,7 +43,14 @@ class FixedCost(View):
     problems: list[str] = field(default_factory=list)
     trials: dict[tuple[str, float], Floats] = field(default_factory=dict, repr=False)
     """(metric, part of the budget): the normalised values as (problems, optimizers, trials)."""
+    raw: dict[str, Floats] = field(default_factory=dict, repr=False)
+    """By metric: the values at the end as they are, minimised, as (problems, optimizers, trials)."""
+    random: dict[tuple[str, float], Floats] = field(default_factory=dict, repr=False)
+    """(metric, part of the budget): random search's own normalised mean on each problem."""
     dimensions: list[int | None] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    optimum: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    """(problems,): of the visible objective, minimised; NaN where it is not known."""
     _leaderboards: dict[str, pl.DataFrame] = field(default_factory=dict, init=False, repr=False, compare=False)
     name = "fixed-cost"
 
@@ -122,6 +129,26 @@ class FixedCost(View):
             optimizers=self.optimizers,
             values=self.trials[metric, part],
             dimensions=self.dimensions,
+            functions=self.functions,
+            scale=self.random[metric, part],
+        )
+
+    def trial_scores(self, metric: str | None = None) -> TrialScores:
+        """The best value of every trial at the end of its problem's budget, minimised, in the problem's own unit."""
+        metric = metric or self.metrics[0]
+        _one_of("metric", metric, tuple(self.metrics))
+        hidden = "" if metric == VISIBLE else f" of {metric}"
+        return TrialScores(
+            view=self.name,
+            metric=metric,
+            what=f"best value{hidden} {self.ending(metric)}",
+            problems=self.problems,
+            optimizers=self.optimizers,
+            values=self.raw[metric],
+            dimensions=self.dimensions,
+            unit=False,
+            functions=self.functions,
+            optimum=self.optimum if metric == VISIBLE else np.full(len(self.problems), np.nan),
         )
 
     def ways(self, metric: str | None = None) -> list[tuple[str, TrialScores]]:
@@ -241,7 +268,11 @@ def fixed_cost(
         trials={
             (name, part): every.cube(values) for name, one in scores.items() for part, values in one.trials.items()
         },
+        raw={name: every.cube(one.raw) for name, one in scores.items()},
+        random={(name, part): values for name, one in scores.items() for part, values in one.random.items()},
         dimensions=every.dimensions,
+        functions=every.functions,
+        optimum=every.optimum,
     )
 
 

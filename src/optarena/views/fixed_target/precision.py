@@ -31,7 +31,7 @@ class Runs:
     results: Dataset
     axis: str
     table: pl.DataFrame
-    """One row per run: optimizer, suite, function, dimension, instance, trial, problem."""
+    """One row per run: optimizer, suite, function, dimension, instance, trial, problem, level (docs/scores.md 0.4)."""
     cell: Ints
     """(runs,): which (optimizer, suite, function, dimension) it belongs to; instances and trials repeat it."""
     cells: pl.DataFrame
@@ -140,7 +140,7 @@ def runs_of(
     number[chosen.kept] = np.arange(len(chosen))
     owner = number[study[kept]]
     table = part.select(
-        "optimizer", "suite", "problem", "dimension", "instance", "trial",
+        "optimizer", "suite", "problem", "dimension", "instance", "trial", "level",
         function=pl.when(pl.col("function").fill_null("") == "").then("problem").otherwise("function"),
     )  # fmt: skip
     unknown = np.isnan(measure.optimum[chosen.kept])

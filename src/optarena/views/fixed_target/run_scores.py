@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import polars as pl
 
@@ -18,17 +20,31 @@ METRICS = {
 PARTS = ("all", "easy", "hard")
 
 
-def problems_of(runs: Runs) -> tuple[Ints, list[str], list[int | None]]:
-    """(runs,): which function in which dimension it repeats; their names and dimensions."""
+class Repeated(NamedTuple):
+    """What runs repeat: functions in dimensions."""
+
+    number: Ints
+    """(runs,): which of them."""
+    names: list[str]
+    dimensions: list[int | None]
+    functions: list[str]
+
+
+def problems_of(runs: Runs) -> Repeated:
+    """Which function in which dimension each run repeats."""
     keys = ["suite", "function", "dimension"]
-    table = runs.table.group_by(keys, maintain_order=True).agg(pl.col("problem").unique()).with_row_index("number")
+    table = (
+        runs.table.group_by(keys, maintain_order=True)
+        .agg(pl.col("problem").unique(), pl.col("level").first())
+        .with_row_index("number")
+    )
     names: list[str] = []
     for row in table.iter_rows(named=True):
         parts = (row["suite"], row["function"], None if row["dimension"] is None else f"d{row['dimension']}")
         whole = row["problem"][0] if len(row["problem"]) == 1 else "/".join(part for part in parts if part)
         names.append(whole if whole not in names else f"{whole} ({sum(n.startswith(whole) for n in names) + 1})")
     number = runs.table.join(table, on=keys, how="left", nulls_equal=True, maintain_order="left")["number"]
-    return number.to_numpy().astype(np.int64), names, table["dimension"].to_list()
+    return Repeated(number.to_numpy().astype(np.int64), names, table["dimension"].to_list(), table["level"].to_list())
 
 
 def scores_of_runs(scored: Scored, problem: Ints, metric: str, part: str = "all") -> Floats:

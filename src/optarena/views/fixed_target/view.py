@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from optarena.views._view import View
 from optarena.views.fixed_target import tables
 from optarena.views.fixed_target.measured import Measured
 from optarena.views.fixed_target.precision import Levels, Runs, runs_of
-from optarena.views.fixed_target.run_scores import METRICS, PARTS, problems_of, scores_of_runs
+from optarena.views.fixed_target.run_scores import METRICS, PARTS, Repeated, problems_of, scores_of_runs
 from optarena.views.fixed_target.scored import Scored, score
 from optarena.views.fixed_target.targets import Targets, parse, per_cell, to_data
 from optarena.views.frame import PlainFrame, saved
@@ -62,20 +62,36 @@ class FixedTarget(View):
             raise OptarenaError(f"targets are {', '.join(PARTS)}; got {targets!r}.{nearest(targets, PARTS)}")
         if self.scored is None:
             raise OptarenaError("this view was not made from a store: it has no runs")
-        runs = self.scored.runs
-        problem, names, dimensions = problems_of(runs)
-        place = {name: i for i, name in enumerate(self.optimizers)}
-        optimizer = np.array([place[name] for name in runs.table["optimizer"]], dtype=np.int64)
-        values = scores_of_runs(self.scored, problem, metric, targets)
+        each = problems_of(self.scored.runs)
+        values = scores_of_runs(self.scored, each.number, metric, targets)
         kind = "" if targets == "all" else f", the {targets} half of the targets"
+        return self._scores(each, metric, METRICS[metric] + kind, values)
+
+    def trial_scores(self, metric: str | None = None) -> TrialScores:
+        """What `scores` gives; inf for a run without any value."""
+        scores = self.scores(metric)
+        assert self.scored is not None
+        runs = self.scored.runs
+        each = problems_of(runs)
+        nothing = np.where(np.diff(runs.offsets) > 0, 0.0, np.inf)
+        return replace(scores, values=scores.values + self._scores(each, scores.metric, "", nothing).values)
+
+    def _scores(self, each: Repeated, metric: str, what: str, values: Floats) -> TrialScores:
+        """values: (runs,)"""
+        assert self.scored is not None
+        table = self.scored.runs.table
+        place = {name: i for i, name in enumerate(self.optimizers)}
+        optimizer = np.array([place[name] for name in table["optimizer"]], dtype=np.int64)
+        shape = (len(each.names), len(self.optimizers))
         return TrialScores(
             view=self.name,
             metric=metric,
-            what=METRICS[metric] + kind,
-            problems=names,
+            what=what,
+            problems=each.names,
             optimizers=self.optimizers,
-            values=cube(problem, optimizer, runs.table["trial"].to_numpy(), values, (len(names), len(self.optimizers))),
-            dimensions=dimensions,
+            values=cube(each.number, optimizer, table["trial"].to_numpy(), values, shape),
+            dimensions=each.dimensions,
+            functions=each.functions,
         )
 
     def ways(self, metric: str | None = None) -> list[tuple[str, TrialScores]]:

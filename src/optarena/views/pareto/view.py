@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
-from optarena.traces import Floats
+from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores
 from optarena.views._view import View
 from optarena.views.pareto import tables
@@ -38,6 +38,8 @@ class Pareto(View):
     pinned: Frame | None = None
     optimizers: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    """(problems,)"""
     studies: Studies | None = field(default=None, repr=False, compare=False)
     name = "pareto"
 
@@ -79,24 +81,45 @@ class Pareto(View):
         metric = metric or "hypervolume_ratio"
         if metric not in RANKED:
             raise OptarenaError(f"metric must be one of {', '.join(RANKED)}; got {metric!r}.{nearest(metric, RANKED)}")
-        table = self.table("studies")
-        values = table[metric].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        problem, optimizer = (
-            np.array([known.index(name) for name in table[column]], dtype=np.int64)
-            for column, known in (("problem", self.problems), ("optimizer", self.optimizers))
-        )
-        shape = (len(self.problems), len(self.optimizers))
+        values = self._cube(metric)
         return Scores(
             view=self.name,
             metric=metric,
             what=f"1 - {metric} of the final front" if metric in GREATER else f"{metric} of the final front",
             problems=self.problems,
             optimizers=self.optimizers,
-            values=cube(
-                problem, optimizer, table["trial"].to_numpy(), 1 - values if metric in GREATER else values, shape
-            ),
+            values=1 - values if metric in GREATER else values,
             dimensions=[None] * len(self.problems),
+            functions=self.functions,
         )
+
+    def trial_scores(self, metric: str | None = None) -> Scores:
+        """What `scores` gives, but inf for an empty front, and IGD+ where all fronts of a problem have no volume."""
+        scores = self.scores(metric)
+        values, what = scores.values, scores.what
+        if scores.metric in GREATER:
+            flat = self.without_volume
+            if flat.any():
+                values = np.where(flat[:, None, None], self._cube("igd_plus"), values)
+                what += f"; igd_plus on {int(flat.sum())} problems where no front has a volume"
+        empty = self._cube("non_dominated") == 0
+        return replace(scores, what=what, values=np.where(empty & ~np.isnan(values), np.inf, values))
+
+    @property
+    def without_volume(self) -> Bools:
+        """(problems,): whether every front has hypervolume 0: its studies are ranked by IGD+ (docs/scores.md 3.5)."""
+        return np.asarray(np.nanmax(self._cube("hypervolume"), axis=(1, 2), initial=0.0) == 0)
+
+    def _cube(self, indicator: str) -> Floats:
+        """(problems, optimizers, trials): an indicator of the final fronts."""
+        table = self.table("studies")
+        problem, optimizer = (
+            np.array([known.index(name) for name in table[column]], dtype=np.int64)
+            for column, known in (("problem", self.problems), ("optimizer", self.optimizers))
+        )
+        shape = (len(self.problems), len(self.optimizers))
+        values = table[indicator].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        return cube(problem, optimizer, table["trial"].to_numpy(), values, shape)
 
     def ways(self, metric: str | None = None) -> list[tuple[str, Scores]]:
         first = metric or "hypervolume_ratio"
@@ -199,6 +222,7 @@ def pareto(
         pinned=used,
         optimizers=every.optimizers,
         problems=[name for name in every.problems if name in sticks],
+        functions=[function for function, name in zip(every.functions, every.problems, strict=True) if name in sticks],
         studies=every,
     )
 
