@@ -76,6 +76,7 @@ provide("figures of a view", "optarena.report.figures:figures_of_view")
 provide("run of an experiment", "optarena.facade:run")
 provide("view as LaTeX", "optarena.report.boards:latex")
 provide("comparison as LaTeX", "optarena.report.boards.comparison:latex")
+provide("comparison as HTML", "optarena.report.boards.comparison:html")
 
 
 def __getattr__(name: str) -> Any:

@@ -33,6 +33,15 @@ def interval(lower: float | None, upper: float | None) -> str:
     return f"[{number(lower)}, {number(upper)}]"
 
 
+def probability(value: float | None) -> str:
+    """Two decimals, and more where a number next to 0.5, 0 or 1 would be taken for it."""
+    if value is None or math.isnan(value):
+        return ABSENT
+    even = (0.0, 0.5, 1.0)
+    texts = [f"{value:.{digits}f}" for digits in range(2, 7)]
+    return texts[0] if value in even else next((text for text in texts if float(text) not in even), texts[0])
+
+
 def p_value(p: float) -> str:
     """Two significant digits; none of those below 0.0001."""
     return f"{p:.2f}" if p >= 0.095 else f"{p:.2g}" if p >= 1e-4 else "< 0.0001"

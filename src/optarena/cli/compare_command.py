@@ -9,16 +9,21 @@ from typing import Annotated, Any
 
 import typer
 
-from optarena._numbers import counted, fixed, p_said
-from optarena._text import clean, table
+from optarena._numbers import p_said
+from optarena._text import clean
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._terminal import print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
 from optarena.comparison import Comparison
+from optarena.comparison.compare import ALPHA
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
+from optarena.comparison.pairs import METHODS
+from optarena.comparison.power import DETECT
+from optarena.comparison.words import WARNINGS
 from optarena.errors import OptarenaError
 from optarena.formats.csv import for_people
-from optarena.report.boards.comparison import optimizers, pairs, ranked_numbers, ranked_table
+from optarena.report.boards.comparison import optimizers, pairs, ranked_numbers, ranked_table, rankings
+from optarena.stats.improvement import ROPE
 from optarena.views._options import dashed
 
 
@@ -42,8 +47,10 @@ def command(
     ] = False,
     view: ViewName = None,
     options: dict[str, Any],
-    rope: Annotated[float, typer.Option("--rope", help="Scores that differ by no more are ties.")] = 0.01,
-    alpha: Annotated[float, typer.Option("--alpha", help="The level of tests, after correction.")] = 0.05,
+    details: Annotated[bool, typer.Option("--details", help="The statistics behind the answer, too.")] = False,
+    rope: Annotated[float, typer.Option("--rope", help="Equivalent: P(beats) within 0.5 plus or minus this.")] = ROPE,
+    detect: Annotated[float, typer.Option("--detect", help="The P(beats) that advice on more runs is about.")] = DETECT,
+    alpha: Annotated[float, typer.Option("--alpha", help="How often any false claim is accepted.")] = ALPHA,
     resamples: Annotated[int, typer.Option("--resamples", help="Resamples for intervals.")] = 10_000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the resampling.", min=0)] = 0,
     maximise: Annotated[bool, typer.Option("--maximise", help="For plain numbers: larger is better.")] = False,
@@ -53,7 +60,7 @@ def command(
     format: Annotated[Format, typer.Option("--format", help="text, json, csv or latex.")] = Format.text,
     which: Annotated[str | None, typer.Option("--table", help="Which table as CSV; pairs by default.")] = None,
 ) -> None:
-    """What the words mean is in docs/compare.md."""
+    """First what to use, then who beats whom, then what is undecided. What the words mean is in docs/compare.md."""
     if stdin or (store is not None and store.is_file()):
         given = {
             "names": names, "--view": view, "--optimizer": optimizer, "--problem": problem, "--dimension": dimension,
@@ -75,6 +82,7 @@ def command(
         view=view,
         rope=rope,
         alpha=alpha,
+        detect=detect,
         resamples=resamples,
         seed=seed,
         **options,
@@ -86,53 +94,48 @@ def command(
     elif format is Format.latex:
         print(made.to_latex(), end="")
     else:
-        print(text(made, terminal_width()))
+        width = terminal_width()
+        print(made.text(width, f"optarena compare {clean(str(store))}"))
+        if details:
+            for one in [made, *made.others]:
+                print("\n" + behind(one, width))
 
 
-def text(made: Comparison, width: int | None = None) -> str:
-    """The verdict, the tables, and what they are made of."""
-    parts = [
-        *(clean(sentence) for sentence in made.sentences),
-        "",
-        clean(made.scores.what),
-        optimizers(made).text(width),
-        "",
-    ]
+def behind(made: Comparison, width: int | None = None) -> str:
+    """The tables behind an answer, and what they are made of."""
+    parts = []
+    if made.overall is not None:
+        parts += [f"optimizers ({clean(made.scores.what)})", optimizers(made).text(width), ""]
     found = made.table("pairs")
     which = "every two of them" if made.pairs.all_are_here else "the leader against each other one"
-    parts += [
-        f"{which} ({made.pairs.test}, Holm over {counted(made.pairs.tests, 'test')})",
-        pairs(made, SHOWN).text(width),
-    ]
+    parts += [f"{which} ({METHODS[made.over]})", pairs(made, SHOWN).text(width)]
     if found.height > SHOWN:
         parts.append(f"  … and {found.height - SHOWN} more pairs (--format csv has all)")
-    parts += ["", "places by other ways of scoring (tau: agreement with this one)", _rankings(made), ""]
-    return "\n".join([*parts, *_footnotes(made)])
-
-
-def _rankings(made: Comparison) -> str:
-    found = made.table("rankings")
-    names = made.table("optimizers")["optimizer"].to_list()
-    rows = []
-    for (label,), part in found.group_by(["ranking"], maintain_order=True):
-        place = dict(zip(part["optimizer"], part["place"], strict=True))
-        rows.append([label, *(place[name] for name in names[:SHOWN]), fixed(part["tau"][0], 2)])
-    return table(["way of scoring", *names[:SHOWN], "tau"], rows, right=range(1, len(names[:SHOWN]) + 2))
+    if made.overall is not None:
+        parts += [
+            "",
+            "places by other ways of scoring (tau: agreement with this one)",
+            rankings(made, SHOWN).text(width),
+        ]
+        changed = [c for c in made.changes if c.kind != "ranking" and (c.lost or c.reversed or not c.same_first)]
+        tried = sum(c.kind != "ranking" for c in made.changes)
+        parts += ["", f"left out in turn: {tried} functions, trials and optimizers; a conclusion changes without "
+                  f"{len(changed)} of them" + (f" ({', '.join(clean(c.label) for c in changed[:5])})" if changed else "")]  # fmt: skip
+    return "\n".join([*parts, "", *_footnotes(made)])
 
 
 def _footnotes(made: Comparison) -> list[str]:
-    friedman = made.overall.friedman
-    more = [note for note in made.notes if note not in made.cautions]
-    lines = [f"note: {clean(note)}" for note in more[:5]]
-    if len(more) > 5:
-        lines.append(f"note: … and {len(more) - 5} more (--format json has all)")
+    lines = [f"watch out: {clean(text)}" for text in made.answer.warnings[WARNINGS:]]
+    lines += [f"note: {clean(note)}" for note in made.notes[:5]]
+    if len(made.notes) > 5:
+        lines.append(f"note: … and {len(made.notes) - 5} more (--format json has all)")
     if made.excluded:
         lines.append(f"excluded: {len(made.excluded)} (optarena score names them)")
-    lines.append(f"intervals 95 %: {made.pairs.intervals}; seed {made.seed}")
-    if friedman is not None and made.overall.nemenyi is not None:
+    if made.overall is not None and made.overall.friedman is not None and made.overall.nemenyi is not None:
         lines.append(
-            f"Friedman over {friedman.n} problems {p_said(friedman.p)}, Iman-Davenport "
-            f"{p_said(friedman.iman_davenport_p)}; Nemenyi's critical difference {made.overall.nemenyi.cd:.2f} ranks"
+            f"Friedman over {made.overall.friedman.n} functions (Iman-Davenport): "
+            f"{p_said(made.overall.friedman.iman_davenport_p)}; Nemenyi's critical difference "
+            f"{made.overall.nemenyi.cd:.2f} ranks"
         )
     if "hash" in made.frame:
         lines.append(f"frame {made.frame['hash'][:12]}")

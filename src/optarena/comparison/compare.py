@@ -10,64 +10,114 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena._numbers import counted
 from optarena._services import service
+from optarena.comparison.answer import SCALES, Answer, answer
 from optarena.comparison.overall import Overall, rate
-from optarena.comparison.pairs import MANY, Pairs, compare_pairs
-from optarena.comparison.power import Power, power
+from optarena.comparison.pairs import MANY, Pairs, compare_apart, compare_pairs, scale_of
+from optarena.comparison.power import DETECT, Power, power
 from optarena.comparison.ratios import Ratios, expected, runtime_ratios
 from optarena.comparison.stability import Change, stability
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
+from optarena.sense import signs
 from optarena.stats._result import RESAMPLES
 from optarena.stats.bootstrap import draws
-from optarena.stats.signed_rank import least_p
-from optarena.traces import Floats
-from optarena.views import score
-from optarena.views._options import dashed, options_of, view_named
+from optarena.stats.improvement import ROPE, enough_functions
+from optarena.status import FINISHED
+from optarena.views import answering, score
+from optarena.views._options import options_of, view_named
 from optarena.views._scores import Scores
 from optarena.views._view import View
 from optarena.views.fixed_target import FixedTarget
 
 OVER = ("problems", "trials")
-ROPE = 0.01
 ALPHA = 0.05
 
 
 @dataclass
 class Comparison:
-    """`print(it)` is the verdict in words; `.tables` has all that is behind it, `.to_data()` the same as plain data."""
+    """`print(it)` is the answer; `.tables` has all that is behind it, `.to_data()` the same as plain data."""
 
     scores: Scores
-    over: str
+    """The view's main score of each trial, on the problems that are compared."""
     rope: float
     alpha: float
     resamples: int
     seed: int
-    overall: Overall
     pairs: Pairs
+    overall: Overall | None
+    """None where no problem has all optimizers: there is no ranking then."""
     ratios: Ratios | None
     power: Power
     changes: list[Change]
+    left_out: list[str] = field(default_factory=list)
+    """Problems that not all optimizers have run."""
+    failed: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Of each optimizer: studies that failed, of how many, and evaluations that failed."""
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """With one problem: best and median of each optimizer in the problem's own unit."""
     frame: dict[str, Any] = field(default_factory=dict)
     cautions: list[str] = field(default_factory=list)
-    """What limits the comparison as a whole: too few problems, missing scores, no baseline."""
+    """What limits the comparison as a whole: too few functions, missing scores, no baseline."""
     notes: list[str] = field(default_factory=list)
-    """The cautions, then what the view has to say."""
+    """What the view has to say."""
     excluded: list[dict[str, Any]] = field(default_factory=list)
+    others: list[Comparison] = field(default_factory=list)
+    """Of a store with several kinds of problems: the answers to the other kinds."""
 
     @property
     def optimizers(self) -> list[str]:
         return self.scores.optimizers
 
     @property
-    def sentences(self) -> list[str]:
-        """The verdict: who wins, by how much, how sure; what is undecided; what would change it."""
-        from optarena.comparison.words import verdict
+    def rated(self) -> Overall:
+        """The ranking; an error where there is none."""
+        if self.overall is None:
+            raise OptarenaError("there is no ranking: no problem was run by all optimizers")
+        return self.overall
 
-        return verdict(self)
+    @property
+    def over(self) -> str:
+        """What claims are about: similar `problems`, or new `trials` on just these."""
+        return self.pairs.scope
+
+    @cached_property
+    def answer(self) -> Answer:
+        """What to use, who beats whom, and what to know of that; `.to_data()` is plain data."""
+        return answer(self)
+
+    @property
+    def scale(self) -> str:
+        """What the main score means, in words."""
+        if self.scores.view == "fixed-cost" and scale_of(self.scores) == 1.0:
+            return "0 = best known value, 1 = median of random points (random search itself is at the best value)"
+        return (
+            SCALES.get(self.scores.view, self.scores.what)
+            if self.main_metric
+            else f"{self.scores.what}; less is better"
+        )
+
+    main_metric: bool = True
+    """Whether the score is the view's own, not another metric that was asked for."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """The answer without its table: the headline, every warning, what is undecided."""
+        from optarena.comparison.words import sentences
+
+        return sentences(self)
+
+    def text(self, width: int | None = None, command: str = "") -> str:
+        """The answer as text that fits a width, one per kind of problems; command: how it was asked."""
+        from optarena.comparison.words import text
+
+        if not self.others:
+            return text(self, width, command)
+        return "\n\n".join(f"By {one.scores.view}\n{text(one, width, command)}" for one in [self, *self.others])
 
     def __str__(self) -> str:
-        return "\n".join(self.sentences)
+        return self.text()
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -94,6 +144,10 @@ class Comparison:
         latex: str = service("comparison as LaTeX")(self)
         return latex
 
+    def _repr_html_(self) -> str:
+        html: str = service("comparison as HTML")(self)
+        return html
+
 
 def compare(
     results: Dataset,
@@ -104,6 +158,7 @@ def compare(
     over: str | None = None,
     rope: float = ROPE,
     alpha: float = ALPHA,
+    detect: float = DETECT,
     resamples: int = RESAMPLES,
     seed: int = 0,
     views: Mapping[str, View] | None = None,
@@ -111,103 +166,193 @@ def compare(
 ) -> Comparison:
     """Compare the optimizers of a store, or those named.
 
-    view: by default `fixed-cost`, where there is a baseline, else `fixed-target`, else `pareto`. over: whether claims
-    are about new `problems` of this kind or about new `trials` on just these; by default problems, where there are
-    enough that the test could tell a difference. rope: score differences up to it are ties. views: those that are
-    scored already.
-    Other options are those of the view that is compared: `mode`, `axis`, `frame`, `targets`, `horizon`, …
+    view: by default the one that answers for this store (`optarena.views.answering`); a store with several kinds of
+    problems has an answer for each. over: whether claims are about similar `problems` or about new `trials` on just
+    these; by default problems, where there are enough functions to decide at all. rope: probabilities of improvement
+    within 0.5 plus or minus it are equivalent. detect: the difference that advice on further runs is about. views:
+    those that are scored already. Other options are those of the view that is compared: `mode`, `axis`, `targets`, …
     """
     if over is not None and over not in OVER:
         raise OptarenaError(f"a comparison is over {' or '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
-    view = None if view is None else dashed(view_named(view))
-    asked = {name: value for name, value in options.items() if value is not None}
     _named(results, optimizers)
-    made, notes = _views(results, view, asked, views or {})
-    main = made[0]
+    asked = {name: value for name, value in options.items() if value is not None}
+    scored = dict(views or {})
+    kinds = [view_named(view)] if view is not None else answering(results)
+    settings = {"over": over, "rope": rope, "alpha": alpha, "detect": detect, "resamples": resamples, "seed": seed}
+    made: list[Comparison] = []
+    for kind in kinds:
+        try:
+            made.append(
+                _compare_by(results, optimizers, kind, metric if kind == kinds[0] else None, asked, scored, settings)
+            )
+        except OptarenaError:
+            if kind == kinds[0]:
+                raise
+    made[0].others = made[1:]
+    return made[0]
+
+
+def _compare_by(
+    results: Dataset,
+    optimizers: Sequence[str],
+    kind: str,
+    metric: str | None,
+    asked: dict[str, Any],
+    scored: Mapping[str, View],
+    settings: dict[str, Any],
+) -> Comparison:
+    main = _view(results, kind, asked, scored)
     ways = main.ways(metric)
-    scores = ways[0][1]
-    scores = scores.of(list(optimizers) or sorted(scores.optimizers))
-    others = [*ways[1:], *(way for one in made[1:] for way in one.ways())]
+    names = list(optimizers) or sorted(ways[0][1].optimizers)
+    scores, trials = ways[0][1].of(names), main.trial_scores(metric).of(names)
+    others = [*ways[1:]]
+    timed = main if isinstance(main, FixedTarget) else None
+    if kind == "fixed_cost":
+        timed = _second(results, scored)
+        others += [] if timed is None else timed.ways()
     if len(set(scores.dimensions)) > 1:
         for d in sorted({d for d in scores.dimensions if d is not None}):
             others.append((f"dimension {d} alone", scores.on(np.array([one == d for one in scores.dimensions]))))
-    timed = next((one for one in made if isinstance(one, FixedTarget)), None)
     out = compare_scores(
         scores,
-        over=over,
-        rope=rope,
-        alpha=alpha,
-        resamples=resamples,
-        seed=seed,
+        trials=trials,
         others=others,
-        runtimes=None if timed is None else (expected(timed, scores.optimizers), str(timed.frame["axis"])),
+        runtimes=None if timed is None else timed,
+        **settings,
     )
-    out.frame, out.excluded = main.frame, main.excluded
-    out.cautions = [*notes, *out.cautions]
-    out.notes = [*out.cautions, *main.notes]
+    out.failed = {name: main.failed[name] for name in names if name in main.failed}
+    out.frame, out.excluded, out.notes = main.frame, main.excluded, main.notes
+    out.main_metric = metric is None
+    if len(out.scores.problems) == 1:
+        out.values = in_units(results, out.scores.problems[0], out.optimizers)
     return out
 
 
 def compare_scores(
     scores: Scores,
     *,
+    trials: Scores | None = None,
     over: str | None = None,
     rope: float = ROPE,
     alpha: float = ALPHA,
+    detect: float = DETECT,
     resamples: int = RESAMPLES,
     seed: int = 0,
     others: Sequence[tuple[str, Scores]] = (),
-    runtimes: tuple[Floats, str] | None = None,
+    runtimes: FixedTarget | None = None,
 ) -> Comparison:
     """The same for scores of any origin.
 
-    others: other ways of scoring the same optimizers, by name. runtimes: expected running times (problems, targets,
-    optimizers) and what they count.
+    trials: by what trials are ordered against each other, if not by the scores themselves. others: other ways of
+    scoring the same optimizers, by name. runtimes: a view that has expected running times of the same problems.
     """
-    if not rope >= 0 or not 0 < alpha < 1 or resamples < 100:
+    if not 0 <= rope < 0.5 or not 0 < alpha < 1 or resamples < 100 or not 0.5 < detect < 1:
         raise OptarenaError(
-            f"give a rope >= 0, alpha between 0 and 1, at least 100 resamples; got {rope}, {alpha}, {resamples}"
+            "give a rope from 0 to 0.5, alpha between 0 and 1, detect between 0.5 and 1, at least 100 resamples; got "
+            f"{rope}, {alpha}, {detect}, {resamples}"
         )
-    notes: list[str] = []
-    whole = scores.complete()
-    _complete(scores, whole, notes)
-    _finite(whole)
-    k, n = len(whole.optimizers), len(whole.problems)
+    trials = scores if trials is None else trials
+    k = len(scores.optimizers)
     if k < 2:
-        raise OptarenaError(f"a comparison needs two optimizers or more; got {', '.join(whole.optimizers) or 'none'}")
-    tests = k * (k - 1) // 2
-    if over is None:
-        over = "problems" if least_p(n) * tests < alpha else "trials"
-        if over == "trials":
-            need = int(np.ceil(1 + np.log2(tests / alpha) + 1e-9))
-            notes.append(
-                f"{n} {'problem is' if n == 1 else 'problems are'} too few to speak of new problems ({need} would be "
-                f"needed for {tests} {'test' if tests == 1 else 'tests'}): all is about new trials on just these"
-            )
-    if over == "trials" and int(whole.trials.max()) < 2:
-        where = "one problem" if n == 1 else f"each of {n} problems"
+        raise OptarenaError(f"a comparison needs two optimizers or more; got {', '.join(scores.optimizers) or 'none'}")
+    some = np.asarray((scores.trials > 0).any(axis=1))
+    if not some.any():
         raise OptarenaError(
-            f"one trial on {where} tells nothing of the noise: run more trials (-r 5)"
-            f"{', or compare over problems with --over problems' if n > 1 else ' and more problems'}"
+            f"no problem has a score ({scores.metric}) to compare: optarena score shows what the view has"
         )
+    common = np.asarray((scores.trials > 0).all(axis=1))
+    left_out = [scores.problems[p] for p in np.flatnonzero(some & ~common).tolist()]
+    if not common.any():
+        return _apart(scores.on(some), trials.on(some), rope, alpha, resamples, seed, detect, left_out)
+    whole, ordered = scores.on(common), trials.on(common)
+    _finite(whole)
+    notes: list[str] = []
+    tests = k * (k - 1) // 2
+    scope, why = _scope(whole, tests, alpha, over)
+    if why:
+        notes.append(why)
     rng = np.random.default_rng(seed)
-    counts = draws(n, resamples, rng)
-    pairs = compare_pairs(whole, counts, over=over, rope=rope, alpha=alpha, rng=rng)
-    overall = rate(whole, pairs, counts, over=over, alpha=alpha, resamples=resamples, rng=rng)
+    counts = draws(len(set(whole.functions)), resamples, rng)
+    ranks = ordered.ranked()
+    pairs = compare_pairs(whole, ranks, counts, scope=scope, rope=rope, alpha=alpha, seed=seed)
+    overall = rate(whole, pairs, counts, alpha=alpha, resamples=resamples, rng=rng)
     if not pairs.all_are_here:
         notes.append(
             f"{k:,} optimizers are {tests:,} pairs: only those of the leader with each other one are compared, "
-            f"corrected for all, and what would settle them is told of the best {MANY}; the groups tell of the rest, "
-            "and strengths have no intervals"
+            f"corrected for all, and what would settle them is said of the best {MANY}."
         )
-    ratios = None if runtimes is None else runtime_ratios(*runtimes, pairs.first, pairs.second, resamples, seed)
+    ratios = None
+    if runtimes is not None:
+        erts, axis = expected(runtimes, whole.optimizers, whole.problems)
+        ratios = runtime_ratios(erts, axis, pairs.first, pairs.second, resamples, seed)
     return Comparison(
-        whole, over, rope, alpha, resamples, seed, overall, pairs, ratios,
-        power(whole, pairs, over=over, rng=rng),
-        stability(whole, pairs, _comparable(others, whole, notes), over=over),
+        whole, rope, alpha, resamples, seed, pairs, overall, ratios,
+        power(whole, pairs, detect=detect, seed=seed),
+        stability(whole, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed),
+        left_out=left_out,
         cautions=notes,
-        notes=list(notes),
     )  # fmt: skip
+
+
+def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[str, str]:
+    """What claims can be about, and why not about similar problems where that was not asked for (docs/scores.md 5.3)."""
+    functions, trials = len(set(scores.functions)), int(scores.trials.max())
+    if over == "problems" and functions < 2:
+        raise OptarenaError("one function says nothing of others: compare over trials, or run more functions")
+    if over == "trials" and trials < 2:
+        where = "one problem" if len(scores.problems) == 1 else f"each of {len(scores.problems)} problems"
+        raise OptarenaError(
+            f"one trial on {where} tells nothing of the noise: run more trials (-r 5)"
+            f"{', or compare over problems with --over problems' if functions > 1 else ' and more problems'}"
+        )
+    if over is not None:
+        return over, ""
+    if enough_functions(functions, tests, alpha):
+        return "problems", ""
+    need = int(np.ceil(1 + np.log2(tests / alpha) - 1e-9))
+    few = (
+        f"{counted(functions, 'function')} {'is' if functions == 1 else 'are'} too few for claims about other problems"
+    )
+    if trials < 2:
+        if functions < 2:
+            raise OptarenaError(
+                "one trial on one problem tells nothing of the noise: run more trials (-r 5) and more problems"
+            )
+        return (
+            "problems",
+            f"{few} ({need} would be enough for {counted(tests, 'pair')}); with more trials (-r 5) it could be about these.",
+        )
+    return (
+        "trials",
+        f"{few} ({need} would be enough): this is about {'just this one' if len(scores.problems) == 1 else 'just these'}.",
+    )
+
+
+def _apart(
+    scores: Scores, trials: Scores, rope: float, alpha: float, resamples: int, seed: int, detect: float,
+    left_out: list[str],
+) -> Comparison:  # fmt: skip
+    """Where no problem has all optimizers: no ranking, each pair on the problems that it shares."""
+    k = len(scores.optimizers)
+    tests = k * (k - 1) // 2
+    scopes: dict[tuple[int, int], str] = {}
+    shared = 0
+    for a in range(k):
+        for b in range(a + 1, k):
+            both = np.asarray((scores.trials[:, [a, b]] > 0).all(axis=1))
+            part = scores.on(both)
+            shared += int(both.sum())
+            few = not both.any() or not enough_functions(len(set(part.functions)), tests, alpha)
+            scopes[a, b] = "trials" if few and (not both.any() or int(part.trials.max()) > 1) else "problems"
+            if both.any() and scopes[a, b] == "problems" and len(set(part.functions)) < 2:
+                scopes[a, b] = "trials"
+    if not shared:
+        raise OptarenaError("no two optimizers have run on the same problem: there is nothing to compare")
+    pairs = compare_apart(trials, scopes, rope=rope, alpha=alpha, seed=seed)
+    nothing = np.zeros(len(pairs.first), dtype=np.int64)
+    return Comparison(
+        scores, rope, alpha, resamples, seed, pairs, None, None, Power(nothing, nothing, detect), [], left_out=left_out
+    )
 
 
 def _named(results: Dataset, optimizers: Sequence[str]) -> None:
@@ -221,52 +366,33 @@ def _named(results: Dataset, optimizers: Sequence[str]) -> None:
         raise OptarenaError("an optimizer is named twice: name each once")
 
 
-def _views(
-    results: Dataset, view: str | None, asked: dict[str, Any], scored: Mapping[str, View]
-) -> tuple[list[View], list[str]]:
-    """The view to compare by, then others, where the store allows them."""
-    notes: list[str] = []
-    made: list[View] = []
-    # without a name: by fixed cost, or, where that is not to be had, by fixed target, or by fronts
-    names = [*_SECOND, "pareto"] if view is None else [view, *(v for v in _SECOND if v != view)]
-    for name in names:
-        main = not made
-        if name == "pareto" and view is None and made:
-            break
-        try:
-            made.append(_view(results, name, asked if main else {}, scored))
-        except OptarenaError as error:
-            if main and (view is not None or name == names[-1]):
-                raise
-            if main and name == "fixed-cost":
-                notes.append(f"not compared by fixed cost: {error}")
-    return made, notes
-
-
-_SECOND = ("fixed-cost", "fixed-target")
-
-
-def _view(results: Dataset, name: str, asked: dict[str, Any], scored: Mapping[str, View]) -> View:
-    method = view_named(name)
-    options = options_of(method, asked)
-    if not asked and method in scored:
-        return scored[method]
-    only = {"bootstrap": 0, "only": ("ert",)} if name == "fixed-target" else {}
-    made: View = score(results, method, **only | options)
+def _view(results: Dataset, kind: str, asked: dict[str, Any], scored: Mapping[str, View]) -> View:
+    options = options_of(kind, asked)
+    if not asked and kind in scored:
+        return scored[kind]
+    only = {"bootstrap": 0, "only": ("ert",)} if kind == "fixed_target" else {}
+    made: View = score(results, kind, **only | options)
     return made
 
 
-def _comparable(others: Sequence[tuple[str, Scores]], scores: Scores, notes: list[str]) -> list[tuple[str, Scores]]:
+def _second(results: Dataset, scored: Mapping[str, View]) -> FixedTarget | None:
+    """Runtimes beside fixed cost, where the store allows them."""
+    try:
+        found = _view(results, "fixed_target", {}, scored)
+    except OptarenaError:
+        return None
+    return found if isinstance(found, FixedTarget) else None
+
+
+def _comparable(others: Sequence[tuple[str, Scores]], scores: Scores) -> list[tuple[str, Scores]]:
     """Those that have all the optimizers on some problem."""
     out = []
     for label, one in others:
         if not set(scores.optimizers) <= set(one.optimizers):
             continue
         part = one.of(scores.optimizers).complete()
-        if len(part.problems):
+        if len(part.problems) and not np.isinf(part.values).any():
             out.append((label, part))
-        else:
-            notes.append(f"{label}: no problem has all optimizers")
     return out
 
 
@@ -281,23 +407,18 @@ def _finite(scores: Scores) -> None:
         )
 
 
-def _complete(scores: Scores, whole: Scores, notes: list[str]) -> None:
-    """Say which problems are left out because some optimizer has no score there; refuse where none is left."""
-    scores = scores.on(np.asarray((scores.trials > 0).any(axis=1)))  # the view names those that it could not score
-    if not len(scores.problems):
-        raise OptarenaError(
-            f"no problem has a score ({scores.metric}) to compare: optarena score shows what the view has"
-        )
-    if len(whole.problems) == len(scores.problems):
-        return
-    lacking = np.sum(scores.trials == 0, axis=0)
-    worst = int(np.argmax(lacking))
-    if not len(whole.problems):
-        raise OptarenaError(
-            f"no problem has scores of all {len(scores.optimizers)} optimizers ({scores.optimizers[worst]} lacks "
-            f"{lacking[worst]} of {len(scores.problems)}): name those to compare"
-        )
-    names = ", ".join(f"{scores.optimizers[o]} lacks {lacking[o]}" for o in np.flatnonzero(lacking).tolist()[:3])
-    notes.append(
-        f"compared on {len(whole.problems)} of {len(scores.problems)} problems, where all have scores ({names})"
+def in_units(results: Dataset, problem: str, optimizers: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Best and median value of each optimizer on a problem of one objective, in its own unit; a failure is the worst."""
+    rows = results.studies.filter(
+        (pl.col("problem") == problem) & pl.col("sense").is_not_null() & pl.col("status").is_in(list(FINISHED))
     )
+    out: dict[str, dict[str, Any]] = {}
+    for name in optimizers:
+        mine = rows.filter(pl.col("optimizer") == name)
+        if not mine.height:
+            return {}
+        sign = signs(mine["sense"])[0]
+        values = np.sort(np.where(mine["best"].is_null(), np.inf, mine["best"].fill_null(0.0).to_numpy() * sign))
+        best, middle = (None if np.isinf(x) else float(x * sign) for x in (values[0], np.median(values)))
+        out[name] = {"best": best, "median": middle, "trials": mine.height}
+    return out

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from optarena._numbers import fixed, interval, number, p_value
+from optarena._numbers import fixed, number, p_value, probability
 from optarena.comparison.compare import Comparison
+from optarena.comparison.pairs import TURNED
+from optarena.comparison.words import SIGNS
 
 MOST_PAIRS = 15
 """Beyond, the effect sizes of the first against all others are shown, not those of every pair."""
@@ -21,12 +23,12 @@ def critical_difference(made: Comparison) -> pl.DataFrame:
 
     Half of the names stand left and half right of an axis of average ranks, the best at the top left.
     """
-    ranks = made.overall.rank[0]
+    ranks = made.rated.rank[0]
     order = np.argsort(ranks, kind="stable").tolist()
     k = len(order)
     low, high = 1.0 - ARM * (k - 1), k + ARM * (k - 1)
-    bars = [("pairwise", members) for members in made.overall.test_groups]
-    bars += [("Nemenyi", members) for members in made.overall.nemenyi_groups]
+    bars = [("pairwise", members) for members in made.rated.test_groups]
+    bars += [("Nemenyi", members) for members in made.rated.nemenyi_groups]
     first = 1.0 + 0.7 * len(bars) + 0.6
     rows: list[dict[str, object]] = []
 
@@ -58,8 +60,8 @@ def critical_difference(made: Comparison) -> pl.DataFrame:
     for tick in range(1, k + 1):
         add("tick", float(tick), 0.0, float(tick), -0.25, text=str(tick))
     add("axis", 1.0, 0.0, float(k), 0.0)
-    if made.overall.nemenyi is not None:
-        cd = made.overall.nemenyi.cd
+    if made.rated.nemenyi is not None:
+        cd = made.rated.nemenyi.cd
         add("scale", 1.0, -1.9, 1.0 + cd, -1.9, text=f"CD {fixed(cd, 2)}")
     return pl.DataFrame(rows)
 
@@ -67,7 +69,7 @@ def critical_difference(made: Comparison) -> pl.DataFrame:
 def matrix(made: Comparison) -> pl.DataFrame:
     """One row per ordered pair: how probable it is that the first does better, with the numbers of a cell."""
     table = made.table("pairs")
-    names = [made.optimizers[i] for i in made.overall.order]
+    names = [made.optimizers[i] for i in made.rated.order]
     rows = []
     for row in table.iter_rows(named=True):
         for there in (False, True):
@@ -79,17 +81,17 @@ def matrix(made: Comparison) -> pl.DataFrame:
                 else (row["improvement_lb"], row["improvement_ub"])
             )
             won, lost = (row["losses"], row["wins"]) if there else (row["wins"], row["losses"])
-            decided = row["verdict"] != "undecided"
+            word = TURNED.get(row["verdict"], row["verdict"]) if there else row["verdict"]
             rows.append(
                 {
                     "optimizer": a,
                     "other": b,
                     "improvement": value,
-                    "interval": interval(*ends),
+                    "interval": f"[{probability(ends[0])}, {probability(ends[1])}]",
                     "record": f"{won}-{row['ties']}-{lost}",
-                    "label": fixed(value, 2) + ("*" if decided else ""),
-                    "p": p_value(row["p_holm"]),
-                    "decided": decided,
+                    "label": f"{SIGNS[word]} {probability(value)}",
+                    "p": p_value(row["p"]),
+                    "verdict": word,
                 }
             )
     where = {name: i for i, name in enumerate(names)}
@@ -104,7 +106,7 @@ def effects(made: Comparison) -> pl.DataFrame:
     """One row per pair: the probability of improvement with its interval."""
     table = made.table("pairs")
     if table.height > MOST_PAIRS:
-        first = made.optimizers[int(made.overall.order[0])]
+        first = made.optimizers[int(made.rated.order[0])]
         table = table.filter((pl.col("optimizer") == first) | (pl.col("other") == first))
     return table.select(
         "optimizer",
@@ -114,8 +116,9 @@ def effects(made: Comparison) -> pl.DataFrame:
         lower="improvement_lb",
         upper="improvement_ub",
         decided=pl.col("verdict") != "undecided",
+        verdict="verdict",
         record=pl.format("{}-{}-{}", "wins", "ties", "losses"),
-        p=pl.col("p_holm").map_elements(p_value, return_dtype=pl.String),
+        p=pl.col("p").map_elements(p_value, return_dtype=pl.String),
         difference=pl.col("difference").map_elements(number, return_dtype=pl.String),
     )
 

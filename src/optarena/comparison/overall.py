@@ -10,13 +10,12 @@ from functools import partial
 
 import numpy as np
 
-from optarena.comparison.pairs import EQUAL, MANY, Pairs, by_mean, settled
+from optarena.comparison.pairs import MANY, Levels, Pairs, by_mean, scale_of, settled
 from optarena.stats import estimates
 from optarena.stats._result import Interval
 from optarena.stats.aggregates import (
     iqm,
     iqm_of_counts,
-    mean,
     median,
     optimality_gap,
     score_distribution,
@@ -42,9 +41,10 @@ class Overall:
     """All arrays are (optimizers,)."""
 
     score: Ends
-    """The mean over problems of the mean over trials; less is better."""
+    """The view's main score: the mean over problems of the mean over trials, in units of random search's own where
+    the view has one; less is better. Its interval stays within what is possible; NaN where it has no end."""
     rank: Ends
-    """The mean over problems of the rank of the mean score; 1 is best."""
+    """The mean over functions of the rank of the mean score; 1 is best."""
     iqm: Ends
     """Of 1 - score, as rliable has it: more is better; `median` and `gap` (optimality gap) likewise."""
     median: Ends
@@ -70,52 +70,52 @@ class Overall:
 
 
 def rate(
-    scores: Scores, pairs: Pairs, counts: Floats, *, over: str, alpha: float, resamples: int, rng: np.random.Generator
+    scores: Scores, pairs: Pairs, counts: Floats, *, alpha: float, resamples: int, rng: np.random.Generator
 ) -> Overall:
-    """Rate the optimizers of a complete cube."""
+    """Rate the optimizers of a complete cube. counts: how often resamplings draw each function."""
     means = settled(scores.means)
     k = len(scores.optimizers)
-    ranks = ranks_of(means, axis=1)
+    levels = Levels.of(scores)
+    ranks = levels.means(ranks_of(means, axis=1))
     if k > MANY:
         resamples, counts = min(resamples, FEWER), counts[:FEWER]
     good = 1.0 - scores.values  # problems, optimizers, trials
-    if over == "problems":
-        score = mean_intervals(means, counts)
-        iqms = _ends([interval_of_counts(partial(iqm_of_counts, good[:, o].T), counts) for o in range(k)])
+    over_functions = pairs.scope == "problems"
+    if over_functions:
+        iqms = _ends(
+            [interval_of_counts(partial(_iqm_of_functions, good[:, o].T, levels.function), counts) for o in range(k)]
+        )
         medians = _medians(1 - means)
-        gap = mean_intervals(optimality_gap(good[..., None]), counts)[:3]  # of each problem by itself
-        ends, how = score[:3], score[3]
+        gap = mean_intervals(levels.shares(optimality_gap(good[..., None])), counts)[:3]  # of each problem by itself
     else:
         drawn = [
             {
                 f: stratified_bootstrap(good[:, o].T, f, resamples=resamples, seed=rng)
-                for f in (mean, iqm, median, optimality_gap)
+                for f in (iqm, median, optimality_gap)
             }
             for o in range(k)
         ]
         iqms, medians, gap = (_ends([one[f] for one in drawn]) for f in (iqm, median, optimality_gap))
-        value, lower, upper = _ends([one[mean] for one in drawn])
-        ends, how = (1 - value, 1 - upper, 1 - lower), f"percentiles, {resamples:,} resamplings of trials"
-    rank = mean_intervals(ranks, counts)[:3] if over == "problems" else _alone(ranks.mean(axis=0))
-    test = friedman(means) if len(means) > 1 and k > 1 else None
-    post = nemenyi(means, alpha) if test is not None else None
-    apart = pairs.matrix(pairs.decided.astype(float), fill=0.0) > 0 if k > 1 else np.zeros((1, 1), dtype=bool)
+    rank = mean_intervals(ranks, counts)[:3] if over_functions else _alone(ranks.mean(axis=0))
+    test = friedman(ranks) if len(ranks) > 1 and k > 1 else None
+    post = nemenyi(ranks, alpha) if test is not None else None
+    apart = pairs.matrix((pairs.other_p < alpha).astype(float), fill=0.0) > 0 if k > 1 else np.zeros((1, 1), dtype=bool)
     knots = scott_knott(
         {scores.optimizers[o]: means[:, o] if len(means) > 1 else _there(scores.values[0, o]) for o in range(k)},
         alpha=alpha,
         seed=rng,
     )
-    drawn_too = over == "problems" and k <= MANY  # each resampling is a system of k equations
-    strength = bradley_terry_interval(_wins(means), counts if drawn_too else counts[:2])
+    drawn_too = over_functions and k <= MANY  # each resampling is a system of k equations
+    strength = bradley_terry_interval(levels.means(_wins(means)), counts if drawn_too else counts[:2])
     strength = strength if drawn_too else _alone(strength[0])
     return Overall(
-        score=ends,
+        score=main_score(scores, pairs.scope),
         rank=rank,
         iqm=iqms,
         median=medians,
         gap=gap,
         strength=strength,
-        best_on=np.sum(means <= means.min(axis=1, keepdims=True) + EQUAL, axis=0),
+        best_on=np.sum(means <= means.min(axis=1, keepdims=True), axis=0),
         group=np.array([knots.ranks[name] for name in scores.optimizers], dtype=np.int64),
         order=by_mean(means),
         friedman=test,
@@ -124,8 +124,30 @@ def rate(
         test_groups=groups(rank[0], apart) if pairs.all_are_here else [],
         scott_knott=knots,
         profile=np.array([score_distribution(good[:, o].T, TAU) for o in range(k)]),
-        intervals=how,
+        intervals=f"95 % over {pairs.scope}",
     )
+
+
+def main_score(scores: Scores, scope: str) -> Ends:
+    """The view's main score of each optimizer with its t interval, over problems or over trials (docs/scores.md 1.8)."""
+    known = np.isfinite(scores.scale) if np.isfinite(scores.scale).any() else np.ones(len(scores.problems), dtype=bool)
+    found = estimates.mean(scores.means[known].T)
+    value, half = found.value, found.upper - found.value
+    if scope == "trials":
+        each = estimates.mean(scores.values[known])
+        half = estimates.mean_of_means((each.upper - each.value).T, each.n.T)
+    lower, upper = value - half, value + half
+    values = scores.values[~np.isnan(scores.values)]
+    if scores.unit and len(values):  # a mean of numbers from 0 to 1 lies there too
+        lower = np.maximum(lower, 0.0) if values.min() >= 0 else lower
+        upper = np.minimum(upper, 1.0) if values.max() <= 1 else upper
+    unit = scale_of(scores)
+    return value / unit, *(np.where(np.isfinite(half), end / unit, np.nan) for end in (lower, upper))
+
+
+def _iqm_of_functions(good: Floats, function: Ints, counts: Floats) -> Floats:
+    """(resamples,): the IQM where each function is drawn so often, with all its problems."""
+    return iqm_of_counts(good, counts[:, function])
 
 
 def _alone(values: Floats) -> Ends:

@@ -1,34 +1,76 @@
-"""Every two optimizers: by how much one is better, on how many problems, and whether a test can tell.
+"""Every two optimizers: how often one beats the other, how sure that is, and on how many problems.
 
-Arrays in, arrays out. A pair (i, j) is read "i against j"; scores are to be minimised. See docs/scores.md 5.11.
+Arrays in, arrays out. A pair (i, j) is read "i against j"; scores are to be minimised. See docs/scores.md 5.3 and 5.11.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from optarena.stats._result import LEVEL
-from optarena.stats.bayes import problem_weights, signed_rank_votes
+from optarena.stats._result import Seed
+from optarena.stats.bayes import problem_weights as posterior_weights
+from optarena.stats.bayes import signed_rank_votes
 from optarena.stats.bootstrap import mean_intervals
 from optarena.stats.corrections import holm
-from optarena.stats.effects import a12_of, score_interval
+from optarena.stats.improvement import (
+    BETTER,
+    UNDECIDED,
+    WORSE,
+    Duels,
+    Simultaneous,
+    by_function,
+    duels,
+    over_functions,
+    over_trials,
+    problem_weights,
+    verdicts,
+)
 from optarena.stats.ranks import ranks_of, tie_sums
 from optarena.stats.signed_rank import signed_rank_p
 from optarena.stats.stratified import stratified_differences, stratified_mann_whitney
 from optarena.traces import Bools, Floats, Ints
 from optarena.views._scores import Scores
 
-EQUAL = 1e-12
-"""Scores nearer to each other than this are equal: sums in another order differ by as much."""
 MANY = 60
 """Beyond so many optimizers only the pairs with the leader are compared: the work grows with their number, not with
 its square."""
-WORK = 4_000_000
-"""Comparisons of single trials that are made at once."""
 BAYES = 4000
 """Samples of the Bayesian test of a pair."""
+METHODS = {
+    "problems": "simultaneous over functions: decided by flipping signs, the wider of t and binomial ends",
+    "trials": "simultaneous over trials on these problems: t of placements, Bonferroni",
+}
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Which function each problem belongs to: instances and dimensions repeat a function (docs/scores.md 0.4)."""
+
+    names: list[str]
+    """(functions,)"""
+    function: Ints
+    """(problems,): index into `names`."""
+
+    @classmethod
+    def of(cls, scores: Scores) -> Levels:
+        names = list(dict.fromkeys(scores.functions))
+        place = {name: i for i, name in enumerate(names)}
+        return cls(names, np.array([place[name] for name in scores.functions], dtype=np.int64))
+
+    def shares(self, values: Floats) -> Floats:
+        """(functions, …) of (problems, …): sums scaled so that their mean over functions is the mean over problems."""
+        out = np.zeros((len(self.names), *values.shape[1:]))
+        np.add.at(out, self.function, values)
+        return out * (len(self.names) / len(self.function))
+
+    def means(self, values: Floats) -> Floats:
+        """(functions, …) of (problems, …): the mean over the problems of each function."""
+        out = np.zeros((len(self.names), *values.shape[1:]))
+        np.add.at(out, self.function, values)
+        return out / np.bincount(self.function).reshape(-1, *[1] * (values.ndim - 1))
 
 
 @dataclass(frozen=True)
@@ -38,39 +80,68 @@ class Pairs:
     first: Ints
     second: Ints
     improvement: Floats
-    """The probability that a trial of the first is better than one of the second, mean over problems; with its ends."""
-    improvement_lb: Floats
-    improvement_ub: Floats
-    difference: Floats
-    """Mean over problems of the first's score less the second's: below 0 the first is better."""
-    difference_lb: Floats
-    difference_ub: Floats
+    """The probability that a trial of the first beats one of the second; NaN where they share no problem."""
+    lower: Floats
+    upper: Floats
+    """The interval that decides, simultaneous for all pairs."""
+    p: Floats
+    """Of the same decision, corrected for all pairs: at most alpha just where the interval excludes 0.5."""
+    verdict: list[str]
+    """better, worse, equivalent or undecided: the first against the second."""
     wins: Ints
+    """Problems on which the first beats the second with a probability above 0.5 + rope; `losses` likewise."""
     ties: Ints
     losses: Ints
-    p: Floats
-    p_holm: Floats
-    sign: Floats
-    """1: the test leans to the first; -1: to the second."""
+    duels: Duels
+    """(pairs, problems)"""
+    difference: Floats
+    """The first's mean score less the second's: below 0 the first is better; with its 95 % interval."""
+    difference_lb: Floats
+    difference_ub: Floats
+    other_p: Floats
+    """Of another test, corrected by Holm: `other_test`."""
     bayes: Floats
     """(pairs, 3): the probabilities that the first is better, equivalent, worse; NaN for a claim about trials."""
-    each: Floats
-    """(pairs, problems): the probability of improvement on each problem."""
-    test: str
-    intervals: str
+    other_test: str
+    scope: str
     alpha: float
     tests: int
-    """Pairs that p-values are corrected for: all that there are, also where only those with the leader are here."""
+    """All pairs that there are: intervals and p-values hold for so many together."""
 
     @property
     def all_are_here(self) -> bool:
         """Whether every two optimizers are a pair here."""
         return len(self.first) == self.tests
 
+    @cached_property
+    def sign(self) -> Floats:
+        """1: the first is better; -1: the second is; 0: neither is shown to be."""
+        return signs_of(self.verdict)
+
     @property
     def decided(self) -> Bools:
-        """Whether the corrected p-value is below alpha."""
-        return self.p_holm < self.alpha
+        """Whether one of the two is better."""
+        return self.sign != 0
+
+    @property
+    def undecided(self) -> Bools:
+        return np.array([word == UNDECIDED for word in self.verdict], dtype=bool)
+
+    def place(self, a: int, b: int) -> tuple[int, bool]:
+        """Where a pair stands, and whether it stands there the other way round."""
+        found = np.flatnonzero((self.first == min(a, b)) & (self.second == max(a, b)))
+        if not len(found):
+            raise KeyError((a, b))
+        return int(found[0]), a > b
+
+    def between(self, a: int, b: int) -> tuple[float, float, float, str]:
+        """The probability that a beats b with its interval, and the verdict on a."""
+        i, turned = self.place(a, b)
+        value, lower, upper = float(self.improvement[i]), float(self.lower[i]), float(self.upper[i])
+        word = self.verdict[i]
+        if turned:
+            value, lower, upper, word = 1 - value, 1 - upper, 1 - lower, TURNED.get(word, word)
+        return value, lower, upper, word
 
     def matrix(self, values: Floats, mirrored: Floats | None = None, fill: float = np.nan) -> Floats:
         """(optimizers, optimizers): a figure of pairs both ways; `mirrored`: what it is the other way round."""
@@ -81,6 +152,13 @@ class Pairs:
         return out
 
 
+TURNED = {BETTER: WORSE, WORSE: BETTER}
+
+
+def signs_of(verdict: list[str]) -> Floats:
+    return np.array([1.0 if word == BETTER else -1.0 if word == WORSE else 0.0 for word in verdict])
+
+
 def settled(means: Floats) -> Floats:
     """Means that are equal but for rounding made equal, so that they tie."""
     return np.round(means, 12)
@@ -88,7 +166,7 @@ def settled(means: Floats) -> Floats:
 
 def by_mean(means: Floats) -> Ints:
     """Numbers of optimizers by their mean over problems (problems, optimizers), the best first; ties by rank."""
-    order: Ints = np.lexsort((ranks_of(means, axis=1).mean(axis=0), means.mean(axis=0)))
+    order: Ints = np.lexsort((ranks_of(means, axis=1).mean(axis=0), settled(means.mean(axis=0))))
     return order
 
 
@@ -107,74 +185,87 @@ def all_pairs(k: int) -> tuple[Ints, Ints]:
     return first.astype(np.int64), second.astype(np.int64)
 
 
+def decide(found: Duels, levels: Levels, scope: str, alpha: float, tests: int, seed: Seed = 0) -> Simultaneous:
+    """The simultaneous intervals of pairs that were all met on the same problems (docs/scores.md 5.3)."""
+    if scope == "problems":
+        return over_functions(by_function(found.share, levels.function), alpha=alpha, tests=tests, seed=seed)
+    return over_trials(found, problem_weights(levels.function), alpha=alpha, tests=tests)
+
+
 def compare_pairs(
-    scores: Scores, counts: Floats, *, over: str, rope: float, alpha: float, rng: np.random.Generator
+    scores: Scores, trials: Floats, counts: Floats, *, scope: str, rope: float, alpha: float, seed: int
 ) -> Pairs:
     """The pairs of a complete cube (see `chosen_pairs`).
 
-    over: `problems` or `trials`; counts: how often resamplings draw each problem.
+    trials: (problems, optimizers, trials), by which trials are ordered; counts: how often resamplings draw each
+    function; scope: `problems` or `trials`.
     """
-    values, means = scores.values, scores.means
+    levels = Levels.of(scores)
     first, second, tests = chosen_pairs(scores)
-    apart = differences(means, first, second)
-    each = improvements(values, first, second)
-    if over == "problems":
-        p, sign = signed_rank_p(apart.T)
-        test, sign = "Wilcoxon's signed ranks over problems", -sign
-        difference, lower, upper, intervals = mean_intervals(apart, counts)
-        improvement, i_lower, i_upper, _ = mean_intervals(each.T, counts)
-        i_lower, i_upper = _unanimous(improvement, np.clip(i_lower, 0.0, 1.0), np.clip(i_upper, 0.0, 1.0), len(apart))
-        bayes = _bayes(apart, rope, rng)
+    found = duels(trials, first, second)
+    made = decide(found, levels, scope, alpha, tests, seed)
+    apart = scores.means[:, first] - scores.means[:, second]
+    unit = scale_of(scores)
+    if scope == "problems":
+        difference, lower, upper, _ = mean_intervals(levels.shares(apart), counts)
+        other, _ = signed_rank_p(_rounded(levels.means(apart)).T)
+        other_test = "Wilcoxon's signed ranks of functions"
+        bayes = _bayes(by_function(found.share, levels.function) - 0.5, rope, np.random.default_rng(seed))
     else:
-        p, sign, exact = trials_test(values, each, first, second)
-        test = f"Mann-Whitney within problems, {'exact' if exact else 'normal'}"
-        trials = scores.trials
-        d, dl, du = stratified_differences(means, trial_variances(scores), trials)
-        difference, lower, upper = d[first, second], dl[first, second], du[first, second]
-        improvement = each.mean(axis=1)
-        i_lower, i_upper = score_interval(improvement, trials[:, first].T, trials[:, second].T)
-        intervals = "t (Welch) and score intervals over trials within these problems"
+        values = stratified_differences(scores.means, trial_variances(scores), scores.trials)
+        difference, lower, upper = (one[first, second] for one in values)
+        other, exact = stratified_mann_whitney(1.0 - found.share, *sizes_and_ties(trials, first, second))
+        other_test = f"Mann-Whitney within problems, {'exact' if exact else 'normal'}"
         bayes = np.full((len(first), 3), np.nan)
     return Pairs(
-        first, second, improvement, i_lower, i_upper, difference, lower, upper,
-        np.sum(apart < -rope, axis=0), np.sum(np.abs(apart) <= rope, axis=0), np.sum(apart > rope, axis=0),
-        p, holm(p, tests), sign, bayes, each, test, intervals, alpha, tests,
+        first, second, made.value, made.lower, made.upper, made.p, verdicts(made.lower, made.upper, rope),
+        *won_tied_lost(found.share, rope), found, difference / unit, lower / unit, upper / unit,
+        holm(other, tests), bayes, other_test, scope, alpha, tests,
     )  # fmt: skip
 
 
-def differences(means: Floats, first: Ints, second: Ints) -> Floats:
-    """(problems, pairs) of means (problems, optimizers)."""
-    a, b = means[:, first], means[:, second]
+def compare_apart(trials: Scores, scopes: dict[tuple[int, int], str], *, rope: float, alpha: float, seed: int) -> Pairs:
+    """Pairs where no problem has all optimizers: each on the problems that its two share, without means of scores."""
+    k = len(trials.optimizers)
+    first, second = all_pairs(k)
+    tests = len(first)
+    ranks = trials.ranked()
+    found = duels(ranks, first, second)
+    nothing = np.full(tests, np.nan)
+    value, lower, upper, p = nothing.copy(), np.zeros(tests), np.ones(tests), np.ones(tests)
+    for i, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        shared = ~np.isnan(found.share[i])
+        if not shared.any():
+            continue
+        mine = Duels(*(one[i : i + 1, shared] for one in found))
+        one = decide(mine, Levels.of(trials.on(shared)), scopes[a, b], alpha, tests, seed)
+        value[i], lower[i], upper[i], p[i] = one.value[0], one.lower[0], one.upper[0], one.p[0]
+    scope = "trials" if "trials" in scopes.values() else "problems"
+    return Pairs(
+        first, second, value, lower, upper, p, verdicts(lower, upper, rope), *won_tied_lost(found.share, rope), found,
+        nothing, nothing, nothing, nothing, np.full((tests, 3), np.nan), "", scope, alpha, tests,
+    )  # fmt: skip
+
+
+def won_tied_lost(share: Floats, rope: float) -> tuple[Ints, Ints, Ints]:
+    """(pairs,) each, of shares (pairs, problems): problems that the first wins, that tie, that it loses."""
+    edge = 1e-12
     with np.errstate(invalid="ignore"):
-        out: Floats = a - b
-    return np.where((np.abs(out) <= EQUAL) | (a == b), 0.0, out)  # two empty fronts are infinitely far, and equal
+        won, lost = share > 0.5 + rope + edge, share < 0.5 - rope - edge
+    return won.sum(axis=1), (~np.isnan(share) & ~won & ~lost).sum(axis=1), lost.sum(axis=1)
 
 
-def improvements(values: Floats, first: Ints, second: Ints) -> Floats:
-    """(pairs, problems): how often a trial of the first has the lesser score, ties half (docs/scores.md 5.2)."""
-    problems, _, trials = values.shape
-    block = max(1, WORK // max(1, problems * trials * trials))
-    parts = (slice(start, start + block) for start in range(0, len(first), block))
-    found = [a12_of(values[:, second[part]], values[:, first[part]], equal=EQUAL).T for part in parts]
-    return np.concatenate([np.empty((0, problems)), *found])
-
-
-def trials_test(values: Floats, each: Floats, first: Ints, second: Ints) -> tuple[Floats, Floats, bool]:
-    """p-values, signs and whether they are exact, of trials within problems (docs/scores.md 5.3)."""
-    return stratified_test(each, *sizes_and_ties(values, first, second))
-
-
-def stratified_test(each: Floats, m: Ints, n: Ints, ties: Floats) -> tuple[Floats, Floats, bool]:
-    """The same from the probabilities of improvement, the numbers of trials and the ties, all (pairs, problems)."""
-    p, exact = stratified_mann_whitney(1.0 - each, m, n, ties)
-    return p, np.sign(np.round(each.mean(axis=1) - 0.5, 12)), exact
+def scale_of(scores: Scores) -> float:
+    """What mean scores are divided by: random search's own mean, where the view has one; 1 where that is undefined."""
+    unit = float(np.nanmean(scores.scale)) if np.isfinite(scores.scale).any() else np.nan
+    return unit if unit >= 1e-6 else 1.0
 
 
 def sizes_and_ties(values: Floats, first: Ints, second: Ints) -> tuple[Ints, Ints, Floats]:
     """(pairs, problems) each: trials of the first, of the second, and `tie_sums` of both together."""
     count = np.sum(~np.isnan(values), axis=2)
     both = np.sort(np.concatenate((values[:, first], values[:, second]), axis=2), axis=2)  # NaN last
-    return count[:, first].T, count[:, second].T, tie_sums(both, equal=EQUAL).T
+    return count[:, first].T, count[:, second].T, tie_sums(both).T
 
 
 def trial_variances(scores: Scores) -> Floats:
@@ -184,18 +275,12 @@ def trial_variances(scores: Scores) -> Floats:
         return np.nanvar(scores.values, axis=2) * n / np.maximum(n - 1, 1)
 
 
-def _unanimous(value: Floats, lower: Floats, upper: Floats, n: int) -> tuple[Floats, Floats]:
-    """Where all n problems say 1 (or 0) they show no spread, yet the interval is not empty.
-
-    Of numbers between 0 and 1 with the mean mu, n are all 1 with probability mu^n at most: 0.025 of it bounds mu.
-    """
-    least = (0.5 - LEVEL / 2) ** (1 / n)
-    return np.where(value == 1, np.minimum(lower, least), lower), np.where(
-        value == 0, np.maximum(upper, 1 - least), upper
-    )
+def _rounded(apart: Floats) -> Floats:
+    """Differences of means that are rounding, and nothing else, made 0."""
+    return np.where(np.abs(apart) <= 1e-12, 0.0, apart)
 
 
-def _bayes(apart: Floats, rope: float, rng: np.random.Generator) -> Floats:
-    """(pairs, 3): the Bayesian signed-rank test of each; one set of weights of the problems serves all."""
-    weights = problem_weights(len(apart), BAYES, rng)
-    return np.array([signed_rank_votes(-d, weights, rope) / BAYES for d in apart.T]).reshape(-1, 3)
+def _bayes(away: Floats, rope: float, rng: np.random.Generator) -> Floats:
+    """(pairs, 3): the Bayesian signed-rank test of each; one set of weights of the functions serves all."""
+    weights = posterior_weights(away.shape[1], BAYES, rng)
+    return np.array([signed_rank_votes(one, weights, rope) / BAYES for one in away]).reshape(-1, 3)

@@ -55,18 +55,25 @@ def runtime_ratios(erts: Floats, axis: str, first: Ints, second: Ints, resamples
     return Ratios(ratio, lower, upper, counts[0], counts[1], counts[2], counts[3], axis, how)
 
 
-def expected(view: FixedTarget, optimizers: list[str]) -> Floats:
-    """(problems, targets, optimizers): expected running times; inf where nobody reached it, or nobody ran."""
+def expected(view: FixedTarget, optimizers: list[str], problems: list[str]) -> tuple[Floats, str]:
+    """(functions in dimensions, targets, optimizers): expected running times, inf where nobody reached a target.
+
+    Only those that all the optimizers have run and that belong to the problems that are compared. And what they count.
+    """
     assert view.scored is not None
     runs = view.scored.runs
-    problem, names, *_ = problems_of(runs)
+    found = problems_of(runs)
     given = view.scored.given  # problems may have different numbers of targets; the table has rows for those given
     erts = np.full(given.shape, np.inf)
     erts[given] = view.ert["ert"].to_numpy()
-    out = np.full((len(names), given.shape[1], len(optimizers)), np.inf)
+    out = np.full((len(found.names), given.shape[1], len(optimizers)), np.inf)
+    ran = np.zeros((len(found.names), len(optimizers)), dtype=bool)
     of_cell = np.zeros(runs.cells.height, dtype=np.int64)
-    of_cell[runs.cell] = problem
+    of_cell[runs.cell] = found.number
     for cell, name in enumerate(runs.cells["optimizer"].to_list()):
         if name in optimizers:
             out[of_cell[cell], :, optimizers.index(name)] = erts[cell]
-    return out
+            ran[of_cell[cell], optimizers.index(name)] = True
+    compared = np.isin(found.names, problems)
+    compared[found.number[runs.table["problem"].is_in(problems).to_numpy()]] = True
+    return out[ran.all(axis=1) & compared], str(view.frame["axis"])

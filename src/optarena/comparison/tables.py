@@ -8,14 +8,19 @@ import numpy as np
 import polars as pl
 
 from optarena.comparison.overall import TAU, Ends
+from optarena.comparison.pairs import METHODS
+from optarena.comparison.stability import ordered
 from optarena.stats.effects import magnitude
+from optarena.stats.ranks import Friedman
 
 if TYPE_CHECKING:
     from optarena.comparison.compare import Comparison
 
 
 def tables(made: Comparison) -> dict[str, pl.DataFrame]:
-    """All of them, by name."""
+    """All of them, by name; without a ranking, only the pairs and the problems."""
+    if made.overall is None:
+        return {"pairs": pairs(made), "problems": problems(made)}
     return {
         "optimizers": optimizers(made),
         "pairs": pairs(made),
@@ -30,7 +35,7 @@ def tables(made: Comparison) -> dict[str, pl.DataFrame]:
 
 def optimizers(made: Comparison) -> pl.DataFrame:
     """One row per optimizer, the best mean score first."""
-    o = made.overall
+    o = made.rated
     names = pl.Series(made.optimizers)
 
     def ends(name: str, figure: Ends) -> dict[str, Any]:
@@ -55,7 +60,8 @@ def optimizers(made: Comparison) -> pl.DataFrame:
 
 def pairs(made: Comparison) -> pl.DataFrame:
     """One row per pair, read "optimizer against other"; the better by mean score first."""
-    p, rank = made.pairs, np.argsort(made.overall.order)
+    p = made.pairs
+    rank = np.arange(len(made.optimizers)) if made.overall is None else np.argsort(made.overall.order)
     turned = rank[p.first] > rank[p.second]
     a, b = np.where(turned, p.second, p.first), np.where(turned, p.first, p.second)
     names = pl.Series(made.optimizers)
@@ -64,29 +70,28 @@ def pairs(made: Comparison) -> pl.DataFrame:
         return np.where(turned, there, here)
 
     improvement = either(p.improvement, 1 - p.improvement)
-    decided = np.where(p.decided, either(p.sign, -p.sign), 0)
     columns: dict[str, Any] = {
         "optimizer": names.gather(a),
         "other": names.gather(b),
+        "improvement": improvement,
+        "improvement_lb": either(p.lower, 1 - p.upper),
+        "improvement_ub": either(p.upper, 1 - p.lower),
+        "verdict": [p.between(int(x), int(y))[3] for x, y in zip(a, b, strict=True)],
         "wins": either(p.wins, p.losses),
         "ties": p.ties,
         "losses": either(p.losses, p.wins),
-        "improvement": improvement,
-        "improvement_lb": either(p.improvement_lb, 1 - p.improvement_ub),
-        "improvement_ub": either(p.improvement_ub, 1 - p.improvement_lb),
+        "p": p.p,
         "effect": [magnitude(float(value)) for value in improvement],
         "cliffs_delta": 2 * improvement - 1,
         "difference": either(p.difference, -p.difference),
         "difference_lb": either(p.difference_lb, -p.difference_ub),
         "difference_ub": either(p.difference_ub, -p.difference_lb),
-        "p": p.p,
-        "p_holm": p.p_holm,
-        "verdict": ["other" if d < 0 else "better" if d > 0 else "undecided" for d in decided],
+        "p_holm": p.other_p,
         "p_better": either(p.bayes[:, 0], p.bayes[:, 2]),
         "p_equivalent": p.bayes[:, 1],
         "p_worse": either(p.bayes[:, 2], p.bayes[:, 0]),
         "more_trials": _known(made.power.trials),
-        "more_problems": _known(made.power.problems),
+        "more_functions": _known(made.power.functions),
     }
     if made.ratios is not None:
         r = made.ratios
@@ -99,7 +104,7 @@ def pairs(made: Comparison) -> pl.DataFrame:
                 "targets_alone": either(r.only_first, r.only_second),
                 "targets_other": either(r.only_second, r.only_first),
             }
-    if made.overall.nemenyi is not None:
+    if made.overall is not None and made.overall.nemenyi is not None:
         columns["p_nemenyi"] = made.overall.nemenyi.p[p.first, p.second]
     table = pl.DataFrame(columns).with_columns(_a=rank[a], _b=rank[b]).sort("_a", "_b").drop("_a", "_b")
     return table.with_columns(pl.selectors.float().fill_nan(None))
@@ -111,9 +116,7 @@ def _known(figures: Any) -> pl.Series:
 
 def rankings(made: Comparison) -> pl.DataFrame:
     """One row per optimizer and way of scoring: its place."""
-    main = [made.optimizers[i] for i in made.overall.order]
-    means = np.round(made.overall.score[0][made.overall.order], 12)
-    ways = [("this comparison", main, (1 + np.searchsorted(means, means, "left")).tolist(), 1.0)]
+    ways = [("this comparison", *ordered(made.optimizers, made.rated.score[0]), 1.0)]
     ways += [(c.label, c.order, c.places, c.tau) for c in made.changes if c.kind == "ranking"]
     rows = [
         {"ranking": label, "optimizer": name, "place": place, "tau": tau}
@@ -153,8 +156,8 @@ def stability(made: Comparison) -> pl.DataFrame:
 def groups(made: Comparison) -> pl.DataFrame:
     """One row per bar of the critical-difference diagram and optimizer: no test separates those in one."""
     rows = [
-        {"test": test, "bar": i + 1, "optimizer": made.optimizers[o], "rank": float(made.overall.rank[0][o])}
-        for test, found in (("nemenyi", made.overall.nemenyi_groups), ("pairwise", made.overall.test_groups))
+        {"test": test, "bar": i + 1, "optimizer": made.optimizers[o], "rank": float(made.rated.rank[0][o])}
+        for test, found in (("nemenyi", made.rated.nemenyi_groups), ("pairwise", made.rated.test_groups))
         for i, members in enumerate(found)
         for o in members
     ]
@@ -166,7 +169,7 @@ def scott_knott(made: Comparison) -> pl.DataFrame:
     means = made.scores.means
     several = len(means) > 1
     rows = []
-    for rank, members in enumerate(made.overall.scott_knott.groups):
+    for rank, members in enumerate(made.rated.scott_knott.groups):
         for name in members:
             o = made.optimizers.index(name)
             values = means[:, o] if several else made.scores.values[0, o]
@@ -182,7 +185,7 @@ def profiles(made: Comparison) -> pl.DataFrame:
         {
             "optimizer": pl.Series(made.optimizers).gather(np.repeat(np.arange(k), len(TAU))),
             "tau": np.tile(TAU, k),
-            "fraction": made.overall.profile.ravel(),
+            "fraction": made.rated.profile.ravel(),
         }
     )
 
@@ -201,36 +204,41 @@ def problems(made: Comparison) -> pl.DataFrame:
 
 
 def to_data(made: Comparison) -> dict[str, Any]:
-    """Everything, as plain data."""
-    friedman, nemenyi = made.overall.friedman, made.overall.nemenyi
-    return {
+    """Everything, as plain data; the answer first."""
+    friedman, nemenyi = (None, None) if made.overall is None else (made.overall.friedman, made.overall.nemenyi)
+    out: dict[str, Any] = {
+        "answer": made.answer.to_data(),
         "view": made.scores.view,
         "metric": made.scores.metric,
         "score": made.scores.what,
         "over": made.over,
         "rope": made.rope,
         "alpha": made.alpha,
+        "detect": made.power.detect,
         "resamples": made.resamples,
         "seed": made.seed,
-        "test": made.pairs.test,
         "tests": made.pairs.tests,
-        "intervals": {"pairs": made.pairs.intervals, "optimizers": made.overall.intervals},
+        "intervals": {"pairs": METHODS[made.over], "optimizers": f"95 % over {made.over}"},
+        "other_test": made.pairs.other_test,
         "verdict": made.sentences,
         "notes": made.notes,
         "excluded": made.excluded,
         "frame": made.frame,
-        "friedman": None
-        if friedman is None
-        else {
-            "chi2": friedman.statistic,
-            "p": friedman.p,
-            "iman_davenport_F": friedman.iman_davenport_F,
-            "iman_davenport_p": friedman.iman_davenport_p,
-            "problems": friedman.n,
-        },
+        "friedman": None if friedman is None else friedman_data(friedman),
         "nemenyi": None if nemenyi is None else {"critical_difference": nemenyi.cd, "q": nemenyi.q},
         "tables": {
             name: table.with_columns(pl.selectors.float().fill_nan(None)).to_dicts()
             for name, table in made.tables.items()
         },
+    }
+    return out | ({"others": [to_data(other) for other in made.others]} if made.others else {})
+
+
+def friedman_data(found: Friedman) -> dict[str, Any]:
+    return {
+        "chi2": found.statistic,
+        "p": found.p,
+        "iman_davenport_F": found.iman_davenport_F,
+        "iman_davenport_p": found.iman_davenport_p,
+        "functions": found.n,
     }

@@ -25,3 +25,7 @@ def score(dataset: Dataset, view: str, **options: Any) -> Any:
         fronts = score(dataset, "pareto", **{name: options.pop(name) for name in FRONTS if name in options})
         return fronts.runtimes(**options)
     return getattr(importlib.import_module(f"{__name__}.{view}"), view)(dataset, **options)
+
+
+def answering(results: Dataset) -> list[str]:
+    return ["fixed_cost"]

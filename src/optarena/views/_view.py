@@ -46,6 +46,7 @@ class View:
         if self.results is not None:
             self.notes = list(dict.fromkeys([*self.results.notes(), *self.notes]))
 
+    failed = {}
     name = ""
     figures = Figures()
     """The names of its figures in `optarena figure`, the most telling first."""

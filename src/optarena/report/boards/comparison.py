@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from html import escape
 
 import polars as pl
 
-from optarena._numbers import grouped, number, significant
+from optarena._numbers import grouped, number, probability, significant
+from optarena._text import visible
 from optarena.comparison import Comparison
 from optarena.comparison.numbers import Ranked
+from optarena.comparison.pairs import METHODS
+from optarena.comparison.words import SIGNS, coverage, sentences
 from optarena.report.boards._board import Board
 from optarena.report.tables import Column
-
-VERDICTS = {"better": "decided", "other": "decided for the other", "undecided": "undecided"}
 
 
 def optimizers(made: Comparison) -> Board:
     columns = [
         Column("optimizer", "optimizer", field="optimizer"),
-        Column(
-            "mean score", "number", None, made.scores.what,
-            field="score", show=number, better="lower", bold="latex page",
-        ),
-        Column("95 % interval", "interval", None, made.overall.intervals, show=number, field=("score_lb", "score_ub")),
-        Column("rank", "number", 2, "mean over problems of the rank; 1 is best", field="rank", better="lower"),
+        Column("score", "number", None, made.scale, field="score", show=number, better="lower", bold="latex page"),
+        Column("95 % interval", "interval", None, made.rated.intervals, show=number, field=("score_lb", "score_ub")),
+        Column("rank", "number", 2, "mean over functions of the rank; 1 is best", field="rank", better="lower"),
         Column(
             "IQM", "number", None, "interquartile mean of 1 − score over all trials; more is better",
             field="iqm", show=number, better="higher", minor=True,
@@ -52,61 +51,113 @@ def optimizers(made: Comparison) -> Board:
 
 def pairs(made: Comparison, most: int | None = None) -> Board:
     found = made.table("pairs")
-    settle = "so many more would be expected to show the difference: 80 % of simulated experiments"
+    settle = (
+        f"so many more would most likely decide a difference of {made.power.detect:g}: 80 % of simulated experiments"
+    )
     undecided = ("verdict", "undecided")
     count = partial(grouped, digits=0)
+    low, high = 0.5 - made.rope, 0.5 + made.rope
     columns = [
         Column("optimizer", "optimizer", field="optimizer"),
         Column("against", field="other"),
         Column(
-            "won-tied-lost", "record", None, f"problems by their mean score; ties within {made.rope:g}",
-            field=("wins", "ties", "losses"),
+            "P(beats)", "number", None, "probability that a trial of the first beats one of the other",
+            field="improvement", show=probability, better="higher",
         ),
         Column(
-            "improvement", "number", None, "probability that a trial of the first beats one of the other",
-            field="improvement", show=number, better="higher",
-        ),
-        Column(
-            "95 % interval", "interval", None, made.pairs.intervals, show=number, joined=True,
+            "95 % interval", "interval", None, METHODS[made.over], show=probability, joined=True,
             field=("improvement_lb", "improvement_ub"),
         ),
-        Column("effect", field="effect", help="of the probability of improvement", on="text page", minor=True),
+        Column("verdict", field="verdict", help="better, worse, equivalent or undecided, by the interval alone"),
         Column(
-            "difference", "number", None, "of the mean scores; below 0 the first is better",
+            "won-tied-lost", "record", None, f"problems by P(beats); ties from {low:g} to {high:g}",
+            field=("wins", "ties", "losses"),
+        ),
+        Column("effect", field="effect", help="of the probability of improvement", on="page", minor=True),
+        Column("p", "p", None, "of the same decision, corrected for all pairs", field="p", minor=True),
+        Column(
+            "difference", "number", None, "of the scores; below 0 the first is better",
             field="difference", show=number, better="lower", on="page",
         ),
         Column(
-            "95 % interval", "interval", None, made.pairs.intervals, show=number, on="page",
+            "95 % interval", "interval", None, f"95 % over {made.over}", show=number, on="page",
             field=("difference_lb", "difference_ub"),
         ),
         Column(
             "effort ratio", "number", None, "expected running time of the first / of the other, to targets both reach",
-            field="ratio", show=number, better="lower", on="text page",
+            field="ratio", show=number, better="lower", on="text page", minor=True,
         ),
         Column(
             "95 % interval", "interval", None, "95 % over problems", show=number, joined=True, on="text page",
-            field=("ratio_lb", "ratio_ub"),
+            field=("ratio_lb", "ratio_ub"), minor=True,
         ),
-        Column("p (Holm)", "p", None, made.pairs.test, field="p_holm"),
-        Column("verdict", field="verdict", words=VERDICTS),
+        Column("p (Holm)", "p", None, made.pairs.other_test, field="p_holm", on="page latex"),
         Column(
-            "more trials", "number", 0, settle, field="more_trials", show=count, only=undecided, on="text page"
+            "more trials", "number", 0, settle, field="more_trials", show=count, only=undecided, on="text page",
+            minor=True,
         ),
         Column(
-            "more problems", "number", 0, settle, field="more_problems", show=count, only=undecided, on="text page"
+            "more functions", "number", 0, settle, field="more_functions", show=count, only=undecided, on="text page",
+            minor=True,
         ),
     ]  # fmt: skip
     return Board(columns, (found if most is None else found.head(most)).rows(named=True))
+
+
+def rankings(made: Comparison, most: int | None = None) -> Board:
+    """Places by other ways of scoring: one row per way, one column per optimizer."""
+    names = made.table("optimizers")["optimizer"].to_list()[:most]
+    rows = [
+        {"ranking": way[0], "tau": part["tau"][0], **dict(zip(part["optimizer"], part["place"], strict=True))}
+        for way, part in made.table("rankings").group_by(["ranking"], maintain_order=True)
+    ]
+    agreement = "Kendall's tau-b with the first row: 1 is the same order, −1 the reverse"
+    columns = [
+        Column("way of scoring", field="ranking"),
+        *(Column(visible(name), "number", 0, field=name, show=str) for name in names),
+        Column("tau", "number", 2, agreement, field="tau"),
+    ]
+    return Board(columns, rows)
+
+
+def html(made: Comparison) -> str:
+    """The answer for a notebook: the headline, the table with its matrix, what to know of it."""
+    found = made.answer
+    names = found.order or made.optimizers
+    heads = ["", "optimizer", "score", "95 %", "failed", *names] if found.order else ["", *names]
+    rows = []
+    for i, name in enumerate(names, start=1):
+        cells = [name]
+        if found.order:
+            value, lower, upper = found.score[name]
+            failed = found.failed.get(name, {"studies": 0, "of": 0})
+            told = f"{failed['studies']} of {failed['of']}" if failed["studies"] else "–"
+            ends = "–" if lower is None else f"[{number(lower)}, {number(upper)}]"
+            cells = [str(i), name, number(value), ends, told]
+        for other in names:
+            pair = None if other == name else found.against(name, other)
+            known = pair is not None and pair["pi"] is not None
+            cells.append(f"{SIGNS[pair['verdict']]} {probability(pair['pi'])}" if known and pair else "·")
+        rows.append("<tr>" + "".join(f"<td>{escape(visible(cell))}</td>" for cell in cells) + "</tr>")
+    head = "".join(f"<th>{escape(visible(text))}</th>" for text in heads)
+    notes = "".join(f"<li>{escape(visible(text))}</li>" for text in sentences(made)[1:])
+    return (
+        f"<p><strong>{escape(visible(found.headline))}</strong> {escape(coverage(found))}</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        f"<p>score: {escape(found.scale)}. P(row beats column): ▲ better, ▼ worse, ≈ equivalent, ? undecided.</p>"
+        f"<ul>{notes}</ul>" + "".join(html(other) for other in made.others)
+    )
 
 
 def latex(made: Comparison) -> str:
     """A comparison for a paper: optimizers, then pairs, each a `tabular`."""
     comment = [
         f"{made.scores.what}; {made.scores.view}, {len(made.scores.problems)} problems",
-        f"intervals 95%: {made.overall.intervals}; {made.pairs.test}, Holm over {made.pairs.tests} tests",
+        f"intervals: {METHODS[made.over]}; p (Holm): {made.pairs.other_test}, {made.pairs.tests} tests",
         *([f"frame {made.frame['hash']}"] if "hash" in made.frame else []),
     ]
-    return optimizers(made).latex(comment) + "\n" + pairs(made).latex(comment)
+    ranking = "" if made.overall is None else optimizers(made).latex(comment) + "\n"
+    return ranking + pairs(made).latex(comment)
 
 
 QUANTILES = ("q10", "q25", "q50", "q75", "q90")

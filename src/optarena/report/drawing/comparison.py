@@ -42,7 +42,7 @@ def critical_difference(table: pl.DataFrame | str, look: Look, *, optimizers: in
 
 
 def pairwise(table: pl.DataFrame | str, look: Look, *, optimizers: int) -> Any:
-    """The probability that the row's optimizer does better than the column's; a star where a test tells them apart."""
+    """The probability that the row's optimizer does better than the column's; a sign for the verdict."""
     axis = alt.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     top = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     base = alt.Chart(source(table)).encode(
@@ -55,7 +55,8 @@ def pairwise(table: pl.DataFrame | str, look: Look, *, optimizers: int) -> Any:
         alt.Tooltip("improvement:Q", title="probability of improvement", format=".3f"),
         alt.Tooltip("interval:N", title="95 %"),
         alt.Tooltip("record:N", title="won-tied-lost"),
-        alt.Tooltip("p:N", title="p (Holm)"),
+        alt.Tooltip("verdict:N"),
+        alt.Tooltip("p:N", title="p, all pairs"),
     ]
     scale = alt.Scale(domain=[0, 0.5, 1], range=["#d9822b", "#f7f7f7", "#2b7bba"], type="linear")
     keys = alt.Legend(title="probability that the row is better", orient="bottom", gradientLength=220, titleLimit=400)
@@ -71,7 +72,7 @@ def pairwise(table: pl.DataFrame | str, look: Look, *, optimizers: int) -> Any:
 
 
 def effects(table: pl.DataFrame | str, look: Look) -> Any:
-    """The probability of improvement of pairs with its 95 % interval; pale where no test tells the two apart."""
+    """The probability of improvement of pairs with its 95 % interval; pale where undecided."""
     x: dict[str, Any] = {"title": "probability of improvement", "scale": alt.Scale(domain=[0, 1])}
     y = alt.Y("pair:N", sort=None, title=None, axis=alt.Axis(labelLimit=320, domain=False, ticks=False))
     tips = [
@@ -81,7 +82,8 @@ def effects(table: pl.DataFrame | str, look: Look) -> Any:
         alt.Tooltip("upper:Q", title="to", format=".3f"),
         alt.Tooltip("difference:N", title="difference of mean scores"),
         alt.Tooltip("record:N", title="won-tied-lost"),
-        alt.Tooltip("p:N", title="p (Holm)"),
+        alt.Tooltip("verdict:N"),
+        alt.Tooltip("p:N", title="p, all pairs"),
     ]
     faint = alt.Opacity("decided:O", scale=alt.Scale(domain=[False, True], range=[0.45, 1]), legend=None)
     base = alt.Chart(source(table)).encode(y=y, color=colour(look, legend=False), opacity=faint)

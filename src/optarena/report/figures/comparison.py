@@ -8,28 +8,29 @@ from optarena._numbers import counted, fixed
 from optarena._text import visible
 from optarena.comparison import Comparison
 from optarena.comparison import figure_tables as tables
+from optarena.comparison.pairs import METHODS
 from optarena.report.figures._figure import Options, Shown
 from optarena.report.material import Material
 
 
 def _how(made: Comparison) -> str:
-    return f"{made.pairs.test}, Holm over {counted(made.pairs.tests, 'test')}"
+    return f"{made.pairs.other_test}, Holm over {counted(made.pairs.tests, 'test')}"
 
 
 def critical_difference(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.comparison import critical_difference
 
     made = material.must_compare()
-    bars = len(made.overall.test_groups) + len(made.overall.nemenyi_groups)
-    grey = "" if made.overall.nemenyi is None else ", a grey one those within Nemenyi's critical difference, CD"
+    bars = len(made.rated.test_groups) + len(made.rated.nemenyi_groups)
+    grey = "" if made.rated.nemenyi is None else ", a grey one those within Nemenyi's critical difference, CD"
     name = min(40, max(len(visible(one)) for one in made.optimizers) + len("  1.00"))
-    rank = "; ".join(f"{made.optimizers[o]} {fixed(made.overall.rank[0][o], 2)}" for o in made.overall.order[:12])
+    rank = "; ".join(f"{made.optimizers[o]} {fixed(made.rated.rank[0][o], 2)}" for o in made.rated.order[:12])
     shown = Shown(
         "verdict ranks",
         tables.critical_difference(made),
         partial(critical_difference, optimizers=len(made.optimizers), bars=bars),
         "Critical-difference diagram",
-        f"Average ranks over {counted(len(made.scores.problems), 'problem')}, 1 the best. A black bar joins "
+        f"Average ranks over {counted(len(set(made.scores.functions)), 'function')}, 1 the best. A black bar joins "
         f"optimizers that no pairwise test tells apart ({_how(made)}){grey}. Filters do not change it.",
         f"Average ranks: {rank}.",
         head="average ranks; black bars: no pairwise test tells them apart (Holm); grey: nor does Nemenyi's",
@@ -49,8 +50,8 @@ def pairwise(material: Material, _: Options) -> list[Shown]:
         tables.matrix(made),
         partial(pairwise, optimizers=len(made.optimizers)),
         "Every two of them",
-        "The probability that a trial of the row's optimizer beats one of the column's, mean over problems. "
-        f"A star: decided ({_how(made)}).",
+        "The probability that a trial of the row's optimizer beats one of the column's. ▲ better, ▼ worse, "
+        f"≈ equivalent, ? undecided: {METHODS[made.over]}.",
         "Matrix of probabilities of improvement; the table below has its numbers.",
         legend=made.table("optimizers"),
         id="pairwise",
@@ -68,8 +69,8 @@ def effects(material: Material, _: Options) -> list[Shown]:
         tables.effects(made),
         effects,
         "Effect sizes",
-        f"Probability of improvement with its 95 % interval ({made.pairs.intervals}); 0.5 is no difference, pale is "
-        "undecided.",
+        f"Probability of improvement with the interval that decides ({METHODS[made.over]}); 0.5 is no difference, pale "
+        "is undecided.",
         "Dot plot of the probability of improvement of pairs; the table below has its numbers.",
         legend=made.table("optimizers"),
         id="effects",

@@ -1,0 +1,309 @@
+"""The answer: what to use, who beats whom, what failed, what it is about; plain data behind every screen.
+
+Everything that a terminal, the report, a notebook and JSON say first is made here, once. See docs/compare.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optarena._numbers import counted, number
+from optarena.stats.improvement import BETTER, EQUIVALENT, UNDECIDED, WORSE
+
+if TYPE_CHECKING:
+    from optarena.comparison.compare import Comparison
+    from optarena.comparison.stability import Change
+
+SCALES = {
+    "fixed-cost": "0 = best known value, 1 = random search with the same budget",
+    "fixed-target": "0 = all targets reached at once, 1 = none reached",
+    "pareto": "0 = as much hypervolume as the reference set, 1 = none",
+    "anytime": "0 = the best value at once, 1 = nothing found",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to use and how sure that is. `pairs` are read "a against b", the better by score first."""
+
+    winner: str | None
+    """The one that is better than all others, or equivalent to some of them and ahead; None: undecided."""
+    scope: str
+    """problems: about similar problems too; trials: about just these."""
+    view: str
+    scale: str
+    """What the score means, in words."""
+    score: dict[str, list[float | None]]
+    """The view's main score with its interval; None where there is no end."""
+    order: list[str]
+    """By score, the best first; empty where no problem has all optimizers."""
+    pairs: list[dict[str, Any]]
+    failed: dict[str, dict[str, int]]
+    coverage: dict[str, Any]
+    warnings: list[str]
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """With one problem: best and median value of each in the problem's own unit."""
+    headline: str = ""
+    """The first sentence: what to use."""
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data, the keys as documented."""
+        out: dict[str, Any] = {
+            "winner": self.winner,
+            "headline": self.headline,
+            "scope": self.scope,
+            "view": self.view,
+            "scale": self.scale,
+            "score": self.score,
+            "order": self.order,
+            "pairs": self.pairs,
+            "failed": self.failed,
+            "coverage": self.coverage,
+            "warnings": self.warnings,
+        }
+        return out | ({"values": self.values} if self.values else {})
+
+    def against(self, a: str, b: str) -> dict[str, Any]:
+        """The pair as read from a; no such pair: a KeyError."""
+        for pair in self.pairs:
+            if (pair["a"], pair["b"]) == (a, b):
+                return pair
+            if (pair["a"], pair["b"]) == (b, a):
+                return turned(pair)
+        raise KeyError((a, b))
+
+
+def turned(pair: dict[str, Any]) -> dict[str, Any]:
+    """The same pair as read from the other side."""
+    other = {BETTER: WORSE, WORSE: BETTER}
+    flip = [None if pair[key] is None else 1 - pair[key] for key in ("pi", "upper", "lower")]
+    return {
+        "a": pair["b"],
+        "b": pair["a"],
+        **dict(zip(("pi", "lower", "upper"), flip, strict=True)),
+        "verdict": other.get(pair["verdict"], pair["verdict"]),
+    }
+
+
+def answer(made: Comparison) -> Answer:
+    """Of a comparison."""
+    order = [made.optimizers[o] for o in made.overall.order] if made.overall is not None else []
+    scores: dict[str, list[float | None]] = {}
+    if made.overall is not None:
+        ends = np.column_stack(made.overall.score)
+        scores = {made.optimizers[o]: [_known(x) for x in ends[o]] for o in made.overall.order}
+    pairs = _pairs(made)
+    coverage = {
+        "problems": len(made.scores.problems),
+        "functions": len(set(made.scores.functions)),
+        "trials": [int(made.scores.trials.min()), int(made.scores.trials.max())],
+        "left_out": made.left_out,
+    }
+    found = Answer(
+        winner=_winner(order, pairs),
+        scope=made.pairs.scope,
+        view=made.scores.view,
+        scale=made.scale,
+        score=scores,
+        order=order,
+        pairs=pairs,
+        failed={name: made.failed[name] for name in order or made.optimizers if name in made.failed},
+        coverage=coverage,
+        warnings=[],
+        values={name: made.values[name] for name in order if name in made.values},
+    )
+    found.warnings.extend(warnings(made, found))
+    object.__setattr__(found, "headline", headline(found))
+    return found
+
+
+def _pairs(made: Comparison) -> list[dict[str, Any]]:
+    place = np.arange(len(made.optimizers)) if made.overall is None else np.argsort(made.overall.order)
+    out = []
+    for i in range(len(made.pairs.first)):
+        a, b = sorted((int(made.pairs.first[i]), int(made.pairs.second[i])), key=lambda o: int(place[o]))
+        value, lower, upper, verdict = made.pairs.between(a, b)
+        known = not np.isnan(value)
+        out.append(
+            {
+                "a": made.optimizers[a],
+                "b": made.optimizers[b],
+                "pi": value if known else None,
+                "lower": lower if known else None,
+                "upper": upper if known else None,
+                "verdict": verdict if known else UNDECIDED,
+                "at": (int(place[a]), int(place[b])),
+            }
+        )
+    out.sort(key=lambda pair: pair.pop("at"))
+    return out
+
+
+def _winner(order: list[str], pairs: list[dict[str, Any]]) -> str | None:
+    ahead = {name: i for i, name in enumerate(order)}
+    good = dict.fromkeys(order, 0)
+    for pair in pairs:
+        if not order:
+            return None
+        a, b = sorted((pair["a"], pair["b"]), key=ahead.__getitem__)
+        if pair["verdict"] in (BETTER, WORSE):
+            good[pair["a"] if pair["verdict"] == BETTER else pair["b"]] += 1
+        elif pair["verdict"] == EQUIVALENT:
+            good[a] += 1
+    return next((name for name in order if good[name] == len(order) - 1), None)
+
+
+def headline(found: Answer) -> str:
+    """What to use, in one sentence that needs no statistics."""
+    if not found.order:
+        return "No ranking: no problem was run by all optimizers. Each pair is compared on the problems that it shares."
+    k = len(found.order)
+    first = found.winner or found.order[0]
+    others = [found.against(first, name) for name in found.order if name != first and _met(found, first, name)]
+    groups = {word: [pair["b"] for pair in others if pair["verdict"] == word] for word in VERBS}
+    if found.winner is not None:
+        if not groups[EQUIVALENT]:
+            return f"{first} is best: it beats {_all(k - 1)}."
+        beats = f"it beats {_names(groups[BETTER])}, and " if groups[BETTER] else ""
+        return f"Use {first}: {beats}{_names(groups[EQUIVALENT])} {_are(groups[EQUIVALENT])} equivalent."
+    if groups[WORSE]:
+        return (
+            f"No single winner: {first} has the best score, but {_names(groups[WORSE])} "
+            f"{'beats' if len(groups[WORSE]) == 1 else 'beat'} it more often than not."
+        )
+    if not groups[BETTER]:
+        rest = "the other" if k == 2 else "any other"
+        return f"No winner yet: {first} leads, but it is not shown to be better than {rest}."
+    return (
+        f"No winner yet: {first} leads and beats {_names(groups[BETTER])}; {_names(groups[UNDECIDED])} may be as good."
+    )
+
+
+VERBS = (BETTER, WORSE, EQUIVALENT, UNDECIDED)
+
+
+def _met(found: Answer, a: str, b: str) -> bool:
+    try:
+        found.against(a, b)
+    except KeyError:
+        return False
+    return True
+
+
+def _all(n: int) -> str:
+    return "the other" if n == 1 else "both others" if n == 2 else f"all {n} others"
+
+
+def _names(names: list[str]) -> str:
+    if len(names) > 3:
+        return f"{', '.join(names[:2])} and {len(names) - 2} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _are(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+# ---- warnings --------------------------------------------------------------------------------------------------------
+
+
+def warnings(made: Comparison, found: Answer) -> list[str]:
+    """What could mislead, the gravest first: failures, other problems, scope, contradictions, other views, stability."""
+    out = [*_failures(found), *_coverage(made, found), *made.cautions]
+    if made.overall is None:
+        return out
+    return [*out, *_contradictions(found), *_other_ways(made, found), *_fragile(made, found)]
+
+
+def _failures(found: Answer) -> list[str]:
+    out = []
+    for name, count in found.failed.items():
+        if count["studies"]:
+            nothing = count.get("without_value", 0)
+            what = "; each counts as a loss" if nothing == count["studies"] else ""
+            if nothing and not what:
+                what = f"; {nothing:,} found nothing and count as losses, the others keep what they found"
+            elif not nothing:
+                what = "; each keeps what it found"
+            out.append(f"{name} failed in {count['studies']:,} of {counted(count['of'], 'study')}{what}.")
+        elif count["evaluations"]:
+            out.append(f"{name}: {counted(count['evaluations'], 'evaluation')} failed.")
+    return out
+
+
+def _coverage(made: Comparison, found: Answer) -> list[str]:
+    left = found.coverage["left_out"]
+    if not left or not found.order:
+        return []
+    some = ", ".join(left[:2]) + (", …" if len(left) > 2 else "")
+    return [
+        f"The optimizers did not run on the same problems: this is about the {counted(len(made.scores.problems), 'problem')} "
+        f"that all have run; {counted(len(left), 'problem')} {_are(left)} left out ({some})."
+    ]
+
+
+def _contradictions(found: Answer) -> list[str]:
+    """Where the order by score and the duels disagree: one wins more often, the other loses worse."""
+    out = []
+    for pair in found.pairs:  # a has the better score
+        if pair["pi"] is None:
+            continue
+        if pair["verdict"] == WORSE:
+            out.append(
+                f"{pair['b']} beats {pair['a']} in {100 * (1 - pair['pi']):.0f} % of duels, yet {pair['a']} has the better "
+                f"score: {pair['b']} wins more often, but where it loses, it loses worse."
+            )
+    if out:
+        return out
+    for pair in found.pairs:
+        if pair["pi"] is not None and pair["pi"] < 0.5 and pair["verdict"] == UNDECIDED:
+            out.append(
+                f"{pair['a']} has a better score than {pair['b']} ({_of(found, pair['a'])} against "
+                f"{_of(found, pair['b'])}), but wins only {100 * pair['pi']:.0f} % of their duels: {pair['b']} loses worse."
+            )
+    return out[:1]
+
+
+def _of(found: Answer, name: str) -> str:
+    return number(found.score[name][0])
+
+
+def _other_ways(made: Comparison, found: Answer) -> list[str]:
+    """Other views, budgets or targets that put another first."""
+    first = found.order[0]
+    differ = [c for c in made.changes if c.kind == "ranking" and c.order[0] != first and c.places.count(1) == 1]
+    if not differ:
+        return []
+    by: dict[str, list[str]] = {}
+    for change in differ:
+        by.setdefault(change.order[0], []).append(change.label)
+    said = [f"{name} comes first by {_names(labels)}" for name, labels in by.items()]
+    return [f"Other ways of scoring disagree: {'; '.join(said[:2])}."]
+
+
+def _fragile(made: Comparison, found: Answer) -> list[str]:
+    """Decisions about the first that hang on a single function, trial or optimizer."""
+    if found.winner is None:
+        return []
+    out = []
+    for kind, noun in (("function", "function"), ("trial", "trial"), ("optimizer", "optimizer")):
+        hurt = [c for c in made.changes if c.kind == kind and c.tested and _involves(c, found.winner)]
+        total = sum(c.kind == kind for c in made.changes)
+        if hurt:
+            example = hurt[0].label
+            out.append(
+                f"{found.winner} would not be shown to be best without {example}"
+                + (f", nor without {len(hurt) - 1} more of {total} {noun}s." if len(hurt) > 1 else ".")
+            )
+    return out
+
+
+def _involves(change: Change, name: str) -> bool:
+    return any(name in pair for pair in [*change.lost, *change.reversed])
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
