@@ -112,16 +112,20 @@ def behind(made: Comparison, width: int | None = None) -> str:
     if found.height > SHOWN:
         parts.append(f"  … and {found.height - SHOWN} more pairs (--format csv has all)")
     if made.overall is not None:
-        parts += [
-            "",
-            "places by other ways of scoring (tau: agreement with this one)",
-            rankings(made, SHOWN).text(width),
-        ]
-        changed = [c for c in made.changes if c.kind != "ranking" and (c.lost or c.reversed or not c.same_first)]
-        tried = sum(c.kind != "ranking" for c in made.changes)
-        parts += ["", f"left out in turn: {tried} functions, trials and optimizers; a conclusion changes without "
-                  f"{len(changed)} of them" + (f" ({', '.join(clean(c.label) for c in changed[:5])})" if changed else "")]  # fmt: skip
+        parts += ["", "places by other ways of scoring (tau: agreement with this one)"]
+        parts += [rankings(made, SHOWN).text(width), "", _left_out(made)]
     return "\n".join([*parts, "", *_footnotes(made)])
+
+
+def _left_out(made: Comparison) -> str:
+    """How many conclusions hang on a single function, trial or optimizer."""
+    tried = [change for change in made.changes if change.kind != "ranking"]
+    changed = [clean(one.label) for one in tried if one.lost or one.reversed or not one.same_first]
+    named = f" ({', '.join(changed[:5])}{', …' if len(changed) > 5 else ''})" if changed else ""
+    return (
+        f"left out in turn: {len(tried)} functions, trials and optimizers; a conclusion changes without "
+        f"{len(changed)} of them{named}"
+    )
 
 
 def _footnotes(made: Comparison) -> list[str]:

@@ -122,7 +122,7 @@ def answer(made: Comparison) -> Answer:
 
 def _pairs(made: Comparison) -> list[dict[str, Any]]:
     place = np.arange(len(made.optimizers)) if made.overall is None else np.argsort(made.overall.order)
-    out = []
+    out: list[dict[str, Any]] = []
     for i in range(len(made.pairs.first)):
         a, b = sorted((int(made.pairs.first[i]), int(made.pairs.second[i])), key=lambda o: int(place[o]))
         value, lower, upper, verdict = made.pairs.between(a, b)
@@ -135,11 +135,10 @@ def _pairs(made: Comparison) -> list[dict[str, Any]]:
                 "lower": lower if known else None,
                 "upper": upper if known else None,
                 "verdict": verdict if known else UNDECIDED,
-                "at": (int(place[a]), int(place[b])),
             }
         )
-    out.sort(key=lambda pair: pair.pop("at"))
-    return out
+    at = {made.optimizers[o]: int(p) for o, p in enumerate(place)}
+    return sorted(out, key=lambda pair: (at[pair["a"]], at[pair["b"]]))
 
 
 def _winner(order: list[str], pairs: list[dict[str, Any]]) -> str | None:
@@ -148,11 +147,11 @@ def _winner(order: list[str], pairs: list[dict[str, Any]]) -> str | None:
     for pair in pairs:
         if not order:
             return None
-        a, b = sorted((pair["a"], pair["b"]), key=ahead.__getitem__)
+        better = min(pair["a"], pair["b"], key=ahead.__getitem__)
         if pair["verdict"] in (BETTER, WORSE):
             good[pair["a"] if pair["verdict"] == BETTER else pair["b"]] += 1
         elif pair["verdict"] == EQUIVALENT:
-            good[a] += 1
+            good[better] += 1
     return next((name for name in order if good[name] == len(order) - 1), None)
 
 
@@ -177,9 +176,8 @@ def headline(found: Answer) -> str:
     if not groups[BETTER]:
         rest = "the other" if k == 2 else "any other"
         return f"No winner yet: {first} leads, but it is not shown to be better than {rest}."
-    return (
-        f"No winner yet: {first} leads and beats {_names(groups[BETTER])}; {_names(groups[UNDECIDED])} may be as good."
-    )
+    rest = _names([*groups[EQUIVALENT], *groups[UNDECIDED]])
+    return f"No winner yet: {first} leads and beats {_names(groups[BETTER])}; {rest} may be as good."
 
 
 VERBS = (BETTER, WORSE, EQUIVALENT, UNDECIDED)
@@ -211,7 +209,7 @@ def _are(names: list[str]) -> str:
 
 
 def warnings(made: Comparison, found: Answer) -> list[str]:
-    """What could mislead, the gravest first: failures, other problems, scope, contradictions, other views, stability."""
+    """What could mislead, the gravest first: failures, other problems, scope, contradictions, other views."""
     out = [*_failures(found), *_coverage(made, found), *made.cautions]
     if made.overall is None:
         return out
@@ -239,10 +237,9 @@ def _coverage(made: Comparison, found: Answer) -> list[str]:
     if not left or not found.order:
         return []
     some = ", ".join(left[:2]) + (", …" if len(left) > 2 else "")
-    return [
-        f"The optimizers did not run on the same problems: this is about the {counted(len(made.scores.problems), 'problem')} "
-        f"that all have run; {counted(len(left), 'problem')} {_are(left)} left out ({some})."
-    ]
+    common = counted(len(made.scores.problems), "problem")
+    gone = f"{counted(len(left), 'problem')} {_are(left)} left out ({some})"
+    return [f"The optimizers did not run on the same problems: this is about the {common} that all have run; {gone}."]
 
 
 def _contradictions(found: Answer) -> list[str]:
@@ -252,17 +249,19 @@ def _contradictions(found: Answer) -> list[str]:
         if pair["pi"] is None:
             continue
         if pair["verdict"] == WORSE:
+            a, b = pair["a"], pair["b"]
             out.append(
-                f"{pair['b']} beats {pair['a']} in {100 * (1 - pair['pi']):.0f} % of duels, yet {pair['a']} has the better "
-                f"score: {pair['b']} wins more often, but where it loses, it loses worse."
+                f"{b} beats {a} in {100 * (1 - pair['pi']):.0f} % of duels, yet {a} has the better score: {b} wins more "
+                "often, but where it loses, it loses worse."
             )
     if out:
         return out
     for pair in found.pairs:
         if pair["pi"] is not None and pair["pi"] < 0.5 and pair["verdict"] == UNDECIDED:
+            a, b = pair["a"], pair["b"]
             out.append(
-                f"{pair['a']} has a better score than {pair['b']} ({_of(found, pair['a'])} against "
-                f"{_of(found, pair['b'])}), but wins only {100 * pair['pi']:.0f} % of their duels: {pair['b']} loses worse."
+                f"{a} has a better score than {b} ({_of(found, a)} against {_of(found, b)}), but wins only "
+                f"{100 * pair['pi']:.0f} % of their duels: {b} loses worse."
             )
     return out[:1]
 

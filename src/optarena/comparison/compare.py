@@ -92,11 +92,9 @@ class Comparison:
         """What the main score means, in words."""
         if self.scores.view == "fixed-cost" and scale_of(self.scores) == 1.0:
             return "0 = best known value, 1 = median of random points (random search itself is at the best value)"
-        return (
-            SCALES.get(self.scores.view, self.scores.what)
-            if self.main_metric
-            else f"{self.scores.what}; less is better"
-        )
+        if not self.main_metric:
+            return f"{self.scores.what}; less is better"
+        return SCALES.get(self.scores.view, self.scores.what)
 
     main_metric: bool = True
     """Whether the score is the view's own, not another metric that was asked for."""
@@ -295,7 +293,7 @@ def compare_scores(
 
 
 def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[str, str]:
-    """What claims can be about, and why not about similar problems where that was not asked for (docs/scores.md 5.3)."""
+    """What claims can be about, and why not about similar problems where nothing was asked (docs/scores.md 5.3)."""
     functions, trials = len(set(scores.functions)), int(scores.trials.max())
     if over == "problems" and functions < 2:
         raise OptarenaError("one function says nothing of others: compare over trials, or run more functions")
@@ -311,21 +309,16 @@ def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[
         return "problems", ""
     need = int(np.ceil(1 + np.log2(tests / alpha) - 1e-9))
     few = (
-        f"{counted(functions, 'function')} {'is' if functions == 1 else 'are'} too few for claims about other problems"
+        f"{counted(functions, 'function')} {'is' if functions == 1 else 'are'} too few for claims about other problems "
+        f"({need} would be enough)"
     )
-    if trials < 2:
-        if functions < 2:
-            raise OptarenaError(
-                "one trial on one problem tells nothing of the noise: run more trials (-r 5) and more problems"
-            )
-        return (
-            "problems",
-            f"{few} ({need} would be enough for {counted(tests, 'pair')}); with more trials (-r 5) it could be about these.",
+    if trials > 1:
+        return "trials", f"{few}: this is about {'just this one' if len(scores.problems) == 1 else 'just these'}."
+    if functions < 2:
+        raise OptarenaError(
+            "one trial on one problem tells nothing of the noise: run more trials (-r 5) and more problems"
         )
-    return (
-        "trials",
-        f"{few} ({need} would be enough): this is about {'just this one' if len(scores.problems) == 1 else 'just these'}.",
-    )
+    return "problems", f"{few}, and one trial each says nothing of these: run more trials (-r 5)."
 
 
 def _apart(
@@ -408,7 +401,7 @@ def _finite(scores: Scores) -> None:
 
 
 def in_units(results: Dataset, problem: str, optimizers: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Best and median value of each optimizer on a problem of one objective, in its own unit; a failure is the worst."""
+    """Best and median value of each optimizer on a problem of one objective, in its unit; a failure is the worst."""
     rows = results.studies.filter(
         (pl.col("problem") == problem) & pl.col("sense").is_not_null() & pl.col("status").is_in(list(FINISHED))
     )

@@ -129,12 +129,12 @@ def rate(
 
 
 def main_score(scores: Scores, scope: str) -> Ends:
-    """The view's main score of each optimizer with its t interval, over problems or over trials (docs/scores.md 1.8)."""
-    known = np.isfinite(scores.scale) if np.isfinite(scores.scale).any() else np.ones(len(scores.problems), dtype=bool)
-    found = estimates.mean(scores.means[known].T)
+    """The view's main score of each optimizer with its t interval, over problems or trials (docs/scores.md 1.8)."""
+    use = np.isfinite(scores.scale) if np.isfinite(scores.scale).any() else np.ones(len(scores.problems), dtype=bool)
+    found = estimates.mean(scores.means[use].T)
     value, half = found.value, found.upper - found.value
     if scope == "trials":
-        each = estimates.mean(scores.values[known])
+        each = estimates.mean(scores.values[use])
         half = estimates.mean_of_means((each.upper - each.value).T, each.n.T)
     lower, upper = value - half, value + half
     values = scores.values[~np.isnan(scores.values)]
@@ -142,7 +142,8 @@ def main_score(scores: Scores, scope: str) -> Ends:
         lower = np.maximum(lower, 0.0) if values.min() >= 0 else lower
         upper = np.minimum(upper, 1.0) if values.max() <= 1 else upper
     unit = scale_of(scores)
-    return value / unit, *(np.where(np.isfinite(half), end / unit, np.nan) for end in (lower, upper))
+    known = np.isfinite(half)
+    return value / unit, np.where(known, lower / unit, np.nan), np.where(known, upper / unit, np.nan)
 
 
 def _iqm_of_functions(good: Floats, function: Ints, counts: Floats) -> Floats:

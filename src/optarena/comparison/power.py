@@ -1,4 +1,4 @@
-"""How many more trials, or more functions, until a medium difference would most likely be decided (docs/scores.md 5.12).
+"""How many more trials, or functions, until a medium difference would most likely be decided (docs/scores.md 5.12).
 
 By simulation from the data at hand under a difference of a chosen size, never at the observed one: what was observed
 says who leads, not what a larger experiment could tell.

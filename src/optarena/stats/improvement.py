@@ -96,9 +96,9 @@ def _variance(away: Floats, n: npt.ArrayLike) -> Floats:
 def by_function(share: Floats, function: Ints) -> Floats:
     """(pairs, functions): the mean over the problems of each function, of (pairs, problems) (docs/scores.md 5.3)."""
     count = int(function.max(initial=-1)) + 1
-    total = np.zeros((len(share), count))
-    np.add.at(total, (slice(None), function), share)
-    return total / np.bincount(function, minlength=count)
+    total = np.zeros((count, len(share)))
+    np.add.at(total, function, share.T)
+    return total.T / np.bincount(function, minlength=count)
 
 
 def problem_weights(function: Ints) -> Floats:
@@ -157,9 +157,9 @@ def _signs(n: int, seed: Seed) -> list[Floats]:
     """Patterns of signs (flips, n) in blocks, the data's own among them; the first sign stays: |sum| is symmetric."""
     if n <= ENUMERATED:
         number = np.arange(2 ** (n - 1))
-        return [1.0 - 2.0 * ((number[:, None] << 1 >> np.arange(n)) & 1)]
+        return [np.where((number[:, None] << 1 >> np.arange(n)) & 1, -1.0, 1.0)]
     rng = generator(seed)
-    blocks = [1.0 - 2.0 * rng.integers(0, 2, (1000, n)) for _ in range(FLIPS // 1000)]
+    blocks = [np.where(rng.integers(0, 2, (1000, n)), -1.0, 1.0) for _ in range(FLIPS // 1000)]
     blocks[0][0] = 1.0
     return blocks
 

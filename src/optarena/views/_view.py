@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -46,7 +46,7 @@ class View:
         if self.results is not None:
             self.notes = list(dict.fromkeys([*self.results.notes(), *self.notes]))
 
-    failed = {}
+    failed: ClassVar[dict[str, dict[str, int]]] = {}
     name = ""
     figures = Figures()
     """The names of its figures in `optarena figure`, the most telling first."""
