@@ -251,8 +251,8 @@ def _contradictions(found: Answer) -> list[str]:
         if pair["verdict"] == WORSE:
             a, b = pair["a"], pair["b"]
             out.append(
-                f"{b} beats {a} in {100 * (1 - pair['pi']):.0f} % of duels, yet {a} has the better score: {b} wins more "
-                "often, but where it loses, it loses worse."
+                f"{b} beats {a} in {100 * (1 - pair['pi']):.0f} % of duels, yet {a} has the better score: {b} wins "
+                "more often, but where it loses, it loses worse."
             )
     if out:
         return out
