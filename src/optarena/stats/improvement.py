@@ -27,7 +27,7 @@ ROPE = 0.06
 BETTER, WORSE, EQUIVALENT, UNDECIDED = "better", "worse", "equivalent", "undecided"
 ENUMERATED = 13
 """Up to so many functions every pattern of signs is tried; beyond, `FLIPS` random ones."""
-FLIPS = 10_000
+FLIPS = 5_000
 APART = 0.006
 """How far from 0.5 the end of an interval stays where the test of signs has excluded 0.5."""
 WORK = 4_000_000
