@@ -120,15 +120,17 @@ def error(experiments: int, share: float = ALPHA) -> float:
 
 def table(scope: str, sizes: tuple[tuple[int, ...], ...], experiments: int) -> list[str]:
     """Markdown: one row per design; over all shapes the most false verdicts, the least coverage, power of each."""
+    first = "functions" if scope == "problems" else "problems"
     lines = [
-        f"| {'functions' if scope == 'problems' else 'problems'} | trials | optimizers | false \"better\", most "
-        f"| coverage, least | power by shape | of plain t |",
+        f'| {first} | trials | optimizers | false "better", most | coverage, least | power by shape | of plain t |',
         "| ---: | ---: | ---: | ---: | ---: | --- | --- |",
     ]
     for functions in sizes[0]:
         for trials in sizes[1]:
             for optimizers in sizes[2]:
-                found = [calibrate(Design(functions, trials, optimizers, shape, scope), experiments) for shape in SHAPES]
+                found = [
+                    calibrate(Design(functions, trials, optimizers, shape, scope), experiments) for shape in SHAPES
+                ]
                 power, plain = (
                     " / ".join(f"{100 * getattr(one, name):.0f}" for one in found) for name in ("power", "power_of_t")
                 )

@@ -33,6 +33,8 @@ from optarena.views.fixed_target import FixedTarget
 
 OVER = ("problems", "trials")
 ALPHA = 0.05
+SECOND = ("fixed_cost", "fixed_target")
+"""Views whose order is looked at beside that of the main one."""
 
 
 @dataclass
@@ -203,11 +205,9 @@ def _compare_by(
     ways = main.ways(metric)
     names = list(optimizers) or sorted(ways[0][1].optimizers)
     scores, trials = ways[0][1].of(names), main.trial_scores(metric).of(names)
-    others = [*ways[1:]]
-    timed = main if isinstance(main, FixedTarget) else None
-    if kind == "fixed_cost":
-        timed = _second(results, scored)
-        others += [] if timed is None else timed.ways()
+    beside = {name: found for name in SECOND if name != kind and (found := _allowed(results, name, scored)) is not None}
+    others = [*ways[1:], *(way for one in beside.values() for way in one.ways())]
+    timed = main if kind == "fixed_target" else beside.get("fixed_target")
     if len(set(scores.dimensions)) > 1:
         for d in sorted({d for d in scores.dimensions if d is not None}):
             others.append((f"dimension {d} alone", scores.on(np.array([one == d for one in scores.dimensions]))))
@@ -215,7 +215,7 @@ def _compare_by(
         scores,
         trials=trials,
         others=others,
-        runtimes=None if timed is None else timed,
+        runtimes=timed if isinstance(timed, FixedTarget) else None,
         **settings,
     )
     out.failed = {name: main.failed[name] for name in names if name in main.failed}
@@ -368,13 +368,12 @@ def _view(results: Dataset, kind: str, asked: dict[str, Any], scored: Mapping[st
     return made
 
 
-def _second(results: Dataset, scored: Mapping[str, View]) -> FixedTarget | None:
-    """Runtimes beside fixed cost, where the store allows them."""
+def _allowed(results: Dataset, kind: str, scored: Mapping[str, View]) -> View | None:
+    """Another view to look at beside the main one, where the store allows it."""
     try:
-        found = _view(results, "fixed_target", {}, scored)
+        return _view(results, kind, {}, scored)
     except OptarenaError:
         return None
-    return found if isinstance(found, FixedTarget) else None
 
 
 def _comparable(others: Sequence[tuple[str, Scores]], scores: Scores) -> list[tuple[str, Scores]]:
@@ -384,7 +383,7 @@ def _comparable(others: Sequence[tuple[str, Scores]], scores: Scores) -> list[tu
         if not set(scores.optimizers) <= set(one.optimizers):
             continue
         part = one.of(scores.optimizers).complete()
-        if len(part.problems) and not np.isinf(part.values).any():
+        if len(part.problems):
             out.append((label, part))
     return out
 
