@@ -25,6 +25,7 @@ from optarena.stats._result import RESAMPLES
 from optarena.stats.bootstrap import draws
 from optarena.stats.improvement import ROPE, enough_functions
 from optarena.status import FINISHED
+from optarena.traces import Bools
 from optarena.views import answering, score
 from optarena.views._options import options_of, view_named
 from optarena.views._scores import Scores
@@ -43,6 +44,8 @@ class Comparison:
 
     scores: Scores
     """The view's main score of each trial, on the problems that are compared."""
+    trials: Scores
+    """By what trials are ordered against each other, on the same problems."""
     rope: float
     alpha: float
     resamples: int
@@ -125,6 +128,20 @@ class Comparison:
         from optarena.comparison.tables import tables
 
         return tables(self)
+
+    def on(self, which: Bools) -> Comparison:
+        """The same on some of the problems, without looking at what changes when something is left out."""
+        settings: dict[str, Any] = {
+            "rope": self.rope,
+            "alpha": self.alpha,
+            "detect": self.power.detect,
+            "seed": self.seed,
+        }
+        out = compare_scores(
+            self.scores.on(which), trials=self.trials.on(which), resamples=100, stable=False, **settings
+        )
+        out.frame, out.main_metric = self.frame, self.main_metric
+        return out
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by its name."""
@@ -238,11 +255,13 @@ def compare_scores(
     seed: int = 0,
     others: Sequence[tuple[str, Scores]] = (),
     runtimes: FixedTarget | None = None,
+    stable: bool = True,
 ) -> Comparison:
     """The same for scores of any origin.
 
     trials: by what trials are ordered against each other, if not by the scores themselves. others: other ways of
     scoring the same optimizers, by name. runtimes: a view that has expected running times of the same problems.
+    stable: look at what changes when something is left out.
     """
     if not 0 <= rope < 0.5 or not 0 < alpha < 1 or resamples < 100 or not 0.5 < detect < 1:
         raise OptarenaError(
@@ -284,9 +303,9 @@ def compare_scores(
         erts, axis = expected(runtimes, whole.optimizers, whole.problems)
         ratios = runtime_ratios(erts, axis, pairs.first, pairs.second, resamples, seed)
     return Comparison(
-        whole, rope, alpha, resamples, seed, pairs, overall, ratios,
+        whole, ordered, rope, alpha, resamples, seed, pairs, overall, ratios,
         power(whole, pairs, detect=detect, seed=seed),
-        stability(whole, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed),
+        stability(whole, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed) if stable else [],
         left_out=left_out,
         cautions=notes,
     )  # fmt: skip
@@ -344,7 +363,18 @@ def _apart(
     pairs = compare_apart(trials, scopes, rope=rope, alpha=alpha, seed=seed)
     nothing = np.zeros(len(pairs.first), dtype=np.int64)
     return Comparison(
-        scores, rope, alpha, resamples, seed, pairs, None, None, Power(nothing, nothing, detect), [], left_out=left_out
+        scores,
+        trials,
+        rope,
+        alpha,
+        resamples,
+        seed,
+        pairs,
+        None,
+        None,
+        Power(nothing, nothing, detect),
+        [],
+        left_out=left_out,
     )
 
 
