@@ -44,7 +44,10 @@ def columns(made: Comparison, against: list[str]) -> list[Column]:
         out.append(Column("failed", field="failed", help="studies that failed; without any value they count as losses"))
     every = "95 % for all pairs together" if len(found.pairs) > 1 else "95 %"
     help = f"P(row beats {{}}): ▲ better, ▼ worse, ≈ equivalent, ? undecided ({every})"
-    return [*out, *(Column(name, help=help.format(name), field=f"against {i}") for i, name in enumerate(against))]
+    return [
+        *out,
+        *(Column(_short(name), help=help.format(name), field=f"against {i}") for i, name in enumerate(against)),
+    ]
 
 
 def _row(made: Comparison, name: str, against: list[str]) -> dict[str, Any]:
@@ -65,6 +68,11 @@ def _row(made: Comparison, name: str, against: list[str]) -> dict[str, Any]:
         "failed": f"{count['studies']:,} of {count['of']:,}" if count["studies"] else "–",
         **cells,
     }
+
+
+def _short(name: str) -> str:
+    """A name as the head of a narrow column."""
+    return name if len(name) <= 8 else f"{name[:7]}…"
 
 
 def _four(value: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optarena.comparison import Comparison
-from optarena.comparison.words import WARNINGS, coverage, undecided
+from optarena.comparison.words import WARNINGS, coverage, first_lines, undecided
 from optarena.errors import OptarenaError
 from optarena.report.boards.answer import scoped
 from optarena.report.figures import is_log
@@ -22,7 +22,10 @@ def overview_section(material: Material) -> Content:
     if made is None:
         return _without_answer(material)
     answers = material.answers
-    out = Content(scoped={scope: opening(one, scope) for scope, one in answers.items()})
+    out = Content(
+        scoped={scope: opening(one, scope) for scope, one in answers.items()},
+        after={scope: warnings(one) for scope, one in answers.items()},
+    )
     if made.overall is not None:
         board, scopes = scoped({scope: one for scope, one in answers.items() if one.overall is not None})
         note = f"Score: {made.scale}. ▲ better, ▼ worse, ≈ equivalent, ? undecided."
@@ -40,15 +43,21 @@ def shown_first(material: Material) -> str:
 
 
 def opening(made: Comparison, scope: str = ALL) -> list[str]:
-    """What to use, on what, what failed, what to watch out for, what is undecided."""
+    """What to use, on what, and what failed."""
     found = made.answer
     part = "" if scope == ALL else f" of dimension {scope}"
     going = ["A run goes on: these numbers are provisional."] if made.frame.get("provisional") else []
-    out = [found.headline, f"{coverage(found)}{part}; {found.view}.", *going, *found.warnings[:WARNINGS]]
-    left = len(found.warnings) - WARNINGS
-    more = [f"{left} more {'warning is' if left == 1 else 'warnings are'} in the section Method."] if left > 0 else []
-    open_pairs = undecided(made)
-    out += more + ([f"Undecided: {' '.join(open_pairs)}"] if open_pairs else [])
+    return [found.headline, f"{coverage(found)}{part}; {found.view}.", *going, *first_lines(found)]
+
+
+def warnings(made: Comparison) -> list[str]:
+    """What to watch out for, what is undecided, and the answers to other kinds of problems."""
+    found = made.answer
+    rest = found.warnings[len(first_lines(found)) :]
+    out = [f"Watch out: {text}" for text in rest[:WARNINGS]]
+    left = len(rest) - WARNINGS
+    out += [f"{left} more {'warning is' if left == 1 else 'warnings are'} in the section Method."] if left > 0 else []
+    out += [f"Undecided: {' '.join(told)}"] if (told := undecided(made)) else []
     return out + [f"By {other.scores.view}: {other.answer.headline}" for other in made.others]
 
 
