@@ -24,7 +24,7 @@ from optarena.stats.aggregates import (
 )
 from optarena.stats.bootstrap import interval_of_counts, mean_intervals
 from optarena.stats.ranks import Friedman, Nemenyi, friedman, groups, nemenyi, ranks_of
-from optarena.stats.scott_knott import ScottKnott, scott_knott
+from optarena.stats.scott_knott import PERMUTATIONS, ScottKnott, scott_knott
 from optarena.stats.strengths import bradley_terry_interval
 from optarena.traces import Floats, Ints
 from optarena.views._scores import Scores
@@ -34,6 +34,8 @@ Ends = tuple[Floats, Floats, Floats]
 
 FEWER = 1000
 """Resamplings of each optimizer where there are very many of them."""
+FEW_PERMUTATIONS = 399
+"""Of Scott-Knott, where there are very many optimizers."""
 TAU = np.linspace(0.0, 1.0, 51)
 
 
@@ -101,8 +103,11 @@ def rate(
     post = nemenyi(means, alpha) if test is not None else None
     apart = pairs.matrix(pairs.decided.astype(float), fill=0.0) > 0 if k > 1 else np.zeros((1, 1), dtype=bool)
     knots = scott_knott(
-        {scores.optimizers[o]: means[:, o] if len(means) > 1 else _there(scores.values[0, o]) for o in range(k)},
+        scores.values,
+        scores.optimizers,
+        over="functions" if over == "problems" else "trials",
         alpha=alpha,
+        permutations=PERMUTATIONS if k <= MANY else FEW_PERMUTATIONS,
         seed=rng,
     )
     drawn_too = over == "problems" and k <= MANY  # each resampling is a system of k equations
@@ -156,7 +161,3 @@ def _wins(means: Floats) -> Floats:
     a, b = means[:, :, None], means[:, None, :]
     out = (a < b) + 0.5 * (a == b)
     return out * (1 - np.eye(means.shape[1]))
-
-
-def _there(values: Floats) -> Floats:
-    return values[~np.isnan(values)]
