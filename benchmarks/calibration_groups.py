@@ -1,16 +1,19 @@
 """Does Scott-Knott split equal optimizers? Simulated experiments whose truth is known (docs/scores.md 5.7).
 
-    python benchmarks/calibration_groups.py [--experiments 2000] [--permutations 399] [--no-write]
+    python benchmarks/calibration_groups.py [--experiments 2000] [--permutations 199] [--resume FILE] [--no-write]
 
-Under the null at most 5 % of experiments may have any split. Writes docs/benchmarks/calibration_groups.md.
+Under the null at most 5 % of experiments may have any split. Writes docs/benchmarks/calibration_groups.md after every
+row, since all of it takes half an hour of CPU time; `--resume` keeps finished rows in a file and goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -64,27 +67,27 @@ def better(optimizers: int) -> int:
 
 def splits(
     experiments: int, design: Design, shape: str = "normal", *, gap: float = 0.0, method: str = "permutation",
-    permutations: int = 399, seed: int = 0,
+    permutations: int = 199, seed: int = 0,
 ) -> float:  # fmt: skip
     """The share of experiments with any split."""
     found = _found(experiments, design, shape, gap=gap, method=method, permutations=permutations, seed=seed)
     return float(np.mean([len(one.groups) > 1 for one in found]))
 
 
-def false_splits(
-    experiments: int, design: Design, *, gap: float, permutations: int = 399, seed: int = 0
-) -> tuple[float, float]:
-    """Under an alternative: how often equal optimizers are divided, and how often both groups are found exactly."""
+def alternative(
+    experiments: int, design: Design, *, gap: float, permutations: int = 199, seed: int = 0
+) -> tuple[float, float, float]:
+    """How often there is any split; both groups are found exactly; equal optimizers are divided beside that."""
     good = {f"o{i}" for i in range(better(design[1]))}
-    wrong = right = 0
-    for one in _found(
-        experiments, design, "normal", gap=gap, method="permutation", permutations=permutations, seed=seed
-    ):
+    some = right = wrong = 0
+    found = _found(experiments, design, "normal", gap=gap, method="permutation", permutations=permutations, seed=seed)
+    for one in found:
         where = one.ranks
         groups = [{where[name] for name in where if (name in good) is inside} for inside in (True, False)]
-        wrong += len(one.groups) > 1 and any(len(group) > 1 for group in groups)
-        right += len(one.groups) == 2 and all(len(group) == 1 for group in groups) and groups[0] != groups[1]
-    return wrong / experiments, right / experiments
+        some += len(one.groups) > 1
+        wrong += any(len(group) > 1 for group in groups)
+        right += len(one.groups) == 2 and all(len(group) == 1 for group in groups)
+    return some / experiments, right / experiments, wrong / experiments
 
 
 def error(experiments: int, p: float = CLAIM) -> float:
@@ -101,72 +104,113 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def under_the_null(experiments: int, permutations: int) -> tuple[str, int]:
+@dataclass
+class Rows:
+    """Finished rows by what they are; kept in a file where one is given."""
+
+    experiments: int
+    permutations: int
+    file: Path | None
+    null: dict[str, list[str]] = field(default_factory=dict)
+    """By shape, functions and trials."""
+    power: dict[str, list[str]] = field(default_factory=dict)
+    """By functions, trials and optimizers."""
+
+    def load(self) -> None:
+        if self.file is not None and self.file.exists():
+            found = json.loads(self.file.read_text(encoding="utf-8"))
+            if (found["experiments"], found["permutations"]) != (self.experiments, self.permutations):
+                raise SystemExit(f"{self.file} has rows of other numbers of experiments or permutations")
+            self.null, self.power = found["null"], found["power"]
+
+    def keep(self) -> None:
+        if self.file is not None:
+            data = {name: getattr(self, name) for name in ("experiments", "permutations", "null", "power")}
+            self.file.write_text(json.dumps(data), encoding="utf-8")
+
+
+def null_row(rows: Rows, shape: str, n: int, t: int) -> list[str]:
+    few = max(1, rows.experiments // FEWER)
+    new = [splits(rows.experiments, (n, k, t), shape, permutations=rows.permutations) for k in OPTIMIZERS]
+    old = [splits(few, (n, k, t), shape, method="bootstrap", permutations=199) for k in OPTIMIZERS]
+    return [*map(percent, new), *map(percent, old)]
+
+
+def power_row(rows: Rows, n: int, t: int, k: int) -> list[str]:
+    few = max(1, rows.experiments // FEWER)
+    any_split, exactly, wrong = alternative(few * 2, (n, k, t), gap=1.0, permutations=rows.permutations)
+    old = splits(few, (n, k, t), gap=1.0, method="bootstrap", permutations=199)
+    return [*map(percent, (any_split, exactly, wrong, old))]
+
+
+def text(rows: Rows) -> str:
+    figures = [float(one) / 100 for row in rows.null.values() for one in row[: len(OPTIMIZERS)]]
+    broken = sum(one > CLAIM + error(rows.experiments) for one in figures)
+    few = max(1, rows.experiments // FEWER)
     head = ["functions", "trials", *(f"k = {k}" for k in OPTIMIZERS), *(f"original, k = {k}" for k in OPTIMIZERS)]
-    parts, broken = [], 0
+    parts = [
+        f"""## Scott-Knott: false splits and power
+
+`benchmarks/calibration_groups.py`: {rows.experiments:,} simulated experiments per figure,
+{rows.permutations} permutations each (the default of `scott_knott` is 2,000; fewer cost power, not calibration).
+Percent of experiments with any split among k equal optimizers; at most 5 is claimed, and the Monte Carlo error (three
+standard errors) is {100 * error(rows.experiments):.1f}. "original": sorted by median, bootstrap test, A12 at least 0.6
+per split ({few:,} experiments, 199 resamples). One function: trials are permuted; else the ranks of each function.
+{broken} of {len(figures)} figures of the new test exceed 5 by more than the error.
+"""
+    ]
     for shape in SHAPES:
-        rows = []
-        for n in FUNCTIONS:
-            for t in TRIALS:
-                began = time.process_time()
-                new = [splits(experiments, (n, k, t), shape, permutations=permutations) for k in OPTIMIZERS]
-                old = [
-                    splits(max(1, experiments // FEWER), (n, k, t), shape, method="bootstrap", permutations=199)
-                    for k in OPTIMIZERS
-                ]
-                broken += sum(one > CLAIM + error(experiments) for one in new)
-                rows.append([str(n), str(t), *map(percent, new), *map(percent, old)])
-                print(shape, *rows[-1], f"{time.process_time() - began:.0f} s", file=sys.stderr, flush=True)
-        parts.append(f"### {shape.capitalize() if shape != 'Cauchy' else shape}\n\n{table(head, rows)}")
-    return "\n".join(parts), broken
-
-
-def under_an_alternative(experiments: int, permutations: int) -> str:
+        found = [
+            [str(n), str(t), *rows.null[key]]
+            for n in FUNCTIONS
+            for t in TRIALS
+            if (key := f"{shape} {n} {t}") in rows.null
+        ]
+        parts.append(f"### Equal optimizers: {shape}\n\n{table(head, found)}")
     head = ["functions", "trials", "k", "any split", "exactly both groups", "equal ones divided", "original: any split"]
-    rows = []
-    for n, t in ((1, 15), (6, 5), (10, 5), (24, 1), (24, 5), (100, 1)):
-        for k in OPTIMIZERS:
-            design = (n, k, t)
-            power = splits(experiments, design, gap=1.0, permutations=permutations)
-            wrong, right = false_splits(experiments, design, gap=1.0, permutations=permutations)
-            old = splits(max(1, experiments // FEWER), design, gap=1.0, method="bootstrap", permutations=199)
-            rows.append([str(n), str(t), str(k), *map(percent, (power, right, wrong, old))])
-            print("alternative", *rows[-1], file=sys.stderr, flush=True)
-    return table(head, rows)
+    found = [[*key.split(), *row] for key, row in rows.power.items()]
+    parts.append(
+        f"""### A third of the optimizers is better by one standard deviation of a trial
+
+Percent of {few * 2:,} experiments ({few:,} of the original). "Equal ones divided": the cut found is not the true one,
+or there is a further one. The test says that a group is not homogeneous; the place of the cut is an estimate.
+
+{table(head, found)}"""
+    )
+    return "\n".join(parts)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--experiments", type=int, default=2000)
-    parser.add_argument("--permutations", type=int, default=399)
+    parser.add_argument("--permutations", type=int, default=199)
+    parser.add_argument("--resume", type=Path, help="A file that keeps finished rows.")
     parser.add_argument("--no-write", action="store_true", help="Print only.")
     given = parser.parse_args()
-    began = time.process_time()
-    null, broken = under_the_null(given.experiments, given.permutations)
-    power = under_an_alternative(max(1, given.experiments // 2), given.permutations)
-    spent = time.process_time() - began
-    figures = len(SHAPES) * len(FUNCTIONS) * len(TRIALS) * len(OPTIMIZERS)
-    text = f"""## Scott-Knott: false splits and power
+    rows = Rows(given.experiments, given.permutations, given.resume)
+    rows.load()
+    place = Path(__file__).parent.parent / "docs" / "benchmarks" / "calibration_groups.md"
 
-`benchmarks/calibration_groups.py`: {given.experiments:,} simulated experiments per figure,
-{given.permutations} permutations each (the default of `scott_knott` is 2,000; fewer cost power, not calibration).
-Percent of experiments with any split among k equal optimizers; at most 5 is claimed, and the Monte Carlo error (three
-standard errors) is {100 * error(given.experiments):.1f}. "original": sorted by median, bootstrap test, A12 at least 0.6
-per split ({max(1, given.experiments // FEWER):,} experiments, 199 resamples). One function: trials are permuted; else
-the ranks of each function. {broken} of {figures} figures of the new test exceed 5 by more than the error.
-{spent:.0f} s of CPU time.
+    def done(what: str, row: list[str], began: float) -> None:
+        print(what, *row, f"{time.process_time() - began:.0f} s", file=sys.stderr, flush=True)
+        rows.keep()
+        if not given.no_write:
+            place.write_text(text(rows), encoding="utf-8")
 
-{null}
-### A third of the optimizers is better by one standard deviation of a trial
-
-Percent of {max(1, given.experiments // 2):,} experiments. "Equal ones divided": a split where none should be, beside
-the true one.
-
-{power}"""
-    print(text)
-    if not given.no_write:
-        place = Path(__file__).parent.parent / "docs" / "benchmarks" / "calibration_groups.md"
-        place.write_text(text, encoding="utf-8")
+    for n, t in ((1, 15), (6, 5), (10, 5), (24, 1), (24, 5)):
+        for k in OPTIMIZERS:
+            if (key := f"{n} {t} {k}") not in rows.power:
+                began = time.process_time()
+                rows.power[key] = power_row(rows, n, t, k)
+                done(f"power {key}", rows.power[key], began)
+    for t in (5, 1, 15):
+        for n in FUNCTIONS:
+            for shape in SHAPES:
+                if (key := f"{shape} {n} {t}") not in rows.null:
+                    began = time.process_time()
+                    rows.null[key] = null_row(rows, shape, n, t)
+                    done(key, rows.null[key], began)
+    print(text(rows))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import json
+import sys
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -424,7 +425,7 @@ def test_the_test_over_trials_is_that_of_brunner_and_munzel_by_all_permutations(
 def calibration():
     place = Path(__file__).parent.parent / "benchmarks" / "calibration_groups.py"
     spec = importlib.util.spec_from_file_location("calibration_groups", place)
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -451,8 +452,9 @@ def test_the_original_recipe_splits_equal_optimizers_and_a_clear_difference_is_f
 
 
 def test_groups_of_equal_optimizers_beside_others_stay_whole(calibration):
-    wrong, right = calibration.false_splits(150, (24, 6, 5), gap=3.0, permutations=399)
-    assert wrong <= 0.05 + calibration.error(150)
+    some, right, wrong = calibration.alternative(100, (24, 6, 5), gap=3.0)
+    assert some == 1
+    assert wrong <= 0.05 + calibration.error(100)
     assert right > 0.85
 
 
