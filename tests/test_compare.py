@@ -506,12 +506,21 @@ def test_numbers_on_standard_input_are_ranked(monkeypatch, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:4] == ["rank", "name", "median", "IQR"]
     assert lines[1].split()[:2] == ["1", "x3"]
+    assert [line.split()[0] for line in lines if "x 2" in line or "x4" in line] == ["2", "2"]
+    assert "by permuting numbers" in lines[-1]
+    monkeypatch.setattr(sys, "stdin", io.StringIO(NUMBERS))
+    assert main(["compare", "--stdin", "--method", "bootstrap"]) == 0  # the original recipe, as published
+    lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if "x 2" in line or "x4" in line] == ["3", "3"]
+    assert "not calibrated" in lines[-1]
     Path("n.txt").write_text(NUMBERS)
     assert main(["compare", "n.txt", "--format", "json", "--maximise"]) == 0
-    ranks = json.loads(capsys.readouterr().out)["ranks"]
+    found = json.loads(capsys.readouterr().out)
+    assert (found["method"], found["calibrated"]) == ("permutation", True)
+    ranks = found["ranks"]
     assert {row["name"] for row in ranks if row["rank"] == 1} == {"x 2", "x4"}
-    assert ranks[0]["iqr"] == pytest.approx(np.subtract(*np.quantile([6, 7, 8, 9], [0.75, 0.25])))
+    assert ranks[1]["name"] == "x 2"
+    assert ranks[1]["iqr"] == pytest.approx(np.subtract(*np.quantile([6, 7, 8, 9], [0.75, 0.25])))
     assert main(["compare", "n.txt", "--format", "csv"]) == 0
     assert capsys.readouterr().out.startswith("rank,name,n,median,iqr,q10")
     assert main(["compare", "n.txt", "--format", "latex"]) == 0

@@ -292,7 +292,7 @@ def compare_scores(
     counts = draws(len(set(whole.functions)), resamples, rng)
     ranks = ordered.ranked()
     pairs = compare_pairs(whole, ranks, counts, scope=scope, rope=rope, alpha=alpha, seed=seed)
-    overall = rate(whole, pairs, counts, alpha=alpha, resamples=resamples, rng=rng)
+    overall = rate(whole, ranks, pairs, counts, alpha=alpha, resamples=resamples, rng=rng)
     if not pairs.all_are_here:
         notes.append(
             f"{k:,} optimizers are {tests:,} pairs: only those of the leader with each other one are compared, "
