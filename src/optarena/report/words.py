@@ -84,7 +84,7 @@ def _uneven(view: FixedCost) -> str:
 def score(row: dict[str, Any]) -> str:
     """'0.21, 95 % interval [0.12, 0.31]'; a single problem or trial has no interval."""
     if row["mean_normed"] is None:
-        return f"undefined, since random search itself is next to the best value (score {row['score']:.1f} of 100)"
+        return "undefined, since random search itself is next to the best value "
     ends = row["mean_normed_lb"], row["mean_normed_ub"]
     told = f"95 % interval {interval(*ends)}" if known(*ends) else "without an interval"
     return f"{_two_digits(row['mean_normed'])}, {told}"

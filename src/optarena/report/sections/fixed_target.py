@@ -18,7 +18,7 @@ def fixed_target_section(material: Material) -> Content:
     board = runtimes.board(view, material.dimensions)
     out.words = [*_words(view, board), *notes_of(view, "optarena score")]
     comment = [f"fixed target, frame {view.frame['hash']}, mode {view.mode}"]
-    reached = boards.reached(board, runtimes.unit(view), runtimes.loss_reference(view))
+    reached = boards.reached(view, board, runtimes.unit(view), runtimes.loss_reference(view))
     out.blocks.append(reached.table("runtimes", "Targets reached", scopes=board["scope"].to_list(), comment=comment))
     for name in ("ecdf", "ecdf-groups", "ert", "ert-dimension"):
         add_figure(material, name, out)
