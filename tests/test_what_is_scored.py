@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
 
 import optarena as oa
+from optarena.cli import main
+from optarena.views import answering
 from optarena.views._scores import Scores
 
 INF, NAN = np.inf, np.nan
@@ -323,3 +327,42 @@ def test_intervals_that_are_shown_stay_within_what_is_possible(tmp_path):
     assert (view.leaderboard()["score_lb"] >= 0).all()
     assert view.leaderboard()["score"].to_list() == view.leaderboard()["mean_normed"].to_list()
     assert (view.summary["mean_normed_lb"] < 0).any(), "the table behind it has the t interval"
+
+
+# ---- which view answers ----------------------------------------------------------------------------------------------
+
+
+def events() -> list[dict]:
+    """A run of a solver, as a table has it."""
+    return [{"problem": "i", "optimizer": "S", "trial": 0, "evaluation": k, "seconds": float(k)} for k in (1, 2)]
+
+
+def test_the_kind_of_studies_chooses_the_view(tmp_path):
+    single = study("RandomSearch", "p", 0, [3.0, 1.0, 2.0], dimension=2) + study("A", "p", 0, [2.0, 1.0], dimension=2)
+    assert answering(store(tmp_path / "a", single)) == ["fixed_cost"]
+    assert answering(store(tmp_path / "b", [row for row in single if row["optimizer"] == "A"])) == ["fixed_target"]
+    assert answering(store(tmp_path / "c", [{**row, "f.a": 1.0, "f.b": 2.0} for row in events()])) == ["pareto"]
+    assert answering(store(tmp_path / "d", [{**row, "value": 3.0} for row in events()])) == ["anytime"]
+
+
+def test_runs_of_a_solver_are_scored_over_seconds(tmp_path, capsys):
+    plan = oa.Experiment(optimizers=["Annealing"], problems=["tsp/n10/i1"], seconds=0.2)
+    plan.run(tmp_path / "s", workers=1)
+    assert answering(oa.open(tmp_path / "s")) == ["anytime"]
+    assert main(["score", str(tmp_path / "s")]) == 0
+    assert capsys.readouterr().out.startswith("anytime by seconds")
+
+
+def test_a_mixed_store_is_scored_by_one_view_per_kind_most_studies_first(tmp_path, capsys):
+    for problems, trials in ((["functions/sphere/d2"], 3), (["zdt/zdt1/d30"], 1)):
+        oa.Experiment(["RandomSearch", "QuasiRandom"], problems, 8, trials=trials).run(tmp_path / "s", workers=0)
+    assert answering(oa.open(tmp_path / "s")) == ["fixed_cost", "pareto"]
+    assert main(["score", str(tmp_path / "s"), "--format", "json"]) == 0
+    assert [one["view"] for one in json.loads(capsys.readouterr().out)["views"]] == ["fixed-cost", "pareto"]
+    assert main(["score", str(tmp_path / "s"), "--reference", "crowding", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["view"] == "pareto", "the view that has the option"
+    assert main(["score", str(tmp_path / "s"), "--format", "csv"]) == 2
+    assert "--view fixed-cost or pareto" in capsys.readouterr().err
+    assert main(["score", str(tmp_path / "s")]) == 0
+    out = capsys.readouterr().out
+    assert out.index("fixed cost after") < out.index("pareto: fronts")

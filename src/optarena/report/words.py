@@ -40,6 +40,8 @@ def verdict(material: Material, scope: str = ALL) -> list[str]:
     on = counted(int(first["n"]), "problem") + ("" if scope == ALL else f" of dimension {scope}")
     if board.height == 1:
         return [f"{first['optimizer']} alone was run on {on}: {when} its normalised score is {score(first)}."]
+    if not first["n"]:
+        return ["No winner is named: no problem that can be scored was run by all optimizers."]
     if some := _uneven(view):
         out = [
             f"No winner is named: the optimizers have values on different numbers of problems {when} ({some}).",

@@ -11,7 +11,14 @@ from optarena.views._options import FRONTS, VIEWS
 if TYPE_CHECKING:
     from optarena.dataset import Dataset
 
-__all__ = ["VIEWS", "score"]
+__all__ = ["VIEWS", "answering", "score"]
+
+
+def answering(results: Dataset) -> list[str]:
+    """Which views answer for a store, where nobody named one: one per kind of study, that of most studies first."""
+    from optarena.views import _answering
+
+    return _answering.answering(results)
 
 
 def score(dataset: Dataset, view: str, **options: Any) -> Any:

@@ -27,7 +27,10 @@ FAILED = (
         "failed", "failed", None, "studies that failed, timed out or have no value; without a value they are the worst",
         field=("failed_studies", "of_studies"), better="lower",
     ),
-    Column("failed evaluations", "number", 0, "of all its studies", field="failed_evaluations", minor=True),
+    Column(
+        "failed evaluations", "number", 0, "of all its studies",
+        field="failed_evaluations", show=lambda n: f"{n:,}" if n else ABSENT, minor=True,
+    ),
 )  # fmt: skip
 """The columns that say what failed, the same in every board; see `with_failed`."""
 

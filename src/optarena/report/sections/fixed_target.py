@@ -37,6 +37,8 @@ def _words(view: FixedTarget, board: pl.DataFrame) -> list[str]:
     )
     known = view.frame["optimum"] == "known"
     by = "Precision is the distance to the known optimum." if known else f"Precision: {view.frame['optimum']}."
+    if not rows:
+        return [by]
     end = "; …" if len(rows) > 6 else "."
     return [f"Targets reached by the end of the runs (in brackets: the median of where they ended): {told}{end}", by]
 

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset.tables import natural
-from optarena.errors import OptarenaError
 from optarena.views.fixed_target.reference import BEST_2009
 from optarena.views.fixed_target.view import FixedTarget
 
@@ -17,6 +16,7 @@ ALL = "all"
 MOST_PANELS = 24
 SHOWN = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
 """The targets of a table on a page or on paper: those of COCO's tables."""
+CURVE = ("effort", "within", "beyond", "at_budget", "reference")
 KEYS = ("suite", "function", "dimension")
 LOWEST, HIGHEST = 1e-8, 1e2
 """The precisions that the ECDF of precision shows: COCO's hardest target and its easiest."""
@@ -104,7 +104,8 @@ def _curves(view: FixedTarget, table: pl.DataFrame, keys: list[str], points: int
             )
         )
     if not out:
-        raise OptarenaError("no function was run by all optimizers in one dimension: there is nothing to pool")
+        kinds = {key: table.schema[key] for key in ("optimizer", *keys)}
+        return pl.DataFrame(schema={**kinds, **dict.fromkeys(CURVE, pl.Float64)})
     return pl.concat(out).with_columns(pl.selectors.float().fill_nan(None))
 
 
