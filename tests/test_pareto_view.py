@@ -210,7 +210,7 @@ def test_what_failed_or_is_infeasible_or_infinite_enters_no_front_and_is_counted
     other = scored(pl.concat([frame, bad]), tmp_path / "bad")
     same(figures(other), figures(view))
     assert other.table("studies").select("failed", "infeasible", "not_finite").unique().rows() == [(1, 1, 1)]
-    assert other.notes[:3] == [
+    assert other.notes[1:4] == [
         f"18 {what} evaluations entered no front" for what in ("failed", "infeasible", "not finite")
     ]
 

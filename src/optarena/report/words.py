@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from optarena._numbers import counted, fixed, typeset
 from optarena.report.material import ALL, Material
-
-if TYPE_CHECKING:
-    pass
 
 
 def interval(lower: float | None, upper: float | None) -> str:

@@ -34,7 +34,7 @@ SECTIONS: Sequence[Section] = (
         "Fixed cost",
         "How good is an optimizer after so many evaluations? On each problem, S is the best value so far, cut at clip, "
         "the median of random search's single evaluations: mean of (min(S, clip) − best) / (clip − best) over trials. "
-        "The score is the mean of that over problems, divided by the same of random search.",
+        "The leaderboard's score is the mean of that over problems at the end, divided by random search's own.",
         fixed_cost_section,
         lambda material: material.why_not,
         "fixed_cost",
