@@ -273,14 +273,15 @@ def test_on_a_terminal_there_are_bars():
     assert "evaluations" in text
 
 
-def test_the_demo_ends_with_the_leaderboard_and_the_report(capsys):
+def test_the_demo_ends_with_the_answer_and_the_report(capsys):
     code, out, _ = call(capsys, "demo")
     assert code == 0
     there = [name for name in SHOWN if OPTIMIZERS.built_in[name].installed]
     assert f"{30 * len(there)} studies" in out
     assert "failed" not in out
     assert all(name in out for name in SHOWN)  # in the table, or with how to install it
-    assert "fixed cost after 60 evaluations" in out
+    assert "6 problems, 5 trials each" in out
+    assert "P(row beats column)" in out
     assert "RandomSearch" in out
     assert "report: demo-store/report.html" in out
     assert Path("demo-store/report.html").read_text().startswith("<!doctype html>")

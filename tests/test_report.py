@@ -20,7 +20,6 @@ from optarena.report.how import as_toml
 from optarena.report.material import Material
 from optarena.report.page import page, payload
 from optarena.report.tables import Column, Table
-from optarena.report.words import verdict
 from optarena.store import Store
 from stores import SCRIPT, frame, hostile, imported
 
@@ -179,28 +178,22 @@ def test_the_leaderboard_of_a_dimension_is_scored_in_the_frame_of_all(tmp_path):
     assert column(shown, "score", "2") == pytest.approx(part["score"].to_list(), rel=1e-4)
 
 
-def test_the_words_name_the_first_and_do_not_claim_what_overlaps(tmp_path):
+def test_the_first_screen_opens_with_the_answer(tmp_path):
     results = imported(tmp_path / "store")
-    first, second = results.fixed_cost().leaderboard().rows(named=True)[:2]
-    words = verdict(Material(results))
-    assert words[0].startswith(f"{first['optimizer']} comes first of 3 optimizers on 3 problems, after 20 evaluations")
-    assert second["optimizer"] in words[1]
-    meet = first["mean_normed_ub"] >= second["mean_normed_lb"]
-    assert ("overlap" in words[1]) == meet
-
-
-def test_the_first_screen_opens_with_the_verdict(tmp_path):
-    results = imported(tmp_path / "store")
-    first = results.fixed_cost().leaderboard().row(0, named=True)
+    answer = results.compare().answer
     data = payload(Material(results))
-    words, every = section(data, "overview")["scoped"]["all"], section(data, "verdict")["words"]
-    assert words[0] == every[0]
-    assert words[0].startswith(f"{first['optimizer']} comes first of 3 on 3 problems (fixed-cost, 3 trials each")
-    assert words.pop(1) == f"Score: {results.compare().scores.what}."
-    assert "too few to speak of new problems" in words[1]
-    assert set(words[:-1]) <= set(every)  # and nothing beside it that knows of no test
-    assert every == results.compare().sentences
-    blocks = section(data, "verdict")["blocks"]
+    part = section(data, "overview")
+    words, after = part["scoped"]["all"], part["after"]["all"]
+    assert words[:2] == [answer.headline, "3 problems, 3 trials each; fixed-cost."]
+    assert any("too few for claims about other problems" in text for text in after)
+    shown = table(data, "answer")
+    assert column(shown, "optimizer", "all") == answer.order
+    assert column(shown, "score", "all") == pytest.approx([answer.score[name][0] for name in answer.order], rel=1e-4)
+    first, second = answer.order[:2]
+    cell = column(shown, second, "all")[0]
+    assert cell.split()[1] == f"{answer.against(first, second)['pi']:.2f}"
+    assert section(data, "method")["words"] == results.compare().sentences
+    blocks = section(data, "method")["blocks"]
     figures = [one["id"] for block in blocks for one in block.get("blocks", [block]) if one["kind"] == "figure"]
     assert figures == ["critical-difference", "pairwise", "effects", "scott-knott"]
 
@@ -289,10 +282,8 @@ def test_an_experiment_as_toml_comes_back_the_same():
 def test_without_random_search_the_report_says_why_and_shows_the_rest(tmp_path):
     data = payload(Material(imported(tmp_path / "store", optimizers=("Good", "Slow"))))
     assert "no RandomSearch" in section(data, "fixed-cost")["absent"]
-    words = section(data, "overview")["scoped"]["all"]
-    assert "(fixed-target, " in words[0]
-    assert "no RandomSearch" in words[2]
-    assert section(data, "overview")["blocks"][0]["kind"] == "figure"
+    assert section(data, "overview")["scoped"]["all"][1].endswith("; fixed-target.")
+    assert [block["kind"] for block in section(data, "overview")["blocks"]][:2] == ["table", "figure"]
     assert data["datasets"]["convergence evaluations"]["size"]
 
 
@@ -389,8 +380,8 @@ def test_a_trial_that_found_nothing_counts_as_the_worst(tmp_path):
 def test_the_overview_is_about_the_problems_that_all_optimizers_ran(tmp_path):
     rows = frame().filter(~((pl.col("optimizer") == "Good") & (pl.col("problem") == "c/d5")))
     words = section(payload(Material(oa.from_frame(rows, tmp_path / "store"))), "overview")["scoped"]["all"]
-    assert " on 2 problems " in words[0]
-    assert words[2] == "Compared on 2 of 3 problems, where all have scores (Good lacks 1)."
+    assert words[1].startswith("2 problems, ")
+    assert "this is about the 2 problems that all have run; 1 problem is left out (c/d5)" in words[2]
 
 
 # ---- what a reader may trust -----------------------------------------------------------------------------------------
@@ -416,9 +407,9 @@ def test_the_verdict_follows_the_dimension(tmp_path):
     results = unequal(tmp_path / "store")
     scoped = section(payload(Material(results)), "overview")["scoped"]
     first = results.filter(dimension=5).fixed_cost(frame=results.fixed_cost().pinned).leaderboard()["optimizer"][0]
-    assert "normalised value at the end of the budget (20 to 50 evaluations)" in scoped["all"][1]
-    assert scoped["5"][0].startswith(f"{first} ")
-    assert "on 1 problem of dimension 5, after 50 evaluations" in scoped["5"][0]
+    assert scoped["all"][1].startswith("3 problems, ")
+    assert first in scoped["5"][0]
+    assert scoped["5"][1].startswith("1 problem, 3 trials of dimension 5")
 
 
 def test_the_terminal_and_latex_say_it_too(tmp_path, capsys):
@@ -433,8 +424,7 @@ def test_the_terminal_and_latex_say_it_too(tmp_path, capsys):
 def test_one_trial_on_one_problem_has_no_interval_and_the_page_says_so(tmp_path):
     data = payload(Material(imported(tmp_path / "store", problems=("a/d2",), trials=1)))
     words = section(data, "overview")["scoped"]["all"]
-    assert "without an interval" in words[0]
-    assert "gives no interval, so the order of the two is not settled" in words[1]
+    assert "one trial on one problem tells nothing of the noise" in words[0]
     assert "gives no interval" in table(data, "leaderboard-0")["note"]
     assert not any(sign in text for text in words for sign in ("∞", "–"))
 
@@ -462,7 +452,7 @@ def test_a_part_of_a_store_tells_how_it_was_run(tmp_path):
 def test_sections_of_scores_name_their_frame(tmp_path):
     results = imported(tmp_path / "store")
     data = payload(Material(results))
-    assert section(data, "overview")["frame"] == f"frame {results.fixed_cost().frame['hash'][:12]}, mode exact"
+    assert section(data, "fixed-cost")["frame"] == f"frame {results.fixed_cost().frame['hash'][:12]}, mode exact"
     assert section(data, "fixed-target")["frame"] == f"frame {results.fixed_target().frame['hash'][:12]}, mode exact"
     assert section(data, "time")["absent"]
     assert section(data, "problems")["frame"] == ""
@@ -488,7 +478,7 @@ def test_a_page_without_scores_whose_first_problems_have_no_curve_is_written(tmp
     plan = oa.Experiment(["QuasiRandom"], "functions/ackley/d2", 5).plan()
     Store(tmp_path / "store").begin_run(plan, [study.id for study in plan.studies])  # planned, not begun
     data = payload(Material(oa.open(tmp_path / "store")))
-    assert "no RandomSearch" in section(data, "overview")["scoped"]["all"][0]
+    assert "needs two optimizers or more" in section(data, "overview")["scoped"]["all"][0]
 
 
 def test_signs_that_cannot_be_seen_are_written_out(tmp_path):

@@ -10,9 +10,9 @@ import typer
 from optarena import optimizer
 from optarena._text import clean
 from optarena.cli._progress import RunProgress
+from optarena.cli._terminal import terminal_width
 from optarena.experiment import Experiment
 from optarena.facade import open_store
-from optarena.report.boards import fixed_cost, footnotes
 from optarena.runner.local import run
 
 OPTIMIZERS = ["RandomSearch", "CMA-ES", "Optuna-TPE", "Pymoo-DE", "Scipy-Powell"]
@@ -38,11 +38,9 @@ def command(
         run(experiment, store, progress=progress)
     results = open_store(store)
     print(progress.summary())
-    scored = results.fixed_cost()
-    print(f"\n{fixed_cost.title(scored, 'value')}")
-    print(fixed_cost.board(scored, "value").text())
-    print(footnotes(scored))
+    print(f"\n{results.compare().text(terminal_width())}")
     path = results.report(store / "report.html")
     print(
-        f"\nreport: {clean(path)}   ·   look further: optarena status {clean(store)}   ·   optarena best {clean(store)}"
+        f"\nreport: {clean(path)}   ·   look further: optarena compare {clean(store)} --details   ·   "
+        f"optarena best {clean(store)}"
     )

@@ -5,7 +5,7 @@ Everything that a terminal, the report, a notebook and JSON say first is made he
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +48,8 @@ class Answer:
     """With one problem: best and median value of each in the problem's own unit."""
     headline: str = ""
     """The first sentence: what to use."""
+    first: int = 0
+    """So many of the warnings belong above everything: what failed, and problems that not all have run."""
 
     def to_data(self) -> dict[str, Any]:
         """As plain data, the keys as documented."""
@@ -115,9 +117,15 @@ def answer(made: Comparison) -> Answer:
         warnings=[],
         values={name: made.values[name] for name in order if name in made.values},
     )
-    found.warnings.extend(warnings(made, found))
-    object.__setattr__(found, "headline", headline(found))
-    return found
+    failed = [text for text in made.failures if " failed in " in text]
+    first = [*failed, *_coverage(made, found)]
+    told = [
+        *first,
+        *made.cautions,
+        *(text for text in made.failures if text not in failed),
+        *([] if made.overall is None else _doubts(made, found)),
+    ]
+    return replace(found, warnings=told, first=len(first), headline=headline(found))
 
 
 def _pairs(made: Comparison) -> list[dict[str, Any]]:
@@ -208,28 +216,9 @@ def _are(names: list[str]) -> str:
 # ---- warnings --------------------------------------------------------------------------------------------------------
 
 
-def warnings(made: Comparison, found: Answer) -> list[str]:
-    """What could mislead, the gravest first: failures, other problems, scope, contradictions, other views."""
-    out = [*_failures(found), *_coverage(made, found), *made.cautions]
-    if made.overall is None:
-        return out
-    return [*out, *_contradictions(found), *_other_ways(made, found), *_fragile(made, found)]
-
-
-def _failures(found: Answer) -> list[str]:
-    out = []
-    for name, count in found.failed.items():
-        if count["studies"]:
-            nothing = count.get("without_value", 0)
-            what = "; each counts as a loss" if nothing == count["studies"] else ""
-            if nothing and not what:
-                what = f"; {nothing:,} found nothing and count as losses, the others keep what they found"
-            elif not nothing:
-                what = "; each keeps what it found"
-            out.append(f"{name} failed in {count['studies']:,} of {counted(count['of'], 'study')}{what}.")
-        elif count["evaluations"]:
-            out.append(f"{name}: {counted(count['evaluations'], 'evaluation')} failed.")
-    return out
+def _doubts(made: Comparison, found: Answer) -> list[str]:
+    """What could mislead, the gravest first: contradictions, other ways of scoring, decisions that hang on little."""
+    return [*_contradictions(found), *_other_ways(made, found), *_fragile(made, found)]
 
 
 def _coverage(made: Comparison, found: Answer) -> list[str]:

@@ -29,8 +29,9 @@ from optarena.traces import Bools
 from optarena.views import answering, score
 from optarena.views._options import options_of, view_named
 from optarena.views._scores import Scores
-from optarena.views._view import View
+from optarena.views._view import ORIGINALS, View
 from optarena.views.fixed_target import FixedTarget
+from optarena.views.selection import failure_notes
 
 OVER = ("problems", "trials")
 ALPHA = 0.05
@@ -60,6 +61,8 @@ class Comparison:
     """Problems that not all optimizers have run."""
     failed: dict[str, dict[str, int]] = field(default_factory=dict)
     """Of each optimizer: studies that failed, of how many, and evaluations that failed."""
+    failures: list[str] = field(default_factory=list)
+    """The same in words, the worst first; nothing where nothing failed."""
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     """With one problem: best and median of each optimizer in the problem's own unit."""
     frame: dict[str, Any] = field(default_factory=dict)
@@ -236,6 +239,11 @@ def _compare_by(
         **settings,
     )
     out.failed = {name: main.failed[name] for name in names if name in main.failed}
+    mine = main.failures.filter(pl.col("optimizer").is_in(names))
+    out.failures = [
+        f"{text}.".replace("failed eval", "Failed eval", 1)
+        for text in failure_notes(mine, ORIGINALS.get(main.mode, ""))
+    ]
     out.frame, out.excluded, out.notes = main.frame, main.excluded, main.notes
     out.main_metric = metric is None
     if len(out.scores.problems) == 1:

@@ -68,11 +68,7 @@ def coverage(found: Answer) -> str:
 
 def first_lines(found: Answer) -> list[str]:
     """The warnings that stand above everything: failures, and problems that not all have run."""
-    return [
-        line
-        for line in found.warnings[:4]
-        if " failed in " in line or line.startswith("The optimizers did not run on the same problems")
-    ]
+    return found.warnings[: found.first]
 
 
 def board(found: Answer, width: int) -> list[str]:

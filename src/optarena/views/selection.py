@@ -345,7 +345,7 @@ def failure_notes(failures: pl.DataFrame, original: str = "") -> list[str]:
     if only.height:
         each = [f"{row['evaluations']:,} of {row['optimizer']}" for row in only.head(SHOWN).iter_rows(named=True)]
         rest = f" and some of {only.height - SHOWN} more optimizers" if only.height > SHOWN else ""
-        out.append(f"evaluations failed: {', '.join(each)}{rest}")
+        out.append(f"failed evaluations: {', '.join(each)}{rest}")
     return out
 
 

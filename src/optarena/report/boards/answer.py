@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from optarena._numbers import number, probability, significant
+from optarena._text import visible
 from optarena.comparison import Comparison
 from optarena.comparison.words import SIGNS
 from optarena.report.boards._board import Board
@@ -46,7 +47,10 @@ def columns(made: Comparison, against: list[str]) -> list[Column]:
     help = f"P(row beats {{}}): ▲ better, ▼ worse, ≈ equivalent, ? undecided ({every})"
     return [
         *out,
-        *(Column(_short(name), help=help.format(name), field=f"against {i}") for i, name in enumerate(against)),
+        *(
+            Column(_short(visible(name)), help=help.format(visible(name)), field=f"against {i}")
+            for i, name in enumerate(against)
+        ),
     ]
 
 

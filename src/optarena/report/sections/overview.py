@@ -9,7 +9,7 @@ from optarena.report.boards.answer import scoped
 from optarena.report.figures import is_log
 from optarena.report.material import ALL, Material
 from optarena.report.scales import scales_of
-from optarena.report.sections._section import Content, add_figure, look_of, spec_of
+from optarena.report.sections._section import Content, Pair, add_figure, look_of, spec_of
 from optarena.report.sections.problems import points_of, shared
 from optarena.report.tables import Drawing
 
@@ -33,6 +33,7 @@ def overview_section(material: Material) -> Content:
         out.blocks.append(board.table("answer", "Who beats whom", scopes=scopes, note=note, comment=comment))
     if figure := shown_first(material):
         add_figure(material, figure, out, metric=made.scores.metric if figure == "normalised" else None)
+        out.blocks = [block.figures[0] if isinstance(block, Pair) else block for block in out.blocks[:2]]
     return out
 
 
