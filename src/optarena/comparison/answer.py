@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optarena._numbers import counted, number
+from optarena._numbers import counted, number, probability
 from optarena.stats.improvement import BETTER, EQUIVALENT, UNDECIDED, WORSE
 
 if TYPE_CHECKING:
@@ -221,12 +221,13 @@ def _failures(found: Answer) -> list[str]:
     for name, count in found.failed.items():
         if count["studies"]:
             nothing = count.get("without_value", 0)
-            what = "; each counts as a loss" if nothing == count["studies"] else ""
-            if nothing and not what:
-                what = f"; {nothing:,} found nothing and count as losses, the others keep what they found"
-            elif not nothing:
-                what = "; each keeps what it found"
-            out.append(f"{name} failed in {count['studies']:,} of {counted(count['of'], 'study')}{what}.")
+            if nothing == count["studies"]:
+                what = "each counts as a loss"
+            elif nothing:
+                what = f"{nothing:,} found nothing and {'counts as a loss' if nothing == 1 else 'count as losses'}"
+            else:
+                what = "each keeps what it found"
+            out.append(f"{name} failed in {count['studies']:,} of {counted(count['of'], 'study')}; {what}.")
         elif count["evaluations"]:
             out.append(f"{name}: {counted(count['evaluations'], 'evaluation')} failed.")
     return out
@@ -251,8 +252,8 @@ def _contradictions(found: Answer) -> list[str]:
         if pair["verdict"] == WORSE:
             a, b = pair["a"], pair["b"]
             out.append(
-                f"{b} beats {a} in {100 * (1 - pair['pi']):.0f} % of duels, yet {a} has the better score: {b} wins "
-                "more often, but where it loses, it loses worse."
+                f"{b} beats {a} in {_percent(1 - pair['pi'])} of duels, yet {a} has the better score: {b} wins more "
+                "often, but where it loses, it loses by more."
             )
     if out:
         return out
@@ -261,9 +262,14 @@ def _contradictions(found: Answer) -> list[str]:
             a, b = pair["a"], pair["b"]
             out.append(
                 f"{a} has a better score than {b} ({_of(found, a)} against {_of(found, b)}), but wins only "
-                f"{100 * pair['pi']:.0f} % of their duels: {b} loses worse."
+                f"{_percent(pair['pi'])} of their duels: where {b} loses, it loses by more."
             )
     return out[:1]
+
+
+def _percent(share: float) -> str:
+    """A share of duels as a percentage: more digits where it would read as 50 %."""
+    return f"{100 * float(probability(share)):.4g} %"
 
 
 def _of(found: Answer, name: str) -> str:
@@ -288,15 +294,12 @@ def _fragile(made: Comparison, found: Answer) -> list[str]:
     if found.winner is None:
         return []
     out = []
-    for kind, noun in (("function", "function"), ("trial", "trial"), ("optimizer", "optimizer")):
-        hurt = [c for c in made.changes if c.kind == kind and c.tested and _involves(c, found.winner)]
-        total = sum(c.kind == kind for c in made.changes)
+    for noun in ("function", "trial", "optimizer"):
+        hurt = [c for c in made.changes if c.kind == noun and c.tested and _involves(c, found.winner)]
+        total = sum(c.kind == noun for c in made.changes)
         if hurt:
-            example = hurt[0].label
-            out.append(
-                f"{found.winner} would not be shown to be best without {example}"
-                + (f", nor without {len(hurt) - 1} more of {total} {noun}s." if len(hurt) > 1 else ".")
-            )
+            others = f", or without one of {len(hurt) - 1} other {noun}s (of {total})" if len(hurt) > 1 else ""
+            out.append(f"Without {hurt[0].label}{others}, {found.winner} would not be shown to be best.")
     return out
 
 
