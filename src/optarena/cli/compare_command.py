@@ -1,4 +1,4 @@
-"""`optarena compare`: the verdict in words, then the tables behind it; or ranks of plain numbers."""
+"""`optarena compare`: the answer, with `--details` the tables behind it; or ranks of plain numbers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The answer: what to use, who beats whom, what failed, what it is about; plain data behind every screen.
 
-Everything that a terminal, the report, a notebook and JSON say first is made here, once. See docs/compare.md and docs/scores.md 5.11.
+Everything that a terminal, the report, a notebook and JSON say first is made here, once.
+See docs/compare.md and docs/scores.md 5.11.
 """
 
 from __future__ import annotations

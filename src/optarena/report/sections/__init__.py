@@ -32,10 +32,10 @@ SECTIONS: Sequence[Section] = (
     Section(
         "verdict",
         "Verdict",
-        "Is the difference real, how large is it, what would settle it? A pair is decided where a test says so after "
-        "Holm's correction at 5 %: Wilcoxon's signed ranks of the problems' mean scores or, where there are too few "
-        "problems for that, Mann-Whitney of the trials within each. The probability of improvement is the mean over "
-        "problems of P(X < Y) + P(X = Y)/2: how often a trial of the one beats a trial of the other.",
+        "Who beats whom, and how sure is that? P(beats) is the probability that a trial of one optimizer ends better "
+        "than a trial of another: the share of pairs of trials on each problem (ties count half), averaged over the "
+        "problems of each function, then over functions. A pair is decided where its interval excludes 0.5. The "
+        "intervals hold for all pairs together.",
         verdict_section,
         lambda material: material.why_no_comparison if material.results.studies.height else "-",
     ),
