@@ -285,7 +285,8 @@ def _other_ways(made: Comparison, found: Answer) -> list[str]:
         return []
     by: dict[str, list[str]] = {}
     for change in differ:
-        by.setdefault(change.order[0], []).append(change.label)
+        way, _, part = change.label.partition(", ")
+        by.setdefault(change.order[0], []).append(f"{way} ({part})" if part else way)
     said = [f"{name} comes first by {_names(labels)}" for name, labels in by.items()]
     return [f"Other ways of scoring disagree: {'; '.join(said[:2])}."]
 
