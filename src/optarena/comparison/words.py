@@ -108,7 +108,7 @@ def board(found: Answer, width: int) -> list[str]:
     lines.append(
         "  ".join(_placed(head, size, j != 1) for j, (head, size) in enumerate(zip(heads, widths, strict=True)))
         + " "
-        + "".join(_cut(clean(name), 7).rjust(9) for name in columns)
+        + "".join(short.rjust(9) for short in short_names(columns))
     )
     for name, row in zip(names, rows, strict=True):
         cells = "".join(_cell(found, name, other).rjust(9) for other in columns)
@@ -187,6 +187,15 @@ def _placed(cell: str, size: int, right: bool) -> str:
 
 def _cut(name: str, longest: int) -> str:
     return name if len(name) <= longest else f"{name[: longest - 1]}…" if longest > 8 else name[:longest]
+
+
+def short_names(names: list[str]) -> list[str]:
+    """Heads of columns: how names begin; how they end, where two begin alike; else the numbers of their rows."""
+    shown = [clean(name) for name in names]
+    starts = [name[:7] for name in shown]
+    ends = [name if len(name) <= 7 else f"…{name[-6:]}" for name in shown]
+    numbers = [str(i) for i in range(1, len(shown) + 1)]
+    return next((heads for heads in (starts, ends) if len(set(heads)) == len(heads)), numbers)
 
 
 def _labelled(label: str, line: str, width: int, indent: int = 12) -> list[str]:
