@@ -1,119 +1,160 @@
-"""Do verdicts and intervals keep what they promise? Simulated experiments whose truth is known (docs/scores.md 5).
+"""Do verdicts and intervals keep what they promise? Simulated experiments whose truth is known (docs/scores.md 5.3).
 
-    python benchmarks/calibration.py [EXPERIMENTS]
+    python benchmarks/calibration.py [--experiments 2000] [--functions 6 10 24 100] [--scope problems trials]
 
-Under the null at most 5 % of experiments may have any false verdict; intervals must hold the truth as often as said.
+Every experiment draws functions, optimizers and trials from a known distribution and is decided as `optarena compare`
+decides. Under the null no optimizer is better: any "better" is false, and at most 5 % of experiments may have one. On
+alternatives all intervals together must hold the truth in at least 94 % of experiments. Power is the share of pairs
+with a true difference that are decided; beside it, that of plain t intervals with Bonferroni's correction.
 """
 
 from __future__ import annotations
 
-import sys
-import time
+import argparse
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
-from optarena.comparison.pairs import compare_pairs
-from optarena.stats.bootstrap import draws, mean_intervals
-from optarena.stats.effects import score_interval
-from optarena.views._scores import Scores
+from optarena.stats.improvement import duels, over_functions, over_trials
 
-CLAIM = 0.05
-
-
-def cube(rng: np.random.Generator, design: tuple[int, int, int], gap: float = 0.0, between: float = 1.0) -> Scores:
-    """(problems, optimizers, trials) of normal scores; `gap`: by how much the first optimizer is better."""
-    problems, optimizers, _ = design
-    effect = rng.normal(0, between, (problems, optimizers, 1))
-    effect[:, 0] -= gap
-    values = effect + rng.normal(0, 1, (problems, 1, 1)) + rng.normal(0, 1, design)
-    names = [f"o{i}" for i in range(optimizers)]
-    return Scores("fixed-cost", "value", "", [f"p{i}" for i in range(problems)], names, values, [None] * problems)
+Floats = npt.NDArray[np.float64]
+SHAPES = ("normal", "ties", "heavy tails", "unequal variances")
+SIZES = ((6, 10, 24, 100), (1, 5, 15), (2, 5, 10))
+HERE = ((1, 2, 6, 24), (5, 15), (2, 5, 10))
+ALPHA = 0.05
+GAP = 1.5
+"""On alternatives: how far the best and the worst optimizer are apart, in standard deviations of a trial."""
 
 
-def false_verdicts(
-    experiments: int, design: tuple[int, int, int], over: str, seed: int = 0, between: float = 1.0
-) -> float:
-    """The part of experiments with any verdict where all optimizers are the same: problems' effects cancel out."""
-    rng = np.random.default_rng(seed)
-    counts = draws(design[0], 100, rng)
-    wrong = 0
-    for _ in range(experiments):
-        made = cube(rng, design, between=between)
-        wrong += bool(compare_pairs(made, counts, over=over, rope=0.01, alpha=CLAIM, rng=rng).decided.any())
-    return wrong / experiments
+class Design(NamedTuple):
+    functions: int
+    trials: int
+    optimizers: int
+    shape: str
+    scope: str = "problems"
 
 
-def coverage_of_means(experiments: int, problems: int, kind: str, seed: int = 0) -> float:
-    """How often the interval of a mean over problems holds the truth."""
-    rng = np.random.default_rng(seed)
-    shape = (problems, experiments)
-    data, truth = {
-        "normal": lambda: (rng.normal(size=shape), 0.0),
-        "skewed": lambda: (rng.beta(1, 4, size=shape), 0.2),
-        "two ends": lambda: (rng.beta(0.5, 0.5, size=shape), 0.5),
-    }[kind]()
-    _, lower, upper, _ = mean_intervals(data, draws(problems, 2000, rng))
-    return float(np.mean((lower <= truth) & (truth <= upper)))
+class Found(NamedTuple):
+    """Shares of experiments, or of pairs."""
+
+    false: float
+    """Experiments under the null in which any optimizer is called better."""
+    coverage: float
+    """Experiments on the alternative in which every interval holds the truth."""
+    power: float
+    """Pairs on the alternative that are decided for the better one."""
+    power_of_t: float
 
 
-def coverage_of_improvement(experiments: int, design: tuple[int, int, int], over: str, seed: int = 0) -> float:
-    """How often the interval of the probability of improvement holds the truth."""
-    rng = np.random.default_rng(seed)
-    counts = draws(design[0], 1000, rng)
-    within = 0
-    for _ in range(experiments):
-        made = cube(rng, design, gap=0.7)
-        if over == "problems":  # the difference of a trial has the variance 2 of problems and 2 of trials
-            truth = float(special.ndtr(0.7 / 2))
-            found = compare_pairs(made, counts, over=over, rope=0.01, alpha=CLAIM, rng=rng)
-            lower, upper = found.improvement_lb[0], found.improvement_ub[0]
-        else:  # the problems are fixed, their trials are drawn anew
-            effects = np.linspace(-1.5, 0.5, design[0])
-            truth = float(np.mean(special.ndtr(-effects / np.sqrt(2))))
-            x = effects[:, None] + rng.normal(size=(design[0], design[2]))
-            y = rng.normal(size=(design[0], design[2]))
-            value = np.mean((x[:, :, None] < y[:, None, :]).mean(axis=(1, 2)))
-            sizes = np.full(design[0], design[2])
-            lower, upper = score_interval(value, sizes, sizes)
-        within += bool(lower <= truth <= upper)
-    return within / experiments
+def scores(rng: np.random.Generator, design: Design, many: int, gap: float) -> Floats:
+    """(experiments x functions, optimizers, trials): less is better; the first optimizer is the best."""
+    size = (many * design.functions, design.optimizers, design.trials)
+    noise = rng.standard_cauchy(size) if design.shape == "heavy tails" else rng.standard_normal(size)
+    if design.shape == "unequal variances":
+        noise *= np.linspace(1.0, 4.0, design.optimizers)[:, None]
+    effect = np.linspace(0.0, gap, design.optimizers)[:, None]
+    if design.scope == "problems":  # optimizers have strengths of their own on every function
+        effect = effect + 0.5 * rng.standard_normal((*size[:2], 1))
+    out = effect + noise
+    return np.round(out) if design.shape == "ties" else out
 
 
-def error(experiments: int, p: float = CLAIM) -> float:
-    """Three standard errors of a simulated proportion."""
-    return 3 * float(np.sqrt(p * (1 - p) / experiments))
+def pairs_of(optimizers: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    first, second = np.triu_indices(optimizers, 1)
+    return first.astype(np.int64), second.astype(np.int64)
+
+
+def truth(rng: np.random.Generator, design: Design, gap: float) -> Floats:
+    """(pairs,): the true probabilities of improvement, from many functions."""
+    values = scores(rng, design._replace(functions=1, trials=2), 200_000 // design.optimizers, gap)
+    return duels(values, *pairs_of(design.optimizers)).share.mean(axis=1)
+
+
+def calibrate(design: Design, experiments: int, seed: int = 0) -> Found:
+    """What a design promises and keeps."""
+    rng = np.random.default_rng([seed, *design[:3], SHAPES.index(design.shape)])
+    true = truth(rng, design, GAP)
+    false = covered = decided = plain = 0.0
+    done = 0
+    while done < experiments:
+        many = min(50, experiments - done)
+        done += many
+        for gap in (0.0, GAP):
+            for lower, upper, t_lower in _experiments(rng, design, many, gap):
+                if gap == 0.0:
+                    false += bool(((lower > 0.5) | (upper < 0.5)).any())
+                    continue
+                covered += bool(((lower <= true + 3e-3) & (upper >= true - 3e-3)).all())
+                decided += float(np.mean(lower > 0.5))
+                plain += float(np.mean(t_lower > 0.5))
+    return Found(*(x / experiments for x in (false, covered, decided, plain)))
+
+
+def _experiments(
+    rng: np.random.Generator, design: Design, many: int, gap: float
+) -> list[tuple[Floats, Floats, Floats]]:
+    """The ends of each experiment's intervals, and the lower ends of plain t intervals."""
+    n = design.functions
+    found = duels(scores(rng, design, many, gap), *pairs_of(design.optimizers))
+    out = []
+    for at in range(0, many * n, n):
+        part = found._replace(**{name: getattr(found, name)[:, at : at + n] for name in found._fields})
+        if design.scope == "trials":
+            made = over_trials(part, np.full(n, 1 / n), alpha=ALPHA)
+            out.append((made.lower, made.upper, made.lower))
+            continue
+        made = over_functions(part.share, alpha=ALPHA)
+        error = part.share.std(axis=1, ddof=1) / np.sqrt(n)
+        half = special.stdtrit(n - 1, 1 - ALPHA / (2 * len(part.share))) * error
+        out.append((made.lower, made.upper, made.value - half))
+    return out
+
+
+def error(experiments: int, share: float = ALPHA) -> float:
+    """Three standard errors of a share that so many experiments show."""
+    return 3 * float(np.sqrt(share * (1 - share) / experiments))
+
+
+def table(scope: str, sizes: tuple[tuple[int, ...], ...], experiments: int) -> list[str]:
+    """Markdown: one row per design; over all shapes the most false verdicts, the least coverage, power of each."""
+    first = "functions" if scope == "problems" else "problems"
+    lines = [
+        f'| {first} | trials | optimizers | false "better", most | coverage, least | power by shape | of plain t |',
+        "| ---: | ---: | ---: | ---: | ---: | --- | --- |",
+    ]
+    for functions in sizes[0]:
+        for trials in sizes[1]:
+            for optimizers in sizes[2]:
+                found = [
+                    calibrate(Design(functions, trials, optimizers, shape, scope), experiments) for shape in SHAPES
+                ]
+                power, plain = (
+                    " / ".join(f"{100 * getattr(one, name):.0f}" for one in found) for name in ("power", "power_of_t")
+                )
+                lines.append(
+                    f"| {functions} | {trials} | {optimizers} | {100 * max(one.false for one in found):.1f} % "
+                    f"| {100 * min(one.coverage for one in found):.1f} % | {power} | {plain} |"
+                )
+                print(lines[-1], flush=True)
+    return lines
 
 
 def main() -> None:
-    experiments = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    began = time.process_time()
-    failed = 0
-    print(f"{experiments:,} experiments each; Monte Carlo error (3 standard errors) {error(experiments):.3f}")
-    print("  experiments with any false verdict (to stay under 0.05 + error)")
-    for design, over, between in (
-        ((8, 3, 5), "problems", 1.0),
-        ((20, 4, 3), "problems", 1.0),
-        ((12, 5, 1), "problems", 1.0),
-        ((1, 3, 8), "trials", 0.0),
-        ((4, 3, 5), "trials", 0.0),
-    ):
-        found = false_verdicts(experiments, design, over, between=between)
-        failed += found > CLAIM + error(experiments)
-        words = "{} problems, {} optimizers, {} trials".format(*design)
-        print(f"    {found:.3f}  {words}, over {over}")
-    print("  intervals that hold the truth (to lie within 0.93 and 0.97 less and plus error, wider ones may hold more)")
-    for problems in (20, 40):
-        for kind in ("normal", "skewed", "two ends"):
-            found = coverage_of_means(experiments, problems, kind)
-            failed += found < 0.93 - error(experiments)
-            print(f"    {found:.3f}  mean over {problems} problems, {kind}")
-    for design, over in (((25, 2, 5), "problems"), ((5, 2, 8), "trials"), ((1, 2, 15), "trials")):
-        found = coverage_of_improvement(experiments, design, over)
-        failed += found < 0.93 - error(experiments)
-        print(f"    {found:.3f}  probability of improvement, {design[0]} problems, {design[2]} trials, over {over}")
-    print(f"{time.process_time() - began:.0f} s CPU; {failed} claims broken")
-    raise SystemExit(bool(failed))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--experiments", type=int, default=2000)
+    parser.add_argument("--functions", type=int, nargs="*", default=SIZES[0])
+    parser.add_argument("--scope", nargs="*", default=["problems", "trials"], choices=["problems", "trials"])
+    parser.add_argument("--output", type=Path, help="write the tables to this Markdown file")
+    given = parser.parse_args()
+    lines = [f"Shares of {given.experiments:,} simulated experiments each; power in % for {', '.join(SHAPES)}.", ""]
+    for scope in given.scope:
+        sizes = (tuple(given.functions), *SIZES[1:]) if scope == "problems" else HERE
+        lines += [f"## Scope {scope}", "", *table(scope, sizes, given.experiments), ""]
+    if given.output is not None:
+        given.output.write_text("\n".join(["# Calibration of comparisons", "", *lines]), encoding="utf-8")
 
 
 if __name__ == "__main__":

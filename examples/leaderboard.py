@@ -79,10 +79,11 @@ def main() -> None:
     for title, pattern in problems.items():
         view = results.filter(problem=pattern.partition("/")[0] + "/*").fixed_cost()
         print(f"\n{title}, after {evaluations} evaluations")
-        print("     optimizer                     score   normed, with its 95 % interval over problems")
+        print("     optimizer                     score   95 % interval over problems (0 best known, 1 random search)")
         for place, row in enumerate(view.leaderboard().iter_rows(named=True), 1):
-            interval = f"{row['mean_normed_lb']:.2f} to {row['mean_normed_ub']:.2f}"
-            print(f"{place:3d}  {row['optimizer']:28s} {row['score']:6.1f}   {row['mean_normed']:6.2f}   {interval}")
+            ends = row["score_lb"], row["score_ub"]
+            interval = "–" if None in ends else f"{ends[0]:.2f} to {ends[1]:.2f}"
+            print(f"{place:3d}  {row['optimizer']:28s} {row['score']:6.2f}   {interval}")
         for item in view.notes:
             print(f"note: {item}")
     print(f"\nreport: {results.report(given.store / 'report.html')}")

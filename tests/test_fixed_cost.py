@@ -53,7 +53,7 @@ def test_every_figure_equals_bayesmarks(name, tmp_path):
             if isinstance(golden["leaderboard_100x(1-mean)"], dict)
             else zip(golden["summary"]["coords"]["optimizer"], golden["leaderboard_100x(1-mean)"], strict=True)
         ):
-            ours = board.filter(pl.col("optimizer") == optimizer)["score"].item()
+            ours = board.filter(pl.col("optimizer") == optimizer)["bayesmark_score"].item()
             assert ours == pytest.approx(float(score), rel=1e-10)
 
 
@@ -260,6 +260,7 @@ def test_a_ratio_to_a_random_search_next_to_the_best_value_is_undefined(tmp_path
 def test_an_undefined_ratio_leaves_the_median_over_problems_and_nothing_else(frame, tmp_path):
     whole = scored(frame, tmp_path, metric="value")
     one = one_trial(1).with_columns(pl.col("optimizer").replace("Worse", "Better"), problem=pl.lit("near"))
+    one = pl.concat([one, one.filter(pl.col("optimizer") == "Better").with_columns(optimizer=pl.lit("Same"))])
     both = scored(pl.concat([frame, one]), tmp_path, "b", metric="value")
     for view in (whole, both):
         assert view.problem.filter(pl.col("problem") != "near")["median_normed"].is_not_null().all()
@@ -267,7 +268,7 @@ def test_an_undefined_ratio_leaves_the_median_over_problems_and_nothing_else(fra
         view.summary.filter(pl.col("iteration") == 30, pl.col("optimizer") == "Better") for view in (whole, both)
     ]
     assert medians[0]["median"].item() == medians[1]["median"].item()
-    assert medians[1]["n"].item() == 7
+    assert medians[1]["n"].item() == 7, both.notes
     assert any("median normed is undefined" in note and "on near" in note for note in both.notes)
 
 
@@ -282,10 +283,11 @@ def test_an_undefined_score_is_a_dash_in_tables_and_null_in_json(tmp_path, capsy
     oa.from_frame(one_trial().drop("metric.test"), tmp_path / "s")
     assert main(["score", str(tmp_path / "s")]) == 0
     text = capsys.readouterr().out
-    assert "[–, –]" in text
+    assert "[–, –]" not in text
+    assert "Worse             –" in text
     assert "note: mean normed is undefined" in text
     assert main(["score", str(tmp_path / "s"), "--format", "latex"]) == 0
-    assert r"& -- & $[\mbox{--}, \mbox{--}]$ & --" in capsys.readouterr().out
+    assert r"Worse & -- & -- & --" in capsys.readouterr().out
     assert main(["score", str(tmp_path / "s"), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["tables"]["summary"][29]["mean_normed"] is None
     assert main(["figure", "normalised", str(tmp_path / "s"), "-O", str(tmp_path / "n.svg")]) == 0
@@ -313,7 +315,8 @@ def test_unequal_trials_budgets_and_failures_are_scored_and_said(frame, tmp_path
     part = part.filter(~((pl.col("optimizer") == "Better") & (pl.col("problem") == "p1") & (pl.col("evaluation") > 9)))
     view = scored(part, tmp_path, metric="value")
     assert any("number of trials differs: from 5 to 8" in note for note in view.notes)
-    assert any("Better has values on 5 of 6 problems" in note for note in view.notes)
+    assert view.coverage == {"problems": 5, "functions": 5, "left_out": ["p1"]}
+    assert any("the 5 of 6 problems that all optimizers ran; left out: p1 (Better lacks 1)" in n for n in view.notes)
     rows = view.problem.filter((pl.col("problem") == "p1") & (pl.col("optimizer") == "Better"))
     assert rows["iteration"].max() == 9
     assert view.problem.filter(pl.col("optimizer") == "Same")["n"].unique().to_list() == [5]

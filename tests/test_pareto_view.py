@@ -210,7 +210,7 @@ def test_what_failed_or_is_infeasible_or_infinite_enters_no_front_and_is_counted
     other = scored(pl.concat([frame, bad]), tmp_path / "bad")
     same(figures(other), figures(view))
     assert other.table("studies").select("failed", "infeasible", "not_finite").unique().rows() == [(1, 1, 1)]
-    assert other.notes[:3] == [
+    assert other.notes[1:4] == [
         f"18 {what} evaluations entered no front" for what in ("failed", "infeasible", "not finite")
     ]
 
@@ -491,5 +491,5 @@ def test_two_optimizers_with_empty_fronts_are_as_far_from_the_reference_set(recw
     means = np.array([[np.inf, np.inf, 1.0]])
     assert differences(means, np.array([0, 0]), np.array([1, 2])).tolist() == [[0.0, np.inf]]
     assert stats.kendall_tau(np.array([1.0, 2.0]), np.array([np.inf, np.inf])) == 0
-    assert stats.kendall_tau(np.array([1.0, 2.0, 3.0]), np.array([0.5, np.inf, np.inf])) == pytest.approx(2 / 3)
+    assert stats.kendall_tau(np.array([1.0, 2.0, 3.0]), np.array([0.5, np.inf, np.inf])) == pytest.approx(2 / 6**0.5)
     assert not recwarn.list

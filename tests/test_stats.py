@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import itertools
 import json
+import sys
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -356,6 +359,164 @@ def test_scott_knott_splits_where_means_lie_apart_and_the_effect_is_not_small():
     assert stats.scott_knott(again).groups == found.groups
 
 
+def test_the_original_scott_knott_is_there_by_name_and_says_that_it_is_not_calibrated():
+    data = {"x1": [0.34, 0.49, 0.51, 0.6], "x2": [6, 7, 8, 9], "x3": [0.15, 0.25, 0.4, 0.35], "x4": [6, 7, 8, 9]}
+    original = stats.scott_knott(data, method="bootstrap")
+    assert original.groups == [["x3"], ["x1"], ["x2", "x4"]]
+    assert not original.calibrated
+    assert "not calibrated" in original.test
+    assert stats.scott_knott(data).calibrated
+
+
+def test_scott_knott_takes_functions_for_blocks_and_their_instances_for_repetitions():
+    rng = np.random.default_rng(3)
+    effect = np.repeat(rng.normal(0, 1, (4, 2, 1)), 15, axis=0)  # 4 functions of 15 instances, which agree
+    effect -= effect.mean(axis=0) - np.array([[0.0], [1.5]])
+    values = effect + rng.normal(0, 0.1, (60, 2, 3))
+    functions = np.repeat(["f1", "f2", "f3", "f4"], 15).tolist()
+    assert len(stats.scott_knott(values, ["a", "b"]).groups) == 2  # as if they were 60 functions
+    found = stats.scott_knott(values, ["a", "b"], functions=functions, over="functions")
+    assert found.groups == [["a", "b"]]  # 4 functions cannot decide
+    assert found.splits[0].p > 0.05
+    assert stats.scott_knott(values, functions=functions).over == "trials"  # so trials are exchanged
+    better = [1 - stats.a12(x[0], x[1]) for x in values]
+    assert found.splits[0].effect == pytest.approx(np.mean(better))
+
+
+def test_scott_knott_does_not_depend_on_the_scale_of_a_problem_or_the_order_of_the_optimizers():
+    rng = np.random.default_rng(0)
+    values = rng.normal(0, 1, (12, 5, 4)) + np.array([0.0, 0.0, 2.0, 2.0, 5.0])[None, :, None]
+    values[0, 4, 2:] = np.nan
+    scaled = np.exp(values) * 10.0 ** rng.integers(-5, 5, (12, 1, 1))
+    groups = [sorted(group) for group in stats.scott_knott(values, list("abcde")).groups]
+    assert groups == [["a", "b"], ["c", "d"], ["e"]]
+    assert [sorted(group) for group in stats.scott_knott(scaled, list("abcde")).groups] == groups
+    turned = stats.scott_knott(values[:, ::-1], list("edcba"))
+    assert [sorted(group) for group in turned.groups] == groups
+    by_trials = stats.scott_knott(values, list("abcde"), over="trials")
+    assert [sorted(group) for group in by_trials.groups] == groups
+    failed = values.copy()
+    failed[:, 4] = np.inf  # failures are the worst, and tie
+    assert stats.scott_knott(failed, list("abcde")).groups[-1] == ["e"]
+
+
+def test_the_test_over_trials_is_that_of_brunner_and_munzel_by_all_permutations():
+    x, y = np.array([1.0, 2.0, 3.0, 4.0, 9.0]), np.array([5.0, 6.0, 7.0, 8.0, 10.0])
+    split = stats.scott_knott({"x": x, "y": y}, alpha=0.9, permutations=20_000).splits[0]
+    pool = np.concatenate((x, y))
+
+    def statistic(a, b):
+        n = len(a)
+        spread = [np.array([np.mean((d < v) + 0.5 * (d == v)) for v in c]) for c, d in ((a, b), (b, a))]
+        return (spread[0].mean() - 0.5) ** 2 / sum(np.sum((s - s.mean()) ** 2) / n**2 + 1 / 12 / n**2 for s in spread)
+
+    every = [
+        statistic(pool[list(i)], np.delete(pool, i)) >= statistic(x, y) - 1e-9
+        for i in itertools.combinations(range(10), 5)
+    ]
+    assert split.p == pytest.approx(np.mean(every), abs=0.01)
+    assert split.effect == pytest.approx(1 - stats.a12(x, y))
+
+
+# ---- calibration of groups, in short (benchmarks/calibration_groups.py has the long form) ----------------------------
+
+
+@pytest.fixture(scope="module")
+def calibration():
+    place = Path(__file__).parent.parent / "benchmarks" / "calibration_groups.py"
+    spec = importlib.util.spec_from_file_location("calibration_groups", place)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("design", "shape"),
+    [
+        ((1, 3, 15), "normal"),
+        ((6, 6, 1), "Cauchy"),
+        ((10, 10, 5), "ties"),
+        ((24, 6, 5), "unequal variances"),
+        ((10, 2, 5), "normal"),
+        ((10, 20, 1), "normal"),
+    ],
+)
+def test_equal_optimizers_are_seldom_split(calibration, design, shape):
+    assert calibration.splits(300, design, shape, permutations=199) <= 0.05 + calibration.error(300)
+
+
+def test_the_original_recipe_splits_equal_optimizers_and_a_clear_difference_is_found(calibration):
+    assert calibration.splits(60, (10, 6, 1), method="bootstrap", permutations=199) > 0.2
+    assert calibration.splits(60, (10, 6, 5), gap=1.0, permutations=199) > 0.8
+    assert calibration.splits(60, (1, 6, 15), gap=1.0, permutations=199) > 0.7
+
+
+def test_groups_of_equal_optimizers_beside_others_stay_whole(calibration):
+    some, right, wrong = calibration.alternative(100, (24, 6, 5), gap=3.0)
+    assert some == 1
+    assert wrong <= 0.05 + calibration.error(100)
+    assert right > 0.85
+
+
+# ---- few blocks, bars, rankings --------------------------------------------------------------------------------------
+
+
+def test_friedman_on_few_problems_is_a_permutation_test_and_refuses_iman_davenport():
+    two = stats.friedman([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
+    assert np.isnan(two.iman_davenport_p)
+    assert two.p >= two.least_p == pytest.approx(1 / 6)
+    assert two.p == pytest.approx(1 / 6, abs=0.02)
+    assert "cannot support Iman-Davenport" in two.note
+    assert "no p-value below 0.17 is possible" in two.note
+    assert np.isnan(stats.iman_davenport([[1.0, 2.0], [1.0, 2.0]])[1])
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4, 3))
+    orders = [np.array(list(itertools.permutations(row))) for row in stats.ranks_of(x, axis=1)]
+    observed = stats.friedman(x).statistic
+    every = np.array([np.sum((sum(rows) / 4 - 2) ** 2) for rows in itertools.product(*orders)])
+    assert stats.friedman(x).p == pytest.approx(np.mean(12 * 4 / 12 * every >= observed - 1e-9), abs=0.02)
+    many = stats.friedman(rng.normal(size=(10, 3)))
+    assert (many.method, many.note) == ("chi-squared", "")
+    assert not np.isnan(many.iman_davenport_p)
+
+
+def test_bars_follow_the_test_that_they_name():
+    rng = np.random.default_rng(1)
+    x = rng.normal(0, 1, (20, 4)) + np.array([0.0, 0.3, 1.5, 4.0])
+    by_pairs = stats.rank_diagram(x)
+    assert by_pairs.test == "wilcoxon-holm"
+    pairs = list(itertools.combinations(range(4), 2))
+    expected = stats.holm([stats.wilcoxon(x[:, a], x[:, b]).p for a, b in pairs])
+    assert [by_pairs.p[a, b] for a, b in pairs] == pytest.approx(expected)
+    assert by_pairs.cd is None
+    by_ranks = stats.rank_diagram(x, test="nemenyi")
+    assert by_ranks.p == pytest.approx(stats.nemenyi(x).p)
+    assert by_ranks.cd == pytest.approx(stats.critical_difference(20, 4))
+    for found in (by_pairs, by_ranks):
+        assert found.bars == stats.groups(found.ranks, found.p < 0.05)
+    few = stats.rank_diagram(x[:5])
+    assert few.bars == [np.argsort(few.ranks).tolist()]
+    assert "too few" in few.note
+    with pytest.raises(OptarenaError, match="one of"):
+        stats.rank_diagram(x, test="t")
+
+
+def test_kendalls_tau_of_the_same_ranking_is_1_with_ties_or_without():
+    assert stats.kendall_tau([1, 2, 2, 3], [1, 2, 2, 3]) == 1
+    assert stats.kendall_tau([1, 2, 2, 3], [-1, -2, -2, -3]) == -1
+    assert stats.kendall_tau([1, 1, 1], [2, 2, 2]) == 1
+    assert stats.kendall_tau([1, 1, 1], [1, 2, 3]) == 0
+    assert stats.kendall_tau([1], [5]) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12))
+def test_kendalls_tau_is_scipys_tau_b(pairs):
+    x, y = np.array(pairs).T
+    if len(set(x)) > 1 and len(set(y)) > 1:
+        expected = scipy_stats.kendalltau(x, y, variant="b").statistic
+        assert stats.kendall_tau(x, y) == pytest.approx(expected, abs=1e-12)
+
+
 def test_strengths_follow_relabelling_and_have_intervals():
     rng = np.random.default_rng(0)
     wins = rng.integers(0, 4, (12, 4, 4)) * (1 - np.eye(4))
@@ -431,6 +592,13 @@ def test_one_problem_and_one_trial_are_answered_or_refused():
         lambda: stats.mean([[np.nan]]),
         lambda: stats.critical_difference(0, 5),
         lambda: stats.scott_knott({"a": [1.0]}, alpha=5),
+        lambda: stats.scott_knott({"a": [1.0]}, method="guess"),
+        lambda: stats.scott_knott(np.ones((3, 2)), over="optimizers"),
+        lambda: stats.scott_knott(np.ones((3, 2)), ["a"]),
+        lambda: stats.scott_knott(np.ones((3, 2)), functions=["f"]),
+        lambda: stats.scott_knott([[np.nan, 1.0], [1.0, 2.0]]),
+        lambda: stats.scott_knott([1.0, 2.0]),
+        lambda: stats.rank_diagram(np.ones((3, 2)), alpha=5),
     ],
 )
 def test_what_cannot_be_computed_is_refused_in_a_sentence(call):

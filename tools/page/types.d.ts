@@ -103,6 +103,7 @@ interface SectionData {
   frame: string;
   words: string[];
   scoped: Record<string, string[]>;
+  after: Record<string, string[]>;
   blocks: Block[];
 }
 

@@ -11,9 +11,11 @@ import typer
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._terminal import print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
+from optarena.errors import OptarenaError
 from optarena.formats.csv import for_people
 from optarena.report import boards
 from optarena.views import score
+from optarena.views._answering import chosen as views_for
 from optarena.views._options import dashed, options_of, view_named
 
 
@@ -28,7 +30,7 @@ class Format(StrEnum):
 def command(
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
     *,
-    view: ViewName = "fixed-cost",
+    view: ViewName = None,
     options: dict[str, Any],
     save_frame: Annotated[Path | None, typer.Option("--save-frame", help="Write the frame to this file.")] = None,
     optimizer: Optimizers = None,
@@ -37,16 +39,25 @@ def command(
     format: Annotated[Format, typer.Option("--format", help="table, json, csv or latex.")] = Format.table,
     which: Annotated[str | None, typer.Option("--table", help="Which table as CSV; the first by default.")] = None,
 ) -> None:
-    """A frame names what the scores were measured against; what could not be scored is named too."""
-    name = view_named(view or "fixed-cost")
-    scored = score(chosen(store, optimizer, problem, dimension), name, **options_of(name, options))
+    """A frame names what the scores were measured against; what could not be scored is named too.
+
+    Without --view: solver runs by anytime, several objectives by pareto, else fixed-cost where random search was run,
+    else fixed-target. A store with several kinds of studies is scored by each in turn.
+    """
+    results = chosen(store, optimizer, problem, dimension)
+    names = views_for(results, options) if view is None else [view_named(view)]
+    if len(names) > 1 and (save_frame is not None or format is Format.csv):
+        kinds = " or ".join(map(dashed, names))
+        raise OptarenaError(f"the store has several kinds of studies: name the view too, with --view {kinds}")
+    views = [score(results, name, **options_of(name, options)) for name in names]
     if save_frame is not None:
-        scored.save_frame(save_frame)
+        views[0].save_frame(save_frame)
     if format is Format.json:
-        print_json(scored.to_data())
+        every = [scored.to_data() for scored in views]
+        print_json(every[0] if len(every) == 1 else {"views": every})
     elif format is Format.csv:
-        print(for_people(scored.table(which or boards.TABLES[dashed(name)])), end="")
+        print(for_people(views[0].table(which or boards.TABLES[dashed(names[0])])), end="")
     elif format is Format.latex:
-        print(scored.to_latex(), end="")
+        print("\n".join(scored.to_latex() for scored in views), end="")
     else:
-        print(boards.text(scored, terminal_width()))
+        print("\n\n".join(boards.text(scored, terminal_width()) for scored in views))

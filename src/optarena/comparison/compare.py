@@ -25,6 +25,7 @@ from optarena.stats._result import RESAMPLES
 from optarena.stats.bootstrap import draws
 from optarena.stats.improvement import ROPE, enough_functions
 from optarena.status import FINISHED
+from optarena.traces import Bools
 from optarena.views import answering, score
 from optarena.views._options import options_of, view_named
 from optarena.views._scores import Scores
@@ -33,6 +34,8 @@ from optarena.views.fixed_target import FixedTarget
 
 OVER = ("problems", "trials")
 ALPHA = 0.05
+SECOND = ("fixed_cost", "fixed_target")
+"""Views whose order is looked at beside that of the main one."""
 
 
 @dataclass
@@ -41,6 +44,8 @@ class Comparison:
 
     scores: Scores
     """The view's main score of each trial, on the problems that are compared."""
+    trials: Scores
+    """By what trials are ordered against each other, on the same problems."""
     rope: float
     alpha: float
     resamples: int
@@ -124,6 +129,20 @@ class Comparison:
 
         return tables(self)
 
+    def on(self, which: Bools) -> Comparison:
+        """The same on some of the problems, without looking at what changes when something is left out."""
+        settings: dict[str, Any] = {
+            "rope": self.rope,
+            "alpha": self.alpha,
+            "detect": self.power.detect,
+            "seed": self.seed,
+        }
+        out = compare_scores(
+            self.scores.on(which), trials=self.trials.on(which), resamples=100, stable=False, **settings
+        )
+        out.frame, out.main_metric = self.frame, self.main_metric
+        return out
+
     def table(self, name: str) -> pl.DataFrame:
         """A table by its name."""
         if name not in self.tables:
@@ -203,11 +222,9 @@ def _compare_by(
     ways = main.ways(metric)
     names = list(optimizers) or sorted(ways[0][1].optimizers)
     scores, trials = ways[0][1].of(names), main.trial_scores(metric).of(names)
-    others = [*ways[1:]]
-    timed = main if isinstance(main, FixedTarget) else None
-    if kind == "fixed_cost":
-        timed = _second(results, scored)
-        others += [] if timed is None else timed.ways()
+    beside = {name: found for name in SECOND if name != kind and (found := _allowed(results, name, scored)) is not None}
+    others = [*ways[1:], *(way for one in beside.values() for way in one.ways())]
+    timed = main if kind == "fixed_target" else beside.get("fixed_target")
     if len(set(scores.dimensions)) > 1:
         for d in sorted({d for d in scores.dimensions if d is not None}):
             others.append((f"dimension {d} alone", scores.on(np.array([one == d for one in scores.dimensions]))))
@@ -215,10 +232,11 @@ def _compare_by(
         scores,
         trials=trials,
         others=others,
-        runtimes=None if timed is None else timed,
+        runtimes=timed if isinstance(timed, FixedTarget) else None,
         **settings,
     )
-    out.failed = {name: main.failed[name] for name in names if name in main.failed}
+    nothing = dict(main.failures.select("optimizer", "without_value").iter_rows())
+    out.failed = {name: found | {"without_value": nothing[name]} for name, found in main.failed.items() if name in names}
     out.frame, out.excluded, out.notes = main.frame, main.excluded, main.notes
     out.main_metric = metric is None
     if len(out.scores.problems) == 1:
@@ -238,11 +256,13 @@ def compare_scores(
     seed: int = 0,
     others: Sequence[tuple[str, Scores]] = (),
     runtimes: FixedTarget | None = None,
+    stable: bool = True,
 ) -> Comparison:
     """The same for scores of any origin.
 
     trials: by what trials are ordered against each other, if not by the scores themselves. others: other ways of
     scoring the same optimizers, by name. runtimes: a view that has expected running times of the same problems.
+    stable: look at what changes when something is left out.
     """
     if not 0 <= rope < 0.5 or not 0 < alpha < 1 or resamples < 100 or not 0.5 < detect < 1:
         raise OptarenaError(
@@ -273,7 +293,7 @@ def compare_scores(
     counts = draws(len(set(whole.functions)), resamples, rng)
     ranks = ordered.ranked()
     pairs = compare_pairs(whole, ranks, counts, scope=scope, rope=rope, alpha=alpha, seed=seed)
-    overall = rate(whole, pairs, counts, alpha=alpha, resamples=resamples, rng=rng)
+    overall = rate(whole, ranks, pairs, counts, alpha=alpha, resamples=resamples, rng=rng)
     if not pairs.all_are_here:
         notes.append(
             f"{k:,} optimizers are {tests:,} pairs: only those of the leader with each other one are compared, "
@@ -284,9 +304,9 @@ def compare_scores(
         erts, axis = expected(runtimes, whole.optimizers, whole.problems)
         ratios = runtime_ratios(erts, axis, pairs.first, pairs.second, resamples, seed)
     return Comparison(
-        whole, rope, alpha, resamples, seed, pairs, overall, ratios,
+        whole, ordered, rope, alpha, resamples, seed, pairs, overall, ratios,
         power(whole, pairs, detect=detect, seed=seed),
-        stability(whole, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed),
+        stability(whole, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed) if stable else [],
         left_out=left_out,
         cautions=notes,
     )  # fmt: skip
@@ -344,7 +364,18 @@ def _apart(
     pairs = compare_apart(trials, scopes, rope=rope, alpha=alpha, seed=seed)
     nothing = np.zeros(len(pairs.first), dtype=np.int64)
     return Comparison(
-        scores, rope, alpha, resamples, seed, pairs, None, None, Power(nothing, nothing, detect), [], left_out=left_out
+        scores,
+        trials,
+        rope,
+        alpha,
+        resamples,
+        seed,
+        pairs,
+        None,
+        None,
+        Power(nothing, nothing, detect),
+        [],
+        left_out=left_out,
     )
 
 
@@ -368,13 +399,12 @@ def _view(results: Dataset, kind: str, asked: dict[str, Any], scored: Mapping[st
     return made
 
 
-def _second(results: Dataset, scored: Mapping[str, View]) -> FixedTarget | None:
-    """Runtimes beside fixed cost, where the store allows them."""
+def _allowed(results: Dataset, kind: str, scored: Mapping[str, View]) -> View | None:
+    """Another view to look at beside the main one, where the store allows it."""
     try:
-        found = _view(results, "fixed_target", {}, scored)
+        return _view(results, kind, {}, scored)
     except OptarenaError:
         return None
-    return found if isinstance(found, FixedTarget) else None
 
 
 def _comparable(others: Sequence[tuple[str, Scores]], scores: Scores) -> list[tuple[str, Scores]]:
@@ -384,7 +414,7 @@ def _comparable(others: Sequence[tuple[str, Scores]], scores: Scores) -> list[tu
         if not set(scores.optimizers) <= set(one.optimizers):
             continue
         part = one.of(scores.optimizers).complete()
-        if len(part.problems) and not np.isinf(part.values).any():
+        if len(part.problems):
             out.append((label, part))
     return out
 

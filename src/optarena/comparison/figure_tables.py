@@ -18,17 +18,17 @@ ARM = 0.06
 """How far beyond the first and the last rank the lines to the names reach, as a part of all ranks."""
 
 
-def critical_difference(made: Comparison) -> pl.DataFrame:
-    """The lines and texts of the diagram by `kind`: stem and arm (optimizers), bar (no test separates), scale, tick.
+def critical_difference(made: Comparison, test: str = "wilcoxon-holm") -> pl.DataFrame:
+    """The lines and texts of the diagram by `kind`: stem and arm (optimizers), bar (not told apart), scale, tick.
 
     Half of the names stand left and half right of an axis of average ranks, the best at the top left.
     """
+    found = made.rated.diagrams.get(test)
     ranks = made.rated.rank[0]
     order = np.argsort(ranks, kind="stable").tolist()
     k = len(order)
     low, high = 1.0 - ARM * (k - 1), k + ARM * (k - 1)
-    bars = [("pairwise", members) for members in made.rated.test_groups]
-    bars += [("Nemenyi", members) for members in made.rated.nemenyi_groups]
+    bars = [] if found is None else found.bars
     first = 1.0 + 0.7 * len(bars) + 0.6
     rows: list[dict[str, object]] = []
 
@@ -52,7 +52,7 @@ def critical_difference(made: Comparison) -> pl.DataFrame:
             name,
             f"{name}  {fixed(rank, 2)}" if on_left else f"{fixed(rank, 2)}  {name}",
         )
-    for i, (test, members) in enumerate(bars):
+    for i, members in enumerate(bars):
         mine = [float(ranks[o]) for o in members]
         y = 1.0 + 0.7 * i
         reach = 0.03 * (k - 1) * 0.4
@@ -60,9 +60,8 @@ def critical_difference(made: Comparison) -> pl.DataFrame:
     for tick in range(1, k + 1):
         add("tick", float(tick), 0.0, float(tick), -0.25, text=str(tick))
     add("axis", 1.0, 0.0, float(k), 0.0)
-    if made.rated.nemenyi is not None:
-        cd = made.rated.nemenyi.cd
-        add("scale", 1.0, -1.9, 1.0 + cd, -1.9, text=f"CD {fixed(cd, 2)}")
+    if found is not None and found.cd is not None:
+        add("scale", 1.0, -1.9, 1.0 + found.cd, -1.9, text=f"CD {fixed(found.cd, 2)}")
     return pl.DataFrame(rows)
 
 

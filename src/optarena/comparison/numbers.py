@@ -69,11 +69,19 @@ def read_numbers(text: str) -> dict[str, Floats]:
 
 
 def rank_numbers(
-    data: dict[str, Floats], *, maximise: bool = False, alpha: float = 0.05, seed: int = 0
+    data: dict[str, Floats],
+    *,
+    maximise: bool = False,
+    alpha: float = 0.05,
+    seed: int = 0,
+    method: str = "permutation",
 ) -> tuple[list[Ranked], ScottKnott]:
-    """Ranked by Scott-Knott with A12 >= 0.6; rank 1 has the least medians, or the greatest when maximising."""
+    """Ranked by Scott-Knott; rank 1 has the least numbers, or the greatest when maximising.
+
+    method: `permutation`, which is calibrated, or `bootstrap`, the original recipe (docs/scores.md 5.7).
+    """
     sign = -1.0 if maximise else 1.0
-    knots = scott_knott({name: sign * values for name, values in data.items()}, alpha=alpha, seed=seed)
+    knots = scott_knott({name: sign * values for name, values in data.items()}, alpha=alpha, seed=seed, method=method)
     everything = np.concatenate(list(data.values()))
     low, high = float(everything.min()), float(everything.max())
     out = []

@@ -22,8 +22,9 @@ from optarena.stats.aggregates import (
     stratified_bootstrap,
 )
 from optarena.stats.bootstrap import interval_of_counts, mean_intervals
-from optarena.stats.ranks import Friedman, Nemenyi, friedman, groups, nemenyi, ranks_of
-from optarena.stats.scott_knott import ScottKnott, scott_knott
+from optarena.stats.diagram import TESTS, RankDiagram, rank_diagram
+from optarena.stats.ranks import Friedman, friedman, ranks_of
+from optarena.stats.scott_knott import PERMUTATIONS, ScottKnott, scott_knott
 from optarena.stats.strengths import bradley_terry_interval
 from optarena.traces import Floats, Ints
 from optarena.views._scores import Scores
@@ -33,6 +34,8 @@ Ends = tuple[Floats, Floats, Floats]
 
 FEWER = 1000
 """Resamplings of each optimizer where there are very many of them."""
+FEW_PERMUTATIONS = 399
+"""Of Scott-Knott, where there are very many optimizers."""
 TAU = np.linspace(0.0, 1.0, 51)
 
 
@@ -58,11 +61,9 @@ class Overall:
     order: Ints
     """Numbers of optimizers by mean score, the best first."""
     friedman: Friedman | None
-    """None where there is one problem."""
-    nemenyi: Nemenyi | None
-    nemenyi_groups: list[list[int]]
-    test_groups: list[list[int]]
-    """Runs, by average rank, in which no pairwise test tells two apart; none where only some pairs were tested."""
+    """None where there is one function."""
+    diagrams: dict[str, RankDiagram]
+    """Bars of the critical-difference diagram by test, Wilcoxon-Holm and Nemenyi; none where there is one function."""
     scott_knott: ScottKnott
     profile: Floats
     """(optimizers, tau): the part of the trials with 1 - score above tau, each problem counting the same."""
@@ -70,13 +71,24 @@ class Overall:
 
 
 def rate(
-    scores: Scores, pairs: Pairs, counts: Floats, *, alpha: float, resamples: int, rng: np.random.Generator
+    scores: Scores,
+    trials: Floats,
+    pairs: Pairs,
+    counts: Floats,
+    *,
+    alpha: float,
+    resamples: int,
+    rng: np.random.Generator,
 ) -> Overall:
-    """Rate the optimizers of a complete cube. counts: how often resamplings draw each function."""
+    """Rate the optimizers of a complete cube.
+
+    trials: by which trials are ordered, as in `compare_pairs`; counts: how often resamplings draw each function.
+    """
     means = settled(scores.means)
     k = len(scores.optimizers)
     levels = Levels.of(scores)
-    ranks = levels.means(ranks_of(means, axis=1))
+    functions = settled(levels.means(means))
+    ranks = ranks_of(functions, axis=1)
     if k > MANY:
         resamples, counts = min(resamples, FEWER), counts[:FEWER]
     good = 1.0 - scores.values  # problems, optimizers, trials
@@ -97,12 +109,14 @@ def rate(
         ]
         iqms, medians, gap = (_ends([one[f] for one in drawn]) for f in (iqm, median, optimality_gap))
     rank = mean_intervals(ranks, counts)[:3] if over_functions else _alone(ranks.mean(axis=0))
-    test = friedman(ranks) if len(ranks) > 1 and k > 1 else None
-    post = nemenyi(ranks, alpha) if test is not None else None
-    apart = pairs.matrix((pairs.other_p < alpha).astype(float), fill=0.0) > 0 if k > 1 else np.zeros((1, 1), dtype=bool)
+    several = len(functions) > 1
     knots = scott_knott(
-        {scores.optimizers[o]: means[:, o] if len(means) > 1 else _there(scores.values[0, o]) for o in range(k)},
+        trials,
+        scores.optimizers,
+        functions=scores.functions,
+        over="functions" if over_functions else "trials",
         alpha=alpha,
+        permutations=PERMUTATIONS if k <= MANY else FEW_PERMUTATIONS,
         seed=rng,
     )
     drawn_too = over_functions and k <= MANY  # each resampling is a system of k equations
@@ -118,10 +132,8 @@ def rate(
         best_on=np.sum(means <= means.min(axis=1, keepdims=True), axis=0),
         group=np.array([knots.ranks[name] for name in scores.optimizers], dtype=np.int64),
         order=by_mean(means),
-        friedman=test,
-        nemenyi=post,
-        nemenyi_groups=[] if post is None else groups(post.ranks, post.p < alpha),
-        test_groups=groups(rank[0], apart) if pairs.all_are_here else [],
+        friedman=friedman(functions) if several else None,
+        diagrams={test: rank_diagram(functions, test=test, alpha=alpha) for test in TESTS} if several else {},
         scott_knott=knots,
         profile=np.array([score_distribution(good[:, o].T, TAU) for o in range(k)]),
         intervals=f"95 % over {pairs.scope}",
@@ -179,7 +191,3 @@ def _wins(means: Floats) -> Floats:
     a, b = means[:, :, None], means[:, None, :]
     out = (a < b) + 0.5 * (a == b)
     return out * (1 - np.eye(means.shape[1]))
-
-
-def _there(values: Floats) -> Floats:
-    return values[~np.isnan(values)]

@@ -18,7 +18,7 @@ from optarena.views._scores import Scores
 
 MOST_WORK = 2e10
 """Multiplications that leaving out may cost; beyond, its decisions are not repeated, and that is said."""
-FLIPS = 10_000
+FLIPS = 5_000
 
 Named = tuple[str, str]
 """A pair of optimizers, the better first."""

@@ -104,8 +104,8 @@ def pairs(made: Comparison) -> pl.DataFrame:
                 "targets_alone": either(r.only_first, r.only_second),
                 "targets_other": either(r.only_second, r.only_first),
             }
-    if made.overall is not None and made.overall.nemenyi is not None:
-        columns["p_nemenyi"] = made.overall.nemenyi.p[p.first, p.second]
+    if made.overall is not None and "nemenyi" in made.overall.diagrams:
+        columns["p_nemenyi"] = made.overall.diagrams["nemenyi"].p[p.first, p.second]
     table = pl.DataFrame(columns).with_columns(_a=rank[a], _b=rank[b]).sort("_a", "_b").drop("_a", "_b")
     return table.with_columns(pl.selectors.float().fill_nan(None))
 
@@ -156,9 +156,9 @@ def stability(made: Comparison) -> pl.DataFrame:
 def groups(made: Comparison) -> pl.DataFrame:
     """One row per bar of the critical-difference diagram and optimizer: no test separates those in one."""
     rows = [
-        {"test": test, "bar": i + 1, "optimizer": made.optimizers[o], "rank": float(made.rated.rank[0][o])}
-        for test, found in (("nemenyi", made.rated.nemenyi_groups), ("pairwise", made.rated.test_groups))
-        for i, members in enumerate(found)
+        {"test": test, "bar": i + 1, "optimizer": made.optimizers[o], "rank": float(found.ranks[o])}
+        for test, found in made.rated.diagrams.items()
+        for i, members in enumerate(found.bars)
         for o in members
     ]
     return pl.DataFrame(rows, schema={"test": pl.String, "bar": pl.Int64, "optimizer": pl.String, "rank": pl.Float64})
@@ -205,7 +205,8 @@ def problems(made: Comparison) -> pl.DataFrame:
 
 def to_data(made: Comparison) -> dict[str, Any]:
     """Everything, as plain data; the answer first."""
-    friedman, nemenyi = (None, None) if made.overall is None else (made.overall.friedman, made.overall.nemenyi)
+    friedman = None if made.overall is None else made.overall.friedman
+    nemenyi = None if made.overall is None else made.overall.diagrams.get("nemenyi")
     out: dict[str, Any] = {
         "answer": made.answer.to_data(),
         "view": made.scores.view,
@@ -225,7 +226,7 @@ def to_data(made: Comparison) -> dict[str, Any]:
         "excluded": made.excluded,
         "frame": made.frame,
         "friedman": None if friedman is None else friedman_data(friedman),
-        "nemenyi": None if nemenyi is None else {"critical_difference": nemenyi.cd, "q": nemenyi.q},
+        "critical_difference": None if nemenyi is None else nemenyi.cd,
         "tables": {
             name: table.with_columns(pl.selectors.float().fill_nan(None)).to_dicts()
             for name, table in made.tables.items()
@@ -239,6 +240,8 @@ def friedman_data(found: Friedman) -> dict[str, Any]:
         "chi2": found.statistic,
         "p": found.p,
         "iman_davenport_F": found.iman_davenport_F,
-        "iman_davenport_p": found.iman_davenport_p,
+        "iman_davenport_p": None if np.isnan(found.iman_davenport_p) else found.iman_davenport_p,
+        "method": found.method,
+        "note": found.note,
         "functions": found.n,
     }

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from optarena.comparison.compare import Comparison
 
 WIDTH = 80
+CELL = 9
+"""Characters of a column of the matrix."""
 SIGNS = {BETTER: "▲", WORSE: "▼", EQUIVALENT: "≈", UNDECIDED: "?"}
 WARNINGS = 3
 """Shown; the JSON and the details have all."""
@@ -81,44 +83,65 @@ def further_warnings(found: Answer) -> tuple[list[str], list[str]]:
 def board(found: Answer, width: int) -> list[str]:
     """The leaderboard with the matrix at its right: as many columns as fit, the best first."""
     names = found.order or sorted({pair[key] for pair in found.pairs for key in ("a", "b")})
-    longest = max(12, min(max(len(clean(name)) for name in names), max(16, width // 4)))
-    rows: list[list[str]] = []
+    heads, rows = _figures(found, names, ends=True)
+    room = width - _wide(heads, rows) - 1
+    if room < 0 or (found.values and room < CELL * len(names)):  # the scores stay, their intervals are in the details
+        heads, rows = _figures(found, names, ends=False)
+    spare = width - _wide(heads, rows)
+    if spare < 0:
+        longest = max(8, max(len(row[1]) for row in rows) + spare)
+        rows = [[row[0], _cut(row[1], longest), *row[2:]] for row in rows]
+    widths = _widths(heads, rows)
+    left = sum(widths) + 2 * (len(widths) - 1)
+    fits = min(max(0, (width - left - 1) // CELL), len(names))
+    columns = names[:fits] if fits >= 2 else []
+    lines = [f"{' ' * (left + 1)}{'P(row beats column)':>{CELL * fits}}"] if columns and CELL * fits >= 19 else []
+    titles = "".join(short.rjust(CELL) for short in short_names(columns))
+    lines.append(f"{_line(heads, widths)} {titles}")
+    for name, row in zip(names, rows, strict=True):
+        lines.append(f"{_line(row, widths)} {''.join(_cell(found, name, other).rjust(CELL) for other in columns)}")
+    if len(columns) < len(names):
+        rest = f"({'the rest of the' if columns else 'the'} matrix needs more room: --details lists every pair)"
+        lines += textwrap.wrap(rest, width)
+    return [line.rstrip() for line in lines]
+
+
+def _figures(found: Answer, names: list[str], *, ends: bool) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the leaderboard: place, name, values in the problem's unit, score, failures."""
     failed = any(count["studies"] for count in found.failed.values())
+    heads = ["", "optimizer", *(["median", "best"] if found.values else [])]
+    heads += ["score [95 %]" if ends else "score"] if found.order else []
+    heads += ["failed"] if failed else []
+    rows = []
     for i, name in enumerate(names, start=1):
-        row = [str(i) if found.order else "", _cut(clean(name), longest)]
+        row = [str(i) if found.order else "", clean(name)]
         if found.values:
-            one = found.values[name]
-            row += [significant(one["median"], 4), significant(one["best"], 4)]
+            row += [significant(found.values[name][key], 4) for key in ("median", "best")]
         if found.order:
             value, lower, upper = found.score[name]
-            row.append(f"{number(value)} {interval(lower, upper)}" if lower is not None else number(value))
-        count = found.failed.get(name, {"studies": 0, "of": 0})
+            row.append(f"{number(value)} {interval(lower, upper)}" if ends and lower is not None else number(value))
         if failed:
+            count = found.failed.get(name, {"studies": 0, "of": 0})
             row.append(f"{count['studies']} of {count['of']}" if count["studies"] else ABSENT)
         rows.append(row)
-    heads = ["", "optimizer", *(["median", "best"] if found.values else [])]
-    heads += ["score [95 %]"] if found.order else []
-    heads += ["failed"] if failed else []
-    widths = [max(len(head), *(len(row[j]) for row in rows)) for j, head in enumerate(heads)]
-    left = sum(widths) + 2 * (len(widths) - 1)
-    fits = max(0, (width - left - 1) // 9)
-    columns = names[: min(fits, len(names))] if len(names) <= max(fits, 2) or fits >= 2 else []
-    top = " " * (left + 1) + "P(row beats column)".rjust(9 * len(columns)) if len(columns) >= 2 else ""
-    lines = [top.rstrip()] if top else []
-    lines.append(
-        "  ".join(_placed(head, size, j != 1) for j, (head, size) in enumerate(zip(heads, widths, strict=True)))
-        + " "
-        + "".join(short.rjust(9) for short in short_names(columns))
+    return heads, rows
+
+
+def _widths(heads: list[str], rows: list[list[str]]) -> list[int]:
+    return [max(len(head), *(len(row[j]) for row in rows)) for j, head in enumerate(heads)]
+
+
+def _wide(heads: list[str], rows: list[list[str]]) -> int:
+    return sum(_widths(heads, rows)) + 2 * (len(heads) - 1)
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    """Numbers flush right, the name flush left."""
+    placed = (
+        cell.ljust(size) if j == 1 else cell.rjust(size)
+        for j, (cell, size) in enumerate(zip(cells, widths, strict=True))
     )
-    for name, row in zip(names, rows, strict=True):
-        cells = "".join(_cell(found, name, other).rjust(9) for other in columns)
-        lines.append(
-            "  ".join(_placed(cell, size, j != 1) for j, (cell, size) in enumerate(zip(row, widths, strict=True)))
-            + " " + cells
-        )  # fmt: skip
-    if len(columns) < len(names):
-        lines.append(f"({'the rest of the' if columns else 'the'} matrix needs more room: --details lists every pair)")
-    return [line.rstrip() for line in lines]
+    return "  ".join(placed)
 
 
 def legend(found: Answer, width: int, alpha: float = 0.05) -> list[str]:
@@ -179,10 +202,6 @@ def _cell(found: Answer, name: str, other: str) -> str:
     except KeyError:
         return ""
     return ABSENT if pair["pi"] is None else f"{SIGNS[pair['verdict']]} {probability(pair['pi'])}"
-
-
-def _placed(cell: str, size: int, right: bool) -> str:
-    return cell.rjust(size) if right else cell.ljust(size)
 
 
 def _cut(name: str, longest: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset, tables
@@ -174,6 +175,19 @@ class Material:
     def comparison(self) -> Comparison | None:
         """Every optimizer against every other, or None where the store does not allow it."""
         return self._compared[0]
+
+    @cached_property
+    def answers(self) -> dict[str, Comparison]:
+        """The comparison on all problems and, where there are several dimensions, on those of each."""
+        made = self.must_compare()
+        out = {ALL: made}
+        found = sorted({d for d in made.scores.dimensions if d is not None})
+        for dimension in found if len(found) > 1 else ():
+            try:
+                out[str(dimension)] = made.on(np.array([one == dimension for one in made.scores.dimensions]))
+            except OptarenaError:  # one trial on one problem, say: the answer to all stands alone
+                continue
+        return out
 
     @property
     def why_no_comparison(self) -> str:

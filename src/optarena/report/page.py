@@ -79,7 +79,8 @@ def payload(material: Material) -> dict[str, Any]:
             known = section.view and not material.why_no(section.view)
             part["frame"] = framed(material.must(section.view)) if known else ""
             part["words"] = [said(text) for text in content.words]
-            part["scoped"] = {scope: [said(text) for text in told] for scope, told in content.scoped.items()}
+            for name, texts in (("scoped", content.scoped), ("after", content.after)):
+                part[name] = {scope: [said(text) for text in told] for scope, told in texts.items()}
             part["blocks"] = [
                 without_places(block, hosts).to_data()
                 if isinstance(block, Table)

@@ -26,8 +26,9 @@ class Column:
     """A column of a table, declared once for every medium: `text` (terminals), `latex` and `page`.
 
     `kind`: text, optimizer, problem, function, number, p, interval, seconds or seconds interval; of boards also `of`
-    (5 of 12), `record` (8-4-0) and `hits` (an expected running time with its successes). `digits`: after the point;
-    None for as many as there are. `help`: a sentence that the head of the page's table shows.
+    (5 of 12), `failed` (the same, a dash for none), `record` (8-4-0) and `hits` (an expected running time with its
+    successes). `digits`: after the point; None for as many as there are. `help`: a sentence that the head of the page's
+    table shows.
     """
 
     label: str

@@ -23,6 +23,7 @@ from optarena.stats.aggregates import (
 from optarena.stats.bayes import Posterior, bayesian_sign, bayesian_signed_rank
 from optarena.stats.bootstrap import bootstrap, draws, mean_intervals
 from optarena.stats.corrections import benjamini_hochberg, benjamini_yekutieli, hochberg, holm
+from optarena.stats.diagram import RankDiagram, rank_diagram
 from optarena.stats.effects import (
     a12,
     a12_interval,
@@ -69,6 +70,7 @@ __all__ = [
     "Interval",
     "Nemenyi",
     "Posterior",
+    "RankDiagram",
     "ScottKnott",
     "Split",
     "Test",
@@ -113,6 +115,7 @@ __all__ = [
     "plackett_luce",
     "plackett_luce_interval",
     "probability_of_improvement",
+    "rank_diagram",
     "ranks_of",
     "score_distribution",
     "scott_knott",

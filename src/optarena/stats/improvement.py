@@ -27,9 +27,11 @@ ROPE = 0.06
 BETTER, WORSE, EQUIVALENT, UNDECIDED = "better", "worse", "equivalent", "undecided"
 ENUMERATED = 13
 """Up to so many functions every pattern of signs is tried; beyond, `FLIPS` random ones."""
-FLIPS = 10_000
+FLIPS = 5_000
 APART = 0.006
 """How far from 0.5 the end of an interval stays where the test of signs has excluded 0.5."""
+ROUNDED = 12
+"""Decimals of a mean share that mean anything: sums in another order differ beyond."""
 WORK = 4_000_000
 """Comparisons of single trials that are made at once."""
 
@@ -122,7 +124,7 @@ def over_functions(shares: Floats, *, alpha: float = 0.05, tests: int | None = N
     """
     pairs, n = shares.shape
     tests = pairs if tests is None else tests
-    value = shares.mean(axis=1)
+    value = np.round(shares.mean(axis=1), ROUNDED)
     away = shares - 0.5
     centre = 0.5 + away.sum(axis=1) / (n + 1)
     variance = _variance(away, n)
@@ -170,7 +172,7 @@ def over_trials(found: Duels, weights: Floats, *, alpha: float = 0.05, tests: in
     t intervals with Welch and Satterthwaite's degrees of freedom, corrected by Bonferroni (docs/scores.md 5.3).
     """
     tests = len(found.share) if tests is None else tests
-    value = found.share @ weights
+    value = np.round(found.share @ weights, ROUNDED)
     variance = found.variance @ weights**2
     freedom = effective_freedom(variance, found.squares @ weights**4)
     error = np.sqrt(variance)

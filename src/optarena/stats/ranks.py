@@ -10,6 +10,7 @@ Matrices have one row per problem and one column per optimizer; less is better, 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,13 @@ import numpy.typing as npt
 from scipy import special
 
 from optarena.errors import OptarenaError
-from optarena.stats._result import matrix
+from optarena.stats._result import Seed, generator, matrix
 from optarena.traces import Bools, Floats
+
+BLOCKS = 10
+"""From so many problems on the F of Iman and Davenport is trusted: its true level is then within a fifth of 5 %."""
+PERMUTATIONS = 10_000
+CHUNK = 2_000_000
 
 
 class Friedman(NamedTuple):
@@ -26,10 +32,18 @@ class Friedman(NamedTuple):
 
     statistic: float
     p: float
+    """By chi-squared from `BLOCKS` problems on; with fewer, by permuting ranks within problems."""
     ranks: Floats
     iman_davenport_F: float
     iman_davenport_p: float
+    """NaN where there are fewer than `BLOCKS` problems, which cannot support it."""
     n: int
+    method: str = ""
+    """How `p` was found."""
+    least_p: float = 0.0
+    """The least p-value that as many problems can give: (1/k!)^(n - 1)."""
+    note: str = ""
+    """What a reader should know of it, if anything."""
 
 
 class Nemenyi(NamedTuple):
@@ -64,7 +78,7 @@ def ranks_of(x: npt.ArrayLike, axis: int = -1) -> Floats:
 def tie_sums(ordered: Floats, *, equal: float = 0.0) -> Floats:
     """(…): the sum of t^3 - t over the groups of t equal values of sorted rows (…, n); what tie corrections take off.
 
-    Neighbours that differ by at most `equal` are equal; NaN equals nothing. See docs/scores.md 5.3, 5.6.
+    Neighbours that differ by at most `equal` are equal; NaN equals nothing. See docs/scores.md 5.4, 5.6.
     """
     place = np.arange(ordered.shape[-1])
     with np.errstate(invalid="ignore"):
@@ -74,18 +88,23 @@ def tie_sums(ordered: Floats, *, equal: float = 0.0) -> Floats:
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Kendall's tau-a of two rankings: concordant less discordant pairs, of all (docs/scores.md 5.15).
+    """Kendall's tau-b of two rankings: 1 for the same order with the same ties, -1 for the reverse.
 
-    1 for less than two values. Values are compared, not subtracted: equal infinities tie.
+    Concordant less discordant pairs, divided by the geometric mean of the pairs that each ranking does not tie. Two
+    rankings that tie everything are the same: 1. Only one ties everything: 0. Less than two values: 1. Values are
+    compared, not subtracted: equal infinities tie. See docs/scores.md 5.15.
     """
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.ndim != 1 or a.shape != b.shape:
         raise OptarenaError(f"two rankings must have equal length; got the shapes {a.shape} and {b.shape}")
     first, second = np.triu_indices(len(a), 1)
-    if not len(first):
-        return 1.0
     signs = [(one[first] > one[second]) * 1.0 - (one[first] < one[second]) for one in (a, b)]
-    return float(np.mean(signs[0] * signs[1]))
+    untied = [float(np.sum(np.abs(sign))) for sign in signs]
+    if untied == [0.0, 0.0]:
+        return 1.0
+    if 0.0 in untied:
+        return 0.0
+    return float(np.sum(signs[0] * signs[1]) / np.sqrt(untied[0] * untied[1]))
 
 
 def average_ranks(x: npt.ArrayLike) -> Floats:
@@ -93,25 +112,50 @@ def average_ranks(x: npt.ArrayLike) -> Floats:
     return ranks_of(matrix(x), axis=1).mean(axis=0)
 
 
-def friedman(x: npt.ArrayLike) -> Friedman:
+def friedman(x: npt.ArrayLike, *, permutations: int = PERMUTATIONS, seed: Seed = 0) -> Friedman:
     """Do all optimizers have the same distribution of ranks? Ties are corrected for (docs/scores.md 5.6).
 
-    Assumes independent problems; nothing of the scale of their scores. Where all optimizers tie on all problems, p = 1.
+    Assumes independent problems (rows): give one row per function, not one per instance or dimension. With fewer than
+    10 rows no approximation holds: p comes from permuting the ranks within rows, and Iman and Davenport's p is NaN.
+    Where all optimizers tie on all problems, p = 1.
     """
     data = matrix(x)
     n, k = data.shape
     ranks = ranks_of(data, axis=1)
     mean = ranks.mean(axis=0)
     chi2 = _chi2(ranks)
+    least = float(np.exp(-(n - 1) * lgamma(k + 1)))
     if np.isnan(chi2):
-        return Friedman(0.0, 1.0, mean, 0.0, 1.0, n)
-    p = float(special.chdtrc(k - 1, chi2))
+        return Friedman(0.0, 1.0, mean, 0.0, 1.0, n, "all tie", least)
     f, f_p = _iman_davenport(chi2, n, k)
-    return Friedman(chi2, p, mean, f, f_p, n)
+    if n >= BLOCKS:
+        return Friedman(chi2, float(special.chdtrc(k - 1, chi2)), mean, f, f_p, n, "chi-squared", least)
+    p = max(_permuted_p(ranks, permutations, generator(seed)), least)
+    note = f"{n} {'problem' if n == 1 else 'problems'} cannot support Iman-Davenport (it needs {BLOCKS})"
+    if least > 0.05:
+        note += f"; no p-value below {least:.2g} is possible"
+    return Friedman(chi2, p, mean, f, float("nan"), n, f"{permutations:,} permutations", least, note)
+
+
+def _permuted_p(ranks: Floats, permutations: int, rng: np.random.Generator) -> float:
+    """How often ranks permuted within problems give average ranks as far apart; (1 + extremes)/(1 + permutations)."""
+    n, k = ranks.shape
+    centred = ranks - (k + 1) / 2
+    observed = np.sum(centred.sum(axis=0) ** 2)
+    extreme = 0
+    block = max(1, CHUNK // ranks.size)
+    for start in range(0, permutations, block):
+        places = rng.random((min(block, permutations - start), n, k)).argsort(axis=2)
+        drawn = np.take_along_axis(centred[None], places, axis=2).sum(axis=1)
+        extreme += int(np.sum(np.sum(drawn**2, axis=1) >= observed * (1 - 1e-9)))
+    return (1 + extreme) / (1 + permutations)
 
 
 def iman_davenport(x: npt.ArrayLike) -> tuple[float, float]:
-    """F and p: Friedman's statistic as an F with k - 1 and (k - 1)(n - 1) degrees of freedom (docs/scores.md 5.6)."""
+    """F and p: Friedman's statistic as an F with k - 1 and (k - 1)(n - 1) degrees of freedom (docs/scores.md 5.6).
+
+    With fewer than 10 problems p is NaN: the approximation claims far too much there. `friedman` has a p that holds.
+    """
     found = friedman(x)
     return found.iman_davenport_F, found.iman_davenport_p
 

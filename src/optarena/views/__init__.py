@@ -11,7 +11,14 @@ from optarena.views._options import FRONTS, VIEWS
 if TYPE_CHECKING:
     from optarena.dataset import Dataset
 
-__all__ = ["VIEWS", "score"]
+__all__ = ["VIEWS", "answering", "score"]
+
+
+def answering(results: Dataset) -> list[str]:
+    """Which views answer for a store, where nobody named one: one per kind of study, that of most studies first."""
+    from optarena.views import _answering
+
+    return _answering.answering(results)
 
 
 def score(dataset: Dataset, view: str, **options: Any) -> Any:
@@ -25,7 +32,3 @@ def score(dataset: Dataset, view: str, **options: Any) -> Any:
         fronts = score(dataset, "pareto", **{name: options.pop(name) for name in FRONTS if name in options})
         return fronts.runtimes(**options)
     return getattr(importlib.import_module(f"{__name__}.{view}"), view)(dataset, **options)
-
-
-def answering(results: Dataset) -> list[str]:
-    return ["fixed_cost"]

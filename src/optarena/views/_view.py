@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
@@ -12,9 +12,13 @@ from optarena._services import service
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.views._scores import Scores
+from optarena.views.coverage import Coverage
 from optarena.views.frame import Frame
+from optarena.views.selection import FAILURES, failure_notes
 
 Excluded = dict[str, Any]
+ORIGINALS = {"bayesmark": "Bayesmark", "coco": "cocopp"}
+"""Modes that keep the rules of another tool."""
 
 
 class Figures:
@@ -36,6 +40,12 @@ class View:
     notes: list[str] = field(default_factory=list)
     """What a reader of the tables should know: what was scored though not whole, what was chosen for them."""
 
+    failures: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAILURES), repr=False)
+    """One row per optimizer: studies that failed, of how many, and evaluations that failed (docs/scores.md 0.2)."""
+
+    covered: Coverage | None = field(default=None, repr=False, compare=False)
+    """Which optimizer has what: averages are over the problems that all of them have (docs/scores.md 0.4)."""
+
     pinned: Any = field(default=None, repr=False)
     """The frame itself (a `Frame`), to save or to give to another scoring."""
 
@@ -43,10 +53,29 @@ class View:
     """The studies that were scored."""
 
     def __post_init__(self) -> None:
-        if self.results is not None:
-            self.notes = list(dict.fromkeys([*self.results.notes(), *self.notes]))
+        of_results = [] if self.results is None else self.results.notes()
+        self.notes = list(dict.fromkeys([*self.warnings, *of_results, *self.notes]))
 
-    failed: ClassVar[dict[str, dict[str, int]]] = {}
+    @property
+    def failed(self) -> dict[str, dict[str, int]]:
+        """By optimizer: `studies` that failed, `of` how many, and `evaluations` that failed."""
+        rows = self.failures.select("optimizer", "studies", "of", "evaluations").iter_rows(named=True)
+        return {row.pop("optimizer"): row for row in rows}
+
+    @property
+    def coverage(self) -> dict[str, Any]:
+        """How many `problems` and `functions` averages are over, and the names of the problems `left_out`."""
+        return {"problems": 0, "functions": 0, "left_out": []} if self.covered is None else self.covered.to_data()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What limits every ranking: what failed, and which problems are not those of all. The first of `notes`."""
+        original = ORIGINALS.get(self.mode, "")
+        return [
+            *failure_notes(self.failures, original),
+            *([] if self.covered is None else self.covered.notes()),
+        ]
+
     name = ""
     figures = Figures()
     """The names of its figures in `optarena figure`, the most telling first."""
@@ -109,6 +138,8 @@ class View:
             "frame": self.frame,
             "excluded": self.excluded,
             "notes": self.notes,
+            "failed": self.failed,
+            "coverage": self.coverage,
             "tables": {
                 name: table.with_columns(pl.selectors.float().fill_nan(None)).to_dicts()
                 for name, table in self.tables.items()

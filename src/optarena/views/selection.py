@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
+from optarena._numbers import counted
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.sense import signs
-from optarena.status import FINISHED
+from optarena.status import FINISHED, UNSUCCESSFUL
 from optarena.traces import Bools, Floats, Ints
 
 COUNTED = ("batches", "evaluations")
@@ -32,7 +33,13 @@ LEVEL = (
     .otherwise(pl.concat_str("suite", "function", separator="/"))
 )
 """The function that a study's problem is an instance of, with its suite; without one it is its own function."""
+SHOWN = 3
+"""Optimizers whose failures are told one by one."""
 Excluded = dict[str, Any]
+FAILURES = {
+    "optimizer": pl.String,
+    **dict.fromkeys(("studies", "of", "evaluations", "without_value", "left_out"), pl.Int64),
+}
 S = TypeVar("S", bound="Selection")
 
 
@@ -50,6 +57,10 @@ class Candidates:
         self.table = by_instance(begun) if instances_apart else begun
         """One row per begun study."""
         self.usable: Bools = np.ones(self.table.height, dtype=bool)
+        self.valued: Bools = np.ones(self.table.height, dtype=bool)
+        """(begun studies,): whether it has a value; see `settle`."""
+        self.lost: Bools = np.zeros(self.table.height, dtype=bool)
+        """(begun studies,): failures that are left out all the same, as an original does."""
 
     @cached_property
     def study_of_row(self) -> Ints:
@@ -61,6 +72,29 @@ class Candidates:
     def never_evaluated(self) -> Bools:
         """Which studies have no evaluation. Where only improvements are kept, one without rows may have made some."""
         return (self.results.traces().lengths == 0) & (self.table["evaluations"].to_numpy() == 0)
+
+    @property
+    def ended(self) -> Bools:
+        """(begun studies,): whether it came to its end."""
+        return self.table["status"].is_in(FINISHED).to_numpy()
+
+    def having(self, rows: Bools) -> Bools:
+        """(begun studies,): whether it has any of these rows of the results."""
+        return np.bincount(self.study_of_row[rows], minlength=len(self.usable)) > 0
+
+    def settle(self, valued: Bools) -> None:
+        """What becomes of studies without any value: those that ended are scored as the worst, others are missing.
+
+        See docs/scores.md 0.2.
+        """
+        self.valued = valued
+        self.leave_out(~valued & ~self.ended, no_value)
+
+    def settle_as_bayesmark(self, valued: Bools) -> None:
+        """Bayesmark has no studies without an evaluation: they are left out, failures too."""
+        self.valued = valued
+        self.lost = self.never_evaluated & self.ended & self.usable
+        self.leave_out(self.never_evaluated, no_evaluation)
 
     def leave_out(self, which: Bools, why: str | Callable[[dict[str, Any]], str]) -> None:
         """Take some studies out; `why`: a reason for all, or what gives the reason for the row of a study."""
@@ -90,7 +124,30 @@ class Candidates:
             reasons = "; ".join(dict.fromkeys(item["reason"] for item in self.excluded)) or "it is empty"
             raise OptarenaError(f"nothing in store {self.results.path} {wanted}: {reasons}{hint}")
         kept = np.flatnonzero(self.usable)
+        own = {"valued": self.valued[kept], "failures": self._failures(), **own}
         return kind(self.results, axis, self.table[kept.tolist()], kept, self.excluded, **own)
+
+    def _failures(self) -> pl.DataFrame:
+        counted = self.usable | self.lost
+        nothing = ~self.valued & self.ended
+        return (
+            self.table.select(
+                "optimizer",
+                "failures",
+                failed=pl.Series(nothing) | pl.col("status").is_in(UNSUCCESSFUL),
+                nothing=pl.Series(nothing),
+                lost=pl.Series(self.lost),
+            )
+            .filter(counted)
+            .group_by("optimizer", maintain_order=True)
+            .agg(
+                studies=pl.col("failed").sum().cast(pl.Int64),
+                of=pl.len().cast(pl.Int64),
+                evaluations=pl.col("failures").fill_null(0).sum().cast(pl.Int64),
+                without_value=pl.col("nothing").sum().cast(pl.Int64),
+                left_out=pl.col("lost").sum().cast(pl.Int64),
+            )
+        )
 
 
 @dataclass
@@ -105,6 +162,14 @@ class Selection:
     """(studies,): which of the begun studies of the results."""
     excluded: list[Excluded] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    valued: Bools = field(default_factory=lambda: np.ones(0, dtype=bool))
+    """(studies,): whether it has a value; one that ended without counts as the worst."""
+    failures: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAILURES))
+    """One row per optimizer: how many of its studies failed, of how many, and how many evaluations (0.2).
+
+    `without_value`: how many of those studies have no value; `left_out`: how many are not scored, as in an original."""
+    original: bool = False
+    """Whether another tool's rules hold instead of docs/scores.md 0."""
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -194,11 +259,22 @@ class Selection:
 
         On an axis that is not counted it keeps it forever: nothing more was to come.
         """
-        if self.axis == "evaluations":
-            return np.maximum(self.last, self.reach)
-        if self.axis == "batches":
-            return np.maximum(self.last, np.ceil(self.reach / self.size))
-        return np.where(self.ended, np.inf, self.last)
+        if self.axis not in COUNTED:
+            return np.where(self.ended, np.inf, self.last)
+        reach = self.reach if self.axis == "evaluations" else np.ceil(self.reach / self.size)
+        out = np.maximum(self.last, reach)
+        if self.original or not self._unlimited.any():
+            return out
+        furthest = np.zeros(len(self.problems))
+        np.maximum.at(furthest, self.problem, out)
+        return np.where(self._unlimited, furthest[self.problem], out)
+
+    @cached_property
+    def _unlimited(self) -> Bools:
+        """(studies,): failures without a known budget: they stay as bad as they are to the end of the problem's."""
+        no_budget = self.table["budget"].is_null() & self.table["budget_seconds"].is_null()
+        unsuccessful = no_budget & self.table["status"].is_in(UNSUCCESSFUL)
+        return self.ended & (~self.valued | unsuccessful.to_numpy())
 
     def note_unfinished(self) -> None:
         """Note the studies that are scored although they made fewer evaluations than their budget."""
@@ -206,8 +282,6 @@ class Selection:
         to_the_end = "its best value is kept to the end of its budget"
         for status, what in (
             ("stopped early", to_the_end),
-            ("failed", f"scored from what it recorded; {to_the_end}"),
-            ("timed out", f"scored from what it recorded; {to_the_end}"),
             ("interrupted", "scored from what it recorded"),
             ("running", "scored from what it recorded"),
             ("stale", "scored from what it recorded"),
@@ -248,6 +322,44 @@ def named(row: dict[str, Any], reason: str) -> Excluded:
 def no_evaluation(row: dict[str, Any]) -> str:
     """Why a study without evaluations is not scored."""
     return f"no evaluation is recorded ({row['reason'] or row['status']})"
+
+
+def no_value(row: dict[str, Any]) -> str:
+    """Why a study that did not end is not scored."""
+    return f"it has no value yet ({row['status']})" if row["evaluations"] else no_evaluation(row)
+
+
+def failure_notes(failures: pl.DataFrame, original: str = "") -> list[str]:
+    """What a reader must know of failures, the worst first; nothing where nothing failed. original: a tool's name."""
+    failed = failures.filter(pl.col("studies") > 0).sort(
+        pl.col("studies") / pl.col("of"), descending=True, maintain_order=True
+    )
+    out = [_failed(row, original) for row in failed.head(SHOWN).iter_rows(named=True)]
+    if failed.height > SHOWN:
+        more = failed[SHOWN:]
+        out.append(
+            f"{more.height} more optimizers failed in {more['studies'].sum():,} of {more['of'].sum():,} studies: "
+            f"{more['without_value'].sum():,} without any value"
+        )
+    only = failures.filter(pl.col("studies") == 0, pl.col("evaluations") > 0).sort("evaluations", descending=True)
+    if only.height:
+        each = [f"{row['evaluations']:,} of {row['optimizer']}" for row in only.head(SHOWN).iter_rows(named=True)]
+        rest = f" and some of {only.height - SHOWN} more optimizers" if only.height > SHOWN else ""
+        out.append(f"evaluations failed: {', '.join(each)}{rest}")
+    return out
+
+
+def _failed(row: dict[str, Any], original: str) -> str:
+    nothing, kept = row["without_value"], row["studies"] - row["without_value"]
+    text = f"{row['optimizer']} failed in {row['studies']:,} of {counted(row['of'], 'study')}: "
+    if not nothing:
+        text += "what it had found counts"
+    elif row["left_out"]:
+        text += f"{nothing:,} without any value, of which {row['left_out']:,} are left out, as in {original}"
+    else:
+        text += f"{nothing:,} without any value, which {'counts' if nothing == 1 else 'count'} as the worst"
+        text += f"; in {kept:,} what it had found counts" if kept else ""
+    return text + (f"; {row['evaluations']:,} evaluations failed" if row["evaluations"] else "")
 
 
 def by_instance(frame: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from optarena.stats.estimates import Estimate, mean, mean_of_means
 from optarena.traces import Floats, Ints
@@ -42,6 +43,11 @@ def put(into: Estimate, p: Ints, o: Ints, estimate: Estimate) -> None:
     """Write the estimates of some pairs of problem and optimizer."""
     for target, values in zip(into, estimate, strict=True):
         target[p, o] = values
+
+
+def possible(column: str, low: float, high: float) -> pl.Expr:
+    """An end of an interval as it is shown: never outside the possible range; null where it is infinite."""
+    return pl.when(pl.col(column).is_finite()).then(pl.col(column).clip(low, high))
 
 
 # ---- over problems ---------------------------------------------------------------------------------------------------

@@ -18,8 +18,32 @@ from optarena._numbers import ABSENT, fixed, p_value
 from optarena._text import table
 from optarena.report.latex import latex_table
 from optarena.report.tables import Column, Table
+from optarena.views._view import View
 
 Row = Mapping[str, Any]
+
+FAILED = (
+    Column(
+        "failed", "failed", None, "studies that failed, timed out or have no value; without a value they are the worst",
+        field=("failed_studies", "of_studies"), better="lower",
+    ),
+    Column(
+        "failed evaluations", "number", 0, "of all its studies",
+        field="failed_evaluations", show=lambda n: f"{n:,}" if n else ABSENT, minor=True,
+    ),
+)  # fmt: skip
+"""The columns that say what failed, the same in every board; see `with_failed`."""
+
+
+def with_failed(view: View, rows: Sequence[Row]) -> list[Row]:
+    """Rows of optimizers with what failed (docs/scores.md 0.2)."""
+    out: list[Row] = []
+    for row in rows:
+        found = view.failed.get(row["optimizer"], {})
+        names = {"failed_studies": "studies", "of_studies": "of", "failed_evaluations": "evaluations"}
+        out.append({**row, **{ours: found.get(theirs) for ours, theirs in names.items()}})
+    return out
+
 
 LEFT = ("text", "optimizer", "problem", "function")
 """Kinds of columns that are set flush left."""
@@ -129,12 +153,19 @@ def text_of(column: Column, row: Row) -> str:
     if not applies(column, row):
         return ""
     if column.kind == "interval":
+        if not known(value):
+            return ABSENT
         return f"[{_number(column, value[0])}, {_number(column, value[1])}]"
     if column.kind == "hits":
         return "" if value[2] is None else f"{_number(column, value[0] if value[1] else None)} ({value[1]}/{value[2]})"
     if column.kind in ("number", "p"):
         return _number(column, value)
     return str(words_of(column, value))
+
+
+def known(interval: Sequence[float | None]) -> bool:
+    """Whether an interval says anything: one from -inf to inf does not."""
+    return any(end is not None and math.isfinite(end) for end in interval)
 
 
 def _number(column: Column, value: float | None) -> str:
@@ -149,6 +180,8 @@ def _number(column: Column, value: float | None) -> str:
 
 def words_of(column: Column, value: Any) -> Any:
     """A cell that is a text in every medium."""
+    if column.kind == "failed":
+        return f"{value[0]:,} of {value[1]:,}" if value[0] else ABSENT
     if column.kind == "of":
         return f"{value[0]:g} of {value[1]}"
     if column.kind == "record":
@@ -163,6 +196,10 @@ def latex_of(column: Column, row: Row) -> Any:
         return None
     if column.kind in ("of", "hits"):
         return value[0]
+    if column.kind == "failed":
+        return words_of(column, value) if value[0] else None
+    if column.kind == "interval" and not known(value):
+        return None
     if column.kind == "p":
         return None if value is None else p_value(value)
     return words_of(column, value) if column.kind == "record" else value
@@ -175,4 +212,6 @@ def page_of(column: Column, row: Row) -> Any:
         return None
     if column.kind == "hits":
         return value[0]
+    if column.kind == "interval" and not known(value):
+        return (None, None)
     return value if column.kind in ("number", "p", "interval") else words_of(column, value)

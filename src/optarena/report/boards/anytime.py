@@ -6,7 +6,7 @@ from typing import Any
 
 from optarena._numbers import fixed, significant
 from optarena._text import table
-from optarena.report.boards._board import Board
+from optarena.report.boards._board import FAILED, Board, with_failed
 from optarena.report.tables import Column
 from optarena.views.anytime import Anytime
 
@@ -24,6 +24,7 @@ def board(view: Anytime) -> Board:
         Column(
             "95 % interval", "interval", 3, "of the mean over instances", field=("area_score_lb", "area_score_ub")
         ),
+        FAILED[0],
         Column(
             "objective", "number", 3, "mean objective score: 0 the best of all, 1 the worst first value of all",
             field="objective_score", better="lower", bold="latex page",
@@ -57,8 +58,9 @@ def board(view: Anytime) -> Board:
             "Borda", "number", 2, "points against all others over all instances",
             field="borda", better="higher", on="text page", minor=True,
         ),
+        FAILED[1],
     ]  # fmt: skip
-    return Board(columns, view.summary.rows(named=True))
+    return Board(columns, with_failed(view, view.leaderboard().rows(named=True)))
 
 
 def text(view: Anytime, width: int | None = None) -> str:

@@ -38,7 +38,7 @@ def optimizers(made: Comparison) -> Board:
             field="strength", better="higher", on="text page", minor=True,
         ),
         Column(
-            "Scott-Knott", "number", 0, "the group that no bootstrap test with A12 0.6 divides; 1 the best",
+            "Scott-Knott", "number", 0, "the group that no permutation test divides; 1 the best",
             field="group", better="lower",
         ),
         Column(

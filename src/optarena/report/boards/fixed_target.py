@@ -9,7 +9,7 @@ import polars as pl
 
 from optarena._numbers import significant
 from optarena._text import clean
-from optarena.report.boards._board import Board
+from optarena.report.boards._board import FAILED, Board, with_failed
 from optarena.report.tables import Column
 from optarena.views.fixed_target import FixedTarget
 
@@ -89,7 +89,7 @@ def latex(view: FixedTarget) -> str:
     return board(rows, heads(rows, rows["rank"].unique().sort().to_list()), axis).latex(note)
 
 
-def reached(table: pl.DataFrame, unit: str, reference: str) -> Board:
+def reached(view: FixedTarget, table: pl.DataFrame, unit: str, reference: str) -> Board:
     """What was reached by the end. table: optimizer, scope, reached, aocc, median loss, budget."""
     columns = [
         Column("optimizer", "optimizer", field="optimizer"),
@@ -106,5 +106,6 @@ def reached(table: pl.DataFrame, unit: str, reference: str) -> Board:
             field="median", better="lower", bold="page",
         ),
         Column(f"budget ({unit})", "number", 1, "median over runs of where they ended", field="budget"),
+        *FAILED,
     ]  # fmt: skip
-    return Board(columns, table.rows(named=True), table["scope"].to_list())
+    return Board(columns, with_failed(view, table.rows(named=True)), table["scope"].to_list())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from optarena._numbers import significant
-from optarena.report.boards._board import Board
+from optarena.report.boards._board import FAILED, Board, with_failed
 from optarena.report.tables import Column
 from optarena.views.pareto import Pareto
 
@@ -21,6 +21,7 @@ def board(view: Pareto) -> Board:
             field="mean", better="higher", bold="latex page", never=0.0,
         ),
         Column("95 % interval", "interval", 4, view.frame["intervals"], field=("mean_lb", "mean_ub")),
+        FAILED[0],
         Column(
             "IGD+", "number", None, "mean distance that is missing to the reference set; less is better",
             field="igd_plus", show=significant, better="lower", bold="latex page",
@@ -54,11 +55,12 @@ def board(view: Pareto) -> Board:
             "best on", "of", None, "problems with the largest mean hypervolume",
             field=("best_on", "n"), better="higher", minor=True,
         ),
+        FAILED[1],
     ]  # fmt: skip
     beside = view.summary.filter(pl.col("indicator").is_in(BESIDE))
     wide = beside.pivot("indicator", index="optimizer", values="mean")
     table = view.leaderboard().join(wide, on="optimizer", how="left", maintain_order="left")
-    return Board(columns, table.rows(named=True))
+    return Board(columns, with_failed(view, table.rows(named=True)))
 
 
 def text(view: Pareto, width: int | None = None) -> str:

@@ -10,7 +10,6 @@ import polars as pl
 from optarena.comparison.figure_tables import ARM
 from optarena.report.drawing._style import INK, NUMBER, SOFT, Look, colour, rows, source
 
-BARS = {"pairwise": INK, "Nemenyi": "#b9b9b9"}
 HALF = alt.InlineData(values=[{"at": 0.5}])
 
 
@@ -32,8 +31,7 @@ def critical_difference(table: pl.DataFrame | str, look: Look, *, optimizers: in
     numbers = part("tick").mark_text(dy=-12, fontSize=11, color=SOFT, aria=False).encode(text="text:N")
     scale = part("scale").mark_rule(color=INK, strokeWidth=2, aria=False).encode(x2=alt.X2("x2:Q"))
     word = part("scale").mark_text(dy=-8, align="left", fontSize=11, color=INK, aria=False).encode(text="text:N")
-    tests = alt.Color("test:N", scale=alt.Scale(domain=list(BARS), range=list(BARS.values())), legend=None)
-    joined = part("bar").mark_rule(strokeWidth=5, strokeCap="round", aria=False).encode(x2=alt.X2("x2:Q"), color=tests)
+    joined = part("bar").mark_rule(strokeWidth=5, strokeCap="round", color=INK, aria=False).encode(x2=alt.X2("x2:Q"))
     text: dict[str, Any] = {"fontSize": 12, "color": INK, "aria": False, "limit": 260}
     left = part("left").mark_text(align="right", dx=-5, **text).encode(text="text:N")
     right = part("right").mark_text(align="left", dx=5, **text).encode(text="text:N")

@@ -99,13 +99,15 @@ def cactus(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
     from optarena.report.drawing.anytime import cactus
 
     view = _view(material)
+    table = tables.cactus(view)
     shown = Shown(
         "cactus",
-        tables.cactus(view),
+        table,
         partial(cactus, effort=view.frame["axis"]),
         "Instances solved",
         f"How many instances were solved by when. {STILL}",
         "Step chart of the number of instances solved, one line per optimizer.",
         view=view,
+        empty="" if table.height else "no instance was run by all optimizers: there is nothing to count",
     )
     return [shown]

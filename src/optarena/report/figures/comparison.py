@@ -6,23 +6,18 @@ from functools import partial
 
 from optarena._numbers import counted, fixed
 from optarena._text import visible
-from optarena.comparison import Comparison
 from optarena.comparison import figure_tables as tables
 from optarena.comparison.pairs import METHODS
 from optarena.report.figures._figure import Options, Shown
 from optarena.report.material import Material
 
 
-def _how(made: Comparison) -> str:
-    return f"{made.pairs.other_test}, Holm over {counted(made.pairs.tests, 'test')}"
-
-
 def critical_difference(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.comparison import critical_difference
 
     made = material.must_compare()
-    bars = len(made.rated.test_groups) + len(made.rated.nemenyi_groups)
-    grey = "" if made.rated.nemenyi is None else ", a grey one those within Nemenyi's critical difference, CD"
+    found = made.rated.diagrams.get("wilcoxon-holm")
+    bars = 0 if found is None else len(found.bars)
     name = min(40, max(len(visible(one)) for one in made.optimizers) + len("  1.00"))
     rank = "; ".join(f"{made.optimizers[o]} {fixed(made.rated.rank[0][o], 2)}" for o in made.rated.order[:12])
     shown = Shown(
@@ -31,9 +26,10 @@ def critical_difference(material: Material, _: Options) -> list[Shown]:
         partial(critical_difference, optimizers=len(made.optimizers), bars=bars),
         "Critical-difference diagram",
         f"Average ranks over {counted(len(set(made.scores.functions)), 'function')}, 1 the best. A black bar joins "
-        f"optimizers that no pairwise test tells apart ({_how(made)}){grey}. Filters do not change it.",
+        "optimizers that Wilcoxon's signed ranks of functions, corrected by Holm, do not tell apart. Filters do not "
+        "change it.",
         f"Average ranks: {rank}.",
-        head="average ranks; black bars: no pairwise test tells them apart (Holm); grey: nor does Nemenyi's",
+        head="average ranks; bars: not told apart by Wilcoxon's signed ranks of functions, corrected by Holm",
         legend=made.table("optimizers"),
         id="critical-difference",
         least=2 * 7 * name + 110,
@@ -89,7 +85,7 @@ def scott_knott(material: Material, _: Options) -> list[Shown]:
         partial(groups, score=f"score: {made.scores.what}"),
         "Scott-Knott groups",
         "Median and quartiles over problems of the mean score (over trials, on a single problem). Optimizers of "
-        "one group are not separated by a bootstrap test (p < 0.05) with an effect that is not small (A12 0.6).",
+        f"different groups are told apart: {made.rated.scott_knott.test}.",
         "Dot plot of medians with quartiles and groups; the table below has the groups.",
         legend=made.table("optimizers"),
         id="scott-knott",

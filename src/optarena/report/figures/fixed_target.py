@@ -15,6 +15,7 @@ POINTS = 24
 """Of a curve in a small panel of the page."""
 ROWS = 12_000
 """Of the expected running times on the page, at most."""
+APART = "no function was run by all optimizers in one dimension: there is nothing to pool"
 STILL = "Filters by problem and dimension do not change"
 
 
@@ -36,9 +37,10 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
 
     view = material.must_reach()
     unit = tables.unit(view)
+    curves, ends = tables.ecdf(view, _dimensions(material, options)), tables.precision(view)
     left = Shown(
         "ecdf",
-        tables.ecdf(view, _dimensions(material, options)),
+        curves,
         partial(ecdf, effort=unit),
         "ECDF of runtimes",
         "Fraction of targets reached, with simulated restarts. Dots: where budgets end; beyond, nobody ran. "
@@ -47,10 +49,11 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
         head=f"{_behind(view)}; right: thick at the end, thin before",
         view=view,
         legend=view.ecdf,
+        empty="" if curves.height else APART,
     )
     right = Shown(
         "precision",
-        tables.precision(view),
+        ends,
         partial(precision, word=tables.word(view)),
         "ECDF of precision",
         "Fraction of runs that are as precise: thick at their end, thin after D, 10 D, 100 D, … before it. "
@@ -58,6 +61,7 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
         "Line chart of the fraction of runs by precision, one line per optimizer and budget.",
         view=view,
         legend=view.ecdf,
+        empty="" if ends.height else APART,
     )
     return [left, right]
 
@@ -137,9 +141,10 @@ def profiles(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import profiles
 
     view = material.must_reach()
+    table = tables.profiles(view)
     shown = Shown(
         "profiles",
-        tables.profiles(view),
+        table,
         profiles,
         "Performance and data profiles",
         "Performance: the fraction of targets whose ERT is within so many times the least of the store. Data: the "
@@ -147,6 +152,7 @@ def profiles(material: Material, _: Options) -> list[Shown]:
         f"(D + 1). {STILL} them.",
         "Small line charts of performance and data profiles, one line per optimizer.",
         view=view,
+        empty="" if table.height else APART,
     )
     return [shown]
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from optarena.report.sections._section import Content, Pair, Section
 from optarena.report.sections.anytime import anytime_section, worth_showing
-from optarena.report.sections.comparison import verdict_section
-from optarena.report.sections.fixed_cost import fixed_cost_section, overview_section
+from optarena.report.sections.comparison import method_section
+from optarena.report.sections.fixed_cost import fixed_cost_section
 from optarena.report.sections.fixed_target import fixed_target_section
+from optarena.report.sections.overview import overview_section
 from optarena.report.sections.pareto import has_fronts, pareto_section
 from optarena.report.sections.problems import problems_section
 from optarena.report.sections.runs import failures_section, how_section, time_section
@@ -23,28 +24,17 @@ SECTIONS: Sequence[Section] = (
     Section(
         "overview",
         "Overview",
-        "The normalised score compares optimizers over problems of different scales. On each problem 0 is the best "
-        "value known and 1 is what random search finds with the same effort: "
-        "mean over problems of (value − best) / (clip − best), divided by the same of random search.",
+        "What to use, and how sure that is. P(row beats column) is the probability that a trial of the one ends better "
+        "than a trial of the other on a problem like these. Its interval decides: above 0.5 the one is better, within "
+        "0.44 and 0.56 the two are equivalent, else it is undecided. A study without any value loses.",
         overview_section,
-        view="fixed_cost",
-    ),
-    Section(
-        "verdict",
-        "Verdict",
-        "Who beats whom, and how sure is that? P(beats) is the probability that a trial of one optimizer ends better "
-        "than a trial of another: the share of pairs of trials on each problem (ties count half), averaged over the "
-        "problems of each function, then over functions. A pair is decided where its interval excludes 0.5. The "
-        "intervals hold for all pairs together.",
-        verdict_section,
-        lambda material: material.why_no_comparison if material.results.studies.height else "-",
     ),
     Section(
         "fixed-cost",
         "Fixed cost",
         "How good is an optimizer after so many evaluations? On each problem, S is the best value so far, cut at clip, "
         "the median of random search's single evaluations: mean of (min(S, clip) − best) / (clip − best) over trials. "
-        "The leaderboard's score is 100 × (1 − the mean of that over problems) at the end.",
+        "The leaderboard's score is the mean of that over problems at the end, divided by random search's own.",
         fixed_cost_section,
         lambda material: material.why_not,
         "fixed_cost",
@@ -80,6 +70,15 @@ SECTIONS: Sequence[Section] = (
         anytime_section,
         worth_showing,
         "anytime",
+    ),
+    Section(
+        "method",
+        "Method",
+        "All that stands behind the answer: every warning, ranks, pairs, groups, other tests, what changes when "
+        "something is left out. Intervals of pairs hold for all pairs together, over functions (instances and "
+        "dimensions of a function repeat it) or, where these are too few, over trials.",
+        method_section,
+        lambda material: material.why_no_comparison if material.results.studies.height else "-",
     ),
     Section(
         "problems",

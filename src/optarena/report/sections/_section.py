@@ -18,10 +18,12 @@ from optarena.views._view import View
 class Content:
     """What a section puts on the page: words, then blocks (figures, tables, texts); data sets by name.
 
-    `scoped`: words that the filter by dimension chooses from, by scope: `all`, or a dimension as text.
+    `scoped`: words that the filter by dimension chooses from, by scope: `all`, or a dimension as text; `after`: such
+    words below the blocks.
     """
 
     scoped: dict[str, list[str]] = field(default_factory=dict)
+    after: dict[str, list[str]] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
     blocks: list[Any] = field(default_factory=list)
     datasets: dict[str, pl.DataFrame] = field(default_factory=dict)

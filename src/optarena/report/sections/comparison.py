@@ -1,33 +1,20 @@
-"""The verdict: every optimizer against every other, in sentences, figures and tables."""
+"""What stands behind the answer: every optimizer against every other, in sentences, figures and tables."""
 
 from __future__ import annotations
 
 from optarena._numbers import counted
 from optarena.comparison.pairs import METHODS
-from optarena.comparison.words import WARNINGS, coverage, undecided
 from optarena.report.boards.comparison import optimizers, pairs, rankings
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, add_figure, paired
 
 
-def opening(material: Material) -> list[str]:
-    """The answer for the first screen: what to use, on what, what failed, what to watch out for, what is undecided."""
-    made = material.comparison
-    if made is None:
-        return []
-    found = made.answer
-    going = ["A run goes on: these numbers are provisional."] if made.frame.get("provisional") else []
-    out = [f"{found.headline} ({coverage(found)}; {found.view})", *going, *found.warnings[:WARNINGS]]
-    left = len(found.warnings) - WARNINGS
-    more = [f"{left} more {'warning is' if left == 1 else 'warnings are'} in the section Method."] if left > 0 else []
-    open_pairs = undecided(made)
-    out += more + ([f"Undecided: {' '.join(open_pairs)}"] if open_pairs else [])
-    return out + [f"By {other.scores.view}: {other.answer.headline}" for other in made.others]
-
-
-def verdict_section(material: Material) -> Content:
+def method_section(material: Material) -> Content:
     made = material.must_compare()
     out = Content(words=made.sentences)
+    if made.overall is None:
+        out.blocks.append(pairs(made).table("verdict-pairs", "Every two optimizers"))
+        return out
     add_figure(material, "critical-difference", out)
     left, right = Content(), Content()
     add_figure(material, "pairwise", left)

@@ -1,4 +1,4 @@
-"""The first screen and the section of the fixed-cost view."""
+"""The section of the fixed-cost view."""
 
 from __future__ import annotations
 
@@ -6,76 +6,22 @@ from typing import Any
 
 import polars as pl
 
-from optarena.errors import OptarenaError
 from optarena.report import words
 from optarena.report.boards import fixed_cost
-from optarena.report.figures import is_log
 from optarena.report.figures.fixed_cost import hidden
 from optarena.report.material import ALL, Material
-from optarena.report.scales import scales_of
-from optarena.report.sections._section import Content, add_figure, look_of, notes_of, spec_of
-from optarena.report.sections.comparison import opening
-from optarena.report.sections.problems import points_of, shared
-from optarena.report.tables import Column, Drawing, Table
+from optarena.report.sections._section import Content, add_figure, notes_of
+from optarena.report.sections.overview import shown_first
+from optarena.report.tables import Column, Table
 from optarena.views.fixed_cost import FixedCost
 
 
-def overview_section(material: Material) -> Content:
-    scoped = words.verdicts(material)
-    if verdict := opening(material):  # it replaces the words on the leaderboard, which know of no test
-        scoped[ALL] = verdict + words.beside_verdict(material)
-    out = Content(scoped=scoped)
-    view = material.fixed_cost
-    if view is None:
-        return _without_scores(material, out)
-    metric = view.metrics[0]
-    _add_board(material, metric, out)
-    return out
-
-
-def _add_board(material: Material, metric: str, out: Content) -> None:
+def _add_board(material: Material, metric: str, out: Content, *, first: bool) -> None:
     """The leaderboard of a metric with its figures; a figure without any defined score is left out."""
     out.blocks.append(_leaderboard(material, metric))
-    add_figure(material, "normalised", out, metric=metric)
+    if not first or shown_first(material) != "normalised":  # else it is on the first screen
+        add_figure(material, "normalised", out, metric=metric)
     add_figure(material, "final", out, metric=metric)
-
-
-def _without_scores(material: Material, out: Content) -> Content:
-    """What the first screen shows where nothing can be normalised: one problem's curves."""
-    from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence
-
-    try:
-        table = shared(material, material.convergence("evaluations", points_of(material)))
-    except OptarenaError:  # no study has one objective and a value; the words above say what is there
-        return out
-    if not table.height:  # nor has any of those whose curves the page holds
-        return out
-    name = table["problem"][0]
-    way = scales_of(table)[name]
-    log_effort = is_log("evaluations", float(table["effort"].max() or 0))  # type: ignore[arg-type]
-    spec = convergence(
-        "convergence evaluations",
-        look_of(material),
-        statistic="median",
-        effort="evaluations",
-        measure=MEASURES[way["measure"]],
-        log=way["log"],
-        floor=way["floor"],
-        log_effort=log_effort,
-    )
-    out.datasets["convergence evaluations"] = table.drop("measure")
-    out.blocks.append(
-        Drawing(
-            "first",
-            name,
-            f"The best value so far, {STATISTICS['median'][3]}.",
-            f"Line chart of the best value so far on {name}, one line per optimizer; its section has the numbers.",
-            spec_of(spec),
-            "convergence evaluations",
-            problem=name,
-        )
-    )
-    return out
 
 
 def _leaderboard(material: Material, metric: str) -> Table:
@@ -110,8 +56,7 @@ def fixed_cost_section(material: Material) -> Content:
     view, out = material.must_score(), Content()
     out.words = notes_of(view, "optarena score")
     for i, metric in enumerate(view.metrics):
-        if i:  # the first metric's are on the first screen
-            _add_board(material, metric, out)
+        _add_board(material, metric, out, first=i == 0)
         add_figure(material, "heatmap", out, metric=metric)
         out.blocks.append(_by_problem(metric, material.by_problem(metric), i))
     return out

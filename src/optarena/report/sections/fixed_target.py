@@ -18,7 +18,7 @@ def fixed_target_section(material: Material) -> Content:
     board = runtimes.board(view, material.dimensions)
     out.words = [*_words(view, board), *notes_of(view, "optarena score")]
     comment = [f"fixed target, frame {view.frame['hash']}, mode {view.mode}"]
-    reached = boards.reached(board, runtimes.unit(view), runtimes.loss_reference(view))
+    reached = boards.reached(view, board, runtimes.unit(view), runtimes.loss_reference(view))
     out.blocks.append(reached.table("runtimes", "Targets reached", scopes=board["scope"].to_list(), comment=comment))
     for name in ("ecdf", "ecdf-groups", "ert", "ert-dimension"):
         add_figure(material, name, out)
@@ -37,6 +37,8 @@ def _words(view: FixedTarget, board: pl.DataFrame) -> list[str]:
     )
     known = view.frame["optimum"] == "known"
     by = "Precision is the distance to the known optimum." if known else f"Precision: {view.frame['optimum']}."
+    if not rows:
+        return [by]
     end = "; …" if len(rows) > 6 else "."
     return [f"Targets reached by the end of the runs (in brackets: the median of where they ended): {told}{end}", by]
 

@@ -5,6 +5,23 @@ const pairOf = (block) => make("div", {class: "pair"}, ...block.blocks.map(figur
 /** @type {Record<Block["kind"], (block: any) => HTMLElement>} */
 const BLOCKS = {figure: figureOf, pair: pairOf, table: tableOf, problems: problemsOf, code: codeOf};
 
+/**
+ * Sentences that follow the filter by dimension.
+ * @param {Record<string, string[]>} texts by scope
+ * @param {string} kind the class of a sentence
+ */
+function scopedWords(texts, kind) {
+  const scoped = new Map(Object.entries(texts));
+  const node = make("div", {class: `${kind}s`, "aria-live": "polite"});
+  const tell = () =>
+    node.replaceChildren(
+      ...(scoped.get(scopeNow()) ?? scoped.get("all") ?? []).map((text) => make("p", {class: kind}, ...sentence(text))),
+    );
+  listeners.push(tell);
+  tell();
+  return node;
+}
+
 /** @param {SectionData} part */
 function sectionOf(part) {
   const first = part.id === "overview";
@@ -15,23 +32,13 @@ function sectionOf(part) {
     node.append(make("p", {class: "absent"}, ...sentence(`Not here: ${part.absent}.`)));
     return node;
   }
-  const scoped = new Map(Object.entries(part.scoped));
-  if (scoped.size) {
-    const verdict = make("div", {class: "verdicts", "aria-live": "polite"});
+  if (Object.keys(part.scoped).length) {
     const about = make(
       "p",
       {class: "about"},
       "About all optimizers and problems of the chosen dimension: filters by optimizer and problem do not change these sentences.",
     );
-    const tell = () =>
-      verdict.replaceChildren(
-        ...(scoped.get(scopeNow()) ?? scoped.get("all") ?? []).map((text) =>
-          make("p", {class: "verdict"}, ...sentence(text)),
-        ),
-      );
-    listeners.push(tell);
-    tell();
-    node.append(verdict, about);
+    node.append(scopedWords(part.scoped, "verdict"), about);
   }
   for (const text of part.words) node.append(make("p", {class: "word"}, ...sentence(text)));
   const blocks = part.blocks.map((block) =>
@@ -41,7 +48,9 @@ function sectionOf(part) {
       blocks: block.blocks?.map((one) => ({...one, frame: part.frame})),
     }),
   );
-  node.append(make("div", {class: first && blocks.length > 1 ? "first" : "blocks"}, ...blocks), help);
+  node.append(make("div", {class: first && blocks.length > 1 ? "first" : "blocks"}, ...blocks));
+  if (Object.keys(part.after).length) node.append(scopedWords(part.after, "word"));
+  node.append(help);
   return node;
 }
 

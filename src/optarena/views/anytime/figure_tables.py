@@ -10,6 +10,7 @@ from optarena.traces import Bools, Floats
 from optarena.views.anytime.scores import primal_gaps
 from optarena.views.anytime.scoring import Scored
 from optarena.views.anytime.view import Anytime
+from optarena.views.coverage import common
 
 POINTS = 60
 
@@ -91,7 +92,7 @@ def gaps(view: Anytime, points: int = POINTS) -> pl.DataFrame:
     """The mean primal gap over instances by effort: in parts of the horizon, where that differs between instances."""
     of = scored(view)
     runs, bounds = of.runs, of.bounds
-    usable = np.flatnonzero(~np.isnan(bounds.best) & (bounds.end > bounds.start))
+    usable = np.flatnonzero(~np.isnan(bounds.best) & (bounds.end > bounds.start) & common(runs.has))
     if not len(usable):
         return pl.DataFrame()
     width = bounds.end - bounds.start
@@ -138,7 +139,9 @@ def effort_of_gaps(view: Anytime) -> str:
 
 def cactus(view: Anytime) -> pl.DataFrame:
     """How many instances each optimizer has solved by when; several trials of an instance share its one."""
-    table = view.table("runs")
+    table = view.table("runs").filter(~pl.col("problem").is_in(view.coverage["left_out"]))
+    if not table.height:
+        return pl.DataFrame(schema={"optimizer": pl.String, "effort": pl.Float64, "count": pl.Float64})
     weight = 1 / pl.len().over("optimizer", "problem")
     done = (
         table.with_columns(weight=weight)

@@ -13,7 +13,7 @@ from optarena.sense import signs
 from optarena.status import CRASHED, OUT_OF_MEMORY, PROVEN, WRONG
 from optarena.traces import Bools, Floats, Ints, first_argmin
 from optarena.views.anytime.scores import improving
-from optarena.views.selection import SEVERAL, Candidates, Selection
+from optarena.views.selection import FAILURES, SEVERAL, Candidates, Selection
 
 OPTIMAL = "optimal"
 """How a run ends that proved that nothing is better than its last value."""
@@ -54,6 +54,15 @@ class Runs:
     """(instances,)"""
     excluded: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    failures: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAILURES))
+    """See `Selection.failures`."""
+
+    @property
+    def has(self) -> Bools:
+        """(instances, optimizers): who ran what."""
+        out = np.zeros((len(self.instances), len(self.optimizers)), dtype=bool)
+        out[self.instance, self.optimizer] = True
+        return out
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -95,6 +104,8 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
     y = np.where(traces.feasible & np.isfinite(y), y, np.nan)
     several, lacking = found.table["sense"].is_null().to_numpy(), found.lacking(axis, ~np.isnan(y))
     found.leave_out(several | lacking, lambda row: SEVERAL if row["sense"] is None else f"it has no {axis}")
+    proved = np.array([word in PROVEN for word in results.endings()], dtype=bool)
+    found.settle(found.having(~np.isnan(y)) | proved)  # a proof that there is no solution is no failure
     axes = f" (axes: {', '.join(results.axes)})"
     chosen = found.selection(axis, Selection, f"can be scored by {axis}", axes)
     kept, part = chosen.kept, chosen.table
@@ -135,6 +146,7 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
         functions=chosen.functions,
         excluded=chosen.excluded,
         notes=notes,
+        failures=chosen.failures,
     )
 
 

@@ -9,6 +9,7 @@ from optarena.stats.estimates import mean
 from optarena.traces import Floats
 from optarena.views.anytime.scores import borda_points
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, relative
+from optarena.views.coverage import common
 from optarena.views.fixed_target.profiles import penalised, shifted_geometric_mean
 
 ROUNDING = 1e-9
@@ -84,6 +85,8 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
 def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
     """One row per optimizer: means over instances with their intervals, best area first (docs/scores.md 4.7)."""
     runs = scored.runs
+    alike = common(runs.has)  # like is compared with like (docs/scores.md 0.4)
+    instance = instance.filter(pl.col("problem").is_in([runs.instances[i] for i in np.flatnonzero(alike).tolist()]))
     names, counted = runs.optimizers, ("solved", "proved", "unsolved")
     averaged = ("objective_score", "area_score", "primal_gap", "primal_integral")
     # instances count the same, however many trials they have
@@ -101,7 +104,7 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
             row |= {column: value, f"{column}_lb": lower, f"{column}_ub": upper}
         row |= {column: float((part[column] / part["trials"]).sum()) for column in counted}
         row |= {column: part[column].mean() for column in ("par2", "par10")}
-        mine = (runs.optimizer == o) & ~np.isnan(times)
+        mine = (runs.optimizer == o) & ~np.isnan(times) & alike[runs.instance]
         some = mine.any()
         row["shifted_geometric_mean"] = shifted_geometric_mean(times[mine], weights=weights[mine]) if some else None
         row["borda"] = part["borda"].sum()
@@ -161,19 +164,11 @@ def _bounds(scored: Scored) -> pl.DataFrame:
 
 
 def gaps(scored: Scored) -> list[str]:
-    """Whose averages are over fewer instances than others', and what is not in averages at all."""
+    """What is not in averages."""
     runs = scored.runs
-    pairs = np.unique(np.column_stack((runs.optimizer, runs.instance)), axis=0)
-    counts = np.bincount(pairs[:, 0], minlength=len(runs.optimizers))
     unknown = len(np.unique(runs.instance[~scored.solved & ~(runs.budget > 0)[runs.instance]]))
     lacking = f"of {unknown} instances no budget is known: runs that did not solve them are not in PAR and its like"
-    return [
-        *([lacking] if unknown else []),
-        *(
-            f"{runs.optimizers[c]} ran on {counts[c]} of {len(runs.instances)} instances"
-            for c in np.flatnonzero(counts < len(runs.instances)).tolist()
-        ),
-    ]
+    return [lacking] if unknown else []
 
 
 def sensitive(scored: Scored, horizon: str) -> list[str]:
@@ -231,8 +226,9 @@ def _means(scored: Scored, values: Floats) -> Floats:
     there = ~np.isnan(values)
     count = np.bincount(cell[there], minlength=cells)
     total = np.bincount(cell[there], weights=values[there], minlength=cells)
-    each = np.where(count > 0, total / np.maximum(count, 1), 0.0).reshape(len(runs.optimizers), -1)
-    n = (count > 0).reshape(len(runs.optimizers), -1).sum(axis=1)
+    alike = common(runs.has)
+    each = np.where(count > 0, total / np.maximum(count, 1), 0.0).reshape(len(runs.optimizers), -1)[:, alike]
+    n = (count > 0).reshape(len(runs.optimizers), -1)[:, alike].sum(axis=1)
     return np.where(n > 0, each.sum(axis=1) / np.maximum(n, 1), np.nan)
 
 

@@ -16,8 +16,10 @@ from optarena.views._view import View
 from optarena.views.anytime import tables
 from optarena.views.anytime.runs import Runs, runs_of
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, score
+from optarena.views.coverage import Coverage
 from optarena.views.frame import PlainFrame, saved
 from optarena.views.selection import cube
+from optarena.views.summary import possible
 
 HORIZONS = ("budget", "box")
 METRICS = {
@@ -45,6 +47,18 @@ class Anytime(View):
     def summary(self) -> pl.DataFrame:
         """One row per optimizer, over all instances, best area score first."""
         return self.tables["summary"]
+
+    def leaderboard(self) -> pl.DataFrame:
+        """The summary with intervals as they are shown: within what is possible; null: infinite."""
+        runs = self.table("runs")
+        ends = {}
+        for column in ("objective_score", "area_score", "primal_gap"):
+            least, most = (float(end) if end is not None else 0.0 for end in (runs[column].min(), runs[column].max()))  # type: ignore[arg-type]
+            for end in ("lb", "ub"):
+                ends[f"{column}_{end}"] = possible(f"{column}_{end}", min(0.0, least), max(1.0, most))
+        for end in ("lb", "ub"):
+            ends[f"primal_integral_{end}"] = possible(f"primal_integral_{end}", 0.0, np.inf)
+        return self.summary.with_columns(**ends)
 
     def scores(self, metric: str | None = None) -> Scores:
         """Of every run: `area` (under its curve), `objective` (at the end) or `gap` (primal, at the end)."""
@@ -161,6 +175,8 @@ def anytime(
         },
         excluded=runs.excluded,
         notes=list(dict.fromkeys(runs.notes)),
+        failures=runs.failures,
+        covered=Coverage(runs.instances, runs.functions, runs.optimizers, runs.has, ~np.isnan(bounds.best)),
         results=results,
         pinned=used,
         scored=scored,

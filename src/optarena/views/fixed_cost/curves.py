@@ -16,7 +16,7 @@ from optarena.errors import OptarenaError
 from optarena.optimizer import is_random_search
 from optarena.status import EVALUATION
 from optarena.traces import Bools, Floats, Ints, at_best
-from optarena.views.selection import COUNTED, SEVERAL, Candidates, Selection, named, no_evaluation, spans
+from optarena.views.selection import COUNTED, SEVERAL, Candidates, Selection, named, spans
 
 MOST_ITERATIONS = 1000
 MOST_NUMBERS = 40_000_000  # in one matrix of studies x iterations
@@ -37,7 +37,8 @@ class Curves(Selection):
     @cached_property
     def random(self) -> Bools:
         """(studies,): whether it is random search whose every evaluation is kept."""
-        return self.called_random & (self.table["record"] == "all").to_numpy()
+        made = (self.table["evaluations"] > 0).to_numpy()  # one without any adds nothing to the baseline
+        return self.called_random & (self.table["record"] == "all").to_numpy() & made
 
     @cached_property
     def called_random(self) -> Bools:
@@ -200,17 +201,17 @@ def last_at(grid: Floats, effort: Floats, values: Floats, offsets: Ints, nothing
 def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
     """Choose the studies of a store that can be scored; name the others."""
     found = Candidates(results)
-    several = found.table["sense"].is_null().to_numpy()
+    found.leave_out(found.table["sense"].is_null().to_numpy(), SEVERAL)
+    traces = results.traces()
+    values = (results.row_statuses() == 0) & traces.feasible & np.isfinite(traces.values[:, 0])
     # where only improvements are kept and nothing feasible was found there is no row: it found nothing, at its cost
-    found.leave_out(
-        several | found.never_evaluated, lambda row: SEVERAL if row["sense"] is None else no_evaluation(row)
-    )
+    (found.settle_as_bayesmark if mode == "bayesmark" else found.settle)(found.having(values))
     found.leave_out(
         _differences(results, found.table), "it has f - f_opt, others on its problem have f: see fixed targets"
     )
     size, irregular = _batches(found)
     notes: list[str] = []
-    sizes = np.unique(size[found.usable])
+    sizes = np.unique(size[found.usable & ~found.never_evaluated])
     chosen = axis
     if chosen is None:
         chosen = "batches" if len(sizes) <= 1 else "evaluations"
@@ -225,7 +226,8 @@ def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
     if irregular:
         notes.append("batches differ in size: random search's draws are the evaluations that it had made on average")
     found.leave_out(found.lacking(chosen), f"it has no {chosen}")
-    every = found.selection(chosen, Curves, notes=notes, mode=mode, irregular=irregular)
+    original = mode == "bayesmark"
+    every = found.selection(chosen, Curves, notes=notes, original=original, mode=mode, irregular=irregular)
     every.size = size[every.kept]
     every.note_unfinished()
     if mode == "bayesmark" and every.called_random.any():

@@ -14,6 +14,7 @@ from optarena.dataset.tables import by_name
 from optarena.traces import Floats
 from optarena.views.convergence import POINTS
 from optarena.views.fixed_cost.view import FixedCost
+from optarena.views.summary import possible
 
 
 def normalised(views: Mapping[str, FixedCost], metric: str, points: int = POINTS) -> pl.DataFrame:
@@ -23,7 +24,9 @@ def normalised(views: Mapping[str, FixedCost], metric: str, points: int = POINTS
         table = view.summary.filter(pl.col("metric") == metric)
         efforts = table["effort"].unique().sort()
         kept = efforts.gather(_thinned(efforts.to_numpy(), points))
-        parts.append(_scored(table.filter(pl.col("effort").is_in(kept.implode())), scope))
+        low = view.possible(metric)[0]
+        shown = table.filter(pl.col("effort").is_in(kept.implode()))
+        parts.append(_scored(shown.with_columns(pl.col("mean_normed_lb").clip(low)), scope))
     return pl.concat(parts).sort("scope", "optimizer", "effort")
 
 
@@ -37,13 +40,14 @@ def by_problem(view: FixedCost, metric: str) -> pl.DataFrame:
     """The last iteration of each optimizer on each problem: normalised mean with its interval."""
     table = view.problem.filter(pl.col("metric") == metric)
     last = table.filter(pl.col("iteration") == pl.col("iteration").max().over("problem"))
+    low = view.possible(metric)[0]
     return last.select(
         "optimizer",
         "problem",
         "effort",
         score=pl.col("mean_normed"),
-        lower=_finite("mean_normed_lb"),
-        upper=_finite("mean_normed_ub"),
+        lower=possible("mean_normed_lb", low, 1.0),
+        upper=possible("mean_normed_ub", low, 1.0),
         median="median",
         median_lb="median_lb",
         median_ub="median_ub",

@@ -10,6 +10,7 @@ from optarena.dataset import Pool
 from optarena.errors import OptarenaError
 from optarena.stats.estimates import Estimate, mean, median
 from optarena.traces import Bools, Floats, Ints
+from optarena.views.coverage import common
 from optarena.views.fixed_cost.baseline import Baseline, compute
 from optarena.views.fixed_cost.curves import Curves
 from optarena.views.summary import by_trials, empty_estimate, mean_over_problems, over_problems, put, standing
@@ -40,6 +41,10 @@ class Scores:
     """(studies,) at parts of each problem's budget: the normalised value of every trial, whose mean is above."""
     random: dict[float, Floats]
     """(problems,) at the same parts: random search's own normalised mean, by which the means are divided."""
+    has: Bools
+    """[problems, optimizers]: who has values to the end of the budget, or any, where it has none to the end at all."""
+    shown: Bools
+    """[optimizers, iterations]: who has a normalised value on any problem."""
     raw: Floats
     """(studies,): the value at the end of its problem's budget, minimised; inf without any, NaN if it ended before."""
 
@@ -74,9 +79,15 @@ def score(
     for values in (median_normed, normed.value, normed.lower, normed.upper):
         values[left_out] = np.nan
     at = standing(last, grid)
-    each = over_problems(normed.value, at)
+    raw = best[np.arange(len(best)), at[:, -1][every.problem]]
+    has = _having(every, best, raw)
+    shown = ~np.isnan(over_problems(normed.value, at)).all(axis=-1)
+    # over problems like is compared with like; Bayesmark averages each optimizer over its own (docs/scores.md 0.4)
+    alike = common(has)[:, None, None] if exact else np.True_
+    of_all = normed._replace(value=np.where(alike, normed.value, np.nan))
+    each = over_problems(of_all.value, at)
     there = ~np.isnan(each)
-    overall = mean_over_problems(normed, at, over)
+    overall = mean_over_problems(of_all, at, over)
     of_random = over_problems(np.broadcast_to(random[:, None, :], shape), at)
     both = there & ~np.isnan(of_random)  # the same problems above and below the line
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -91,7 +102,7 @@ def score(
             value + (overall.upper - overall.value) / normaliser,
             both.sum(axis=-1),
         )
-    overall_median = median(over_problems(median_normed, at))
+    overall_median = median(over_problems(np.where(alike, median_normed, np.nan), at))
     trials, of_random_at = {}, {}
     for part in PARTS:
         stands = standing(part * last, grid)[:, -1]
@@ -100,11 +111,19 @@ def score(
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             scaled = np.clip(rescale(at_part, low[every.problem], width[every.problem], exact), -1.0, 1.0)
         trials[part] = np.where(left_out[every.problem], np.nan, scaled)
-    raw = best[np.arange(len(best)), at[:, -1][every.problem]]
     return Scores(
         base, medians, median_normed, means, normed, overall_median, overall, overall_normed, undefined, trials,
-        of_random_at, raw,
+        of_random_at, has, shown, raw,
     )  # fmt: skip
+
+
+def _having(every: Curves, best: Floats, raw: Floats) -> Bools:
+    """[problems, optimizers]: see `Scores.has`."""
+    out = np.zeros((2, len(every.problems), len(every.optimizers)), dtype=bool)
+    for k, studies in enumerate((~np.isnan(raw), ~np.isnan(best).all(axis=1))):
+        out[k, every.problem[studies], every.optimizer[studies]] = True
+    to_the_end, any_at_all = out
+    return np.where(to_the_end.any(axis=0), to_the_end, any_at_all)
 
 
 def rescale(x: Floats, low: Floats, width: Floats, exact: bool) -> Floats:

@@ -62,7 +62,7 @@ def problem_rows(every: Curves, name: str, scores: Scores, grid: Floats) -> pl.D
 
 
 def summary_rows(every: Curves, name: str, scores: Scores, grid: Floats) -> pl.DataFrame:
-    o, t = np.nonzero(scores.overall_mean.n > 0)
+    o, t = np.nonzero(scores.shown)
     median, mean, normed = (
         [figure[o, t] for figure in estimate]
         for estimate in (scores.overall_median, scores.overall_mean, scores.overall_normed)

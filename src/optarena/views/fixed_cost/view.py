@@ -13,13 +13,15 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores as TrialScores
-from optarena.views._view import View
+from optarena.views._view import ORIGINALS, View
+from optarena.views.coverage import Coverage
 from optarena.views.fixed_cost.baseline import BAYESMARK, Baseline, Frame, compute, read_frame
 from optarena.views.fixed_cost.curves import VISIBLE, Curves, curves
 from optarena.views.fixed_cost.given import check
 from optarena.views.fixed_cost.notes import exclude, find_left_out, tell_gaps, tell_undefined
 from optarena.views.fixed_cost.scores import Scores, score, with_baseline_uncertainty
 from optarena.views.fixed_cost.tables import baseline_rows, problem_rows, summary_rows
+from optarena.views.summary import possible
 
 MODES = ("exact", "bayesmark")
 OVER = ("problems", "trials")
@@ -75,7 +77,11 @@ class FixedCost(View):
         return list(dict.fromkeys(self.summary["metric"]))
 
     def leaderboard(self, metric: str | None = None) -> pl.DataFrame:
-        """The last iteration's summary, best first, with the number of problems on which each is the best."""
+        """The last iteration's summary, best first, with the number of problems on which each is the best.
+
+        `score` is `mean_normed`: 0 is the best known value, 1 is random search with the same budget. Its interval
+        stays within what is possible; null: it is infinite. `bayesmark_score` is 100 (1 - `mean`).
+        """
         metric = metric or self.metrics[0]
         _one_of("metric", metric, tuple(self.metrics))
         if metric not in self._leaderboards:
@@ -87,13 +93,31 @@ class FixedCost(View):
         rows = rows.filter(pl.col("iteration") == pl.col("iteration").max())
         last = self.problem.filter((pl.col("metric") == metric) & pl.col("mean_normed").is_not_null())
         last = last.filter(pl.col("iteration") == pl.col("iteration").max().over("problem"))
+        if self.mode == "exact":
+            last = last.filter(~pl.col("problem").is_in(self.coverage["left_out"]))
         best = last.filter(pl.col("mean_normed") == pl.col("mean_normed").min().over("problem"))
         wins = best.group_by("optimizer").agg(best_on=pl.len())
-        return (
+        low, high = self.possible(metric)
+        ends = {end: possible(f"mean_normed_{end}", low, high) for end in ("lb", "ub")}
+        board = (
             rows.join(wins, on="optimizer", how="left")
-            .with_columns(pl.col("best_on").fill_null(0))
-            .sort("mean", "optimizer", nulls_last=True)
+            .with_columns(pl.col("best_on").fill_null(0), bayesmark_score="score", score="mean_normed")
+            .with_columns(**{f"score_{end}": of for end, of in ends.items()})
+            .with_columns(mean_normed_lb="score_lb", mean_normed_ub="score_ub")
         )
+        by = ["mean"] if self.mode == "bayesmark" else ["score", "mean"]
+        return board.sort(*by, "optimizer", nulls_last=True)
+
+    def possible(self, metric: str) -> tuple[float, float]:
+        """Between what a score at the end can lie: from the best known value to the median of random search.
+
+        In the frame of another store nobody may know how good a value can be.
+        """
+        values, scale = self.trials[metric, 1.0], self.random[metric, 1.0]
+        low = 0.0 if not (values < 0).any() else -np.inf
+        counts = ~np.isin(self.problems, self.coverage["left_out"]) & ~np.isnan(scale)
+        level = float(np.mean(scale[counts])) if counts.any() and self.mode == "exact" else 0.0
+        return low, 1 / level if level > 0 else np.inf
 
     @property
     def units(self) -> str:
@@ -261,6 +285,8 @@ def fixed_cost(
         },
         excluded=every.excluded,
         notes=list(dict.fromkeys(every.notes)),
+        failures=every.failures,
+        covered=_covered(every, next(iter(scores.values())), mode),
         results=results,
         pinned=used,
         optimizers=every.optimizers,
@@ -274,6 +300,12 @@ def fixed_cost(
         functions=every.functions,
         optimum=every.optimum,
     )
+
+
+def _covered(every: Curves, scores: Scores, mode: str) -> Coverage:
+    scored = np.asarray(~np.isnan(scores.mean_normed.value).all(axis=(1, 2)))
+    original = ORIGINALS.get(mode, "")
+    return Coverage(every.problems, every.functions, every.optimizers, scores.has, scored, original)
 
 
 # ---- what can be scored ---------------------------------------------------------------------------------------------
@@ -362,6 +394,8 @@ def _usable(every: Curves, hidden: str | None, name: str) -> Bools:
     use = np.ones(len(every.kept), dtype=bool)
     if hidden is not None:
         use = every.hidden(hidden)[1]
+        if every.mode == "exact":  # one without any value has no metric either, and is as bad in all of them
+            use = use | (~every.valued & np.isin(every.problem, every.problem[use]))
         exclude(every, ~use, f"it has no metric {name!r}", name)
     if every.mode == "bayesmark":
         bad = every.undefined(hidden) & use

@@ -17,6 +17,7 @@ from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 PER_DECADE = 10
 SAMPLES = 1000
 ENDS = (1e1, 1e-1, 1e-4, 1e-8)
+PRECISION = {"optimizer": pl.String, "panel": pl.String, "of": pl.Float64, "ratio": pl.Float64, "fraction": pl.Float64}
 RATIOS = 10.0 ** (np.arange(0, 51) / 5)
 
 
@@ -97,9 +98,9 @@ def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
     several = cells["suite"].n_unique() > 1
     members: dict[tuple[str, str, int | None], list[int]] = {}
     for c, row in enumerate(cells.iter_rows(named=True)):
-        for group in groups_of(row["suite"], row["function"], several=several):
-            for dimension in dict.fromkeys((row["dimension"], None)):
-                members.setdefault((row["optimizer"], group, dimension), []).append(c)
+        groups = groups_of(row["suite"], row["function"], several=several)
+        for group, dimension in _pools(groups, row["dimension"], bool(scored.alike[c])):
+            members.setdefault((row["optimizer"], group, dimension), []).append(c)
     effort = scored.spent / scored.runs.per_dimension
     ends = [np.median(effort[np.concatenate([scored.of_cell[c] for c in mine])]) for mine in members.values()]
     table = _blocks(members, ("optimizer", "group", "dimension"), x).with_columns(
@@ -108,6 +109,13 @@ def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
         budget=np.repeat(ends, len(x)),
     )
     return table, _differences(scored, x, with_restarts)
+
+
+def _pools(groups: list[str], dimension: int | None, alike: bool) -> list[tuple[str, int | None]]:
+    """The groups and dimensions (None: all) that a function in a dimension is pooled in; alone it is always shown."""
+    if not alike:
+        return [(groups[0], dimension)]
+    return [(group, wide) for group in groups for wide in dict.fromkeys((dimension, None))]
 
 
 def _blocks(keys: Iterable[tuple[str | int | None, ...]], names: tuple[str, ...], x: Floats) -> pl.DataFrame:
@@ -179,10 +187,10 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
             erts /= np.broadcast_to(unit, problems.height)[rows, None]
             reached[i, rows] = np.where(np.isnan(erts).any(axis=1)[:, None], np.nan, ecdfs(erts, x * (1 + 1e-9)))
     within: dict[tuple[str, int | None], list[int]] = {}
-    for p, (suite, function, dimension) in enumerate(problems.select(keys).iter_rows()):
-        for group in groups_of(suite, function, several=several):
-            for wide in dict.fromkeys((dimension, None)):
-                within.setdefault((group, wide), []).append(p)
+    alike = {key: bool(scored.alike[c]) for c, key in enumerate(scored.runs.cells.select(keys).iter_rows())}
+    for p, key in enumerate(problems.select(keys).iter_rows()):
+        for pool in _pools(groups_of(*key[:2], several=several), key[2], alike[key]):
+            within.setdefault(pool, []).append(p)
     mean = _blocks(within, ("group", "dimension"), x).with_columns(
         pl.Series(name, np.concatenate([each[some].mean(axis=0) for some in within.values()])).fill_nan(None)
         for name, each in zip(names, reached, strict=True)
@@ -203,9 +211,10 @@ def precision(scored: Scored) -> pl.DataFrame:
     for k in range(int(np.ceil(np.log10(max(largest, 1.0)))) + 1):
         panels.append(("budget", 10.0**k, 1e-8, best_at(scored, np.arange(len(runs)), 10.0**k * unit)))
     optimizer = runs.table["optimizer"]
-    out = []
-    for name in dict.fromkeys(optimizer):
-        mine = (optimizer == name).to_numpy()
+    alike = scored.alike[runs.cell]
+    out = [pl.DataFrame(schema=PRECISION)]
+    for name in dict.fromkeys(optimizer.filter(alike)):
+        mine = (optimizer == name).to_numpy() & alike
         for panel, of, scale, values in panels:
             out.append(
                 pl.DataFrame(

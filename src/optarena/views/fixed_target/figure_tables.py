@@ -16,6 +16,7 @@ ALL = "all"
 MOST_PANELS = 24
 SHOWN = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
 """The targets of a table on a page or on paper: those of COCO's tables."""
+CURVE = ("effort", "within", "beyond", "at_budget", "reference")
 KEYS = ("suite", "function", "dimension")
 LOWEST, HIGHEST = 1e-8, 1e2
 """The precisions that the ECDF of precision shows: COCO's hardest target and its easiest."""
@@ -102,6 +103,9 @@ def _curves(view: FixedTarget, table: pl.DataFrame, keys: list[str], points: int
                 }
             )
         )
+    if not out:
+        kinds = {key: table.schema[key] for key in ("optimizer", *keys)}
+        return pl.DataFrame(schema={**kinds, **dict.fromkeys(CURVE, pl.Float64)})
     return pl.concat(out).with_columns(pl.selectors.float().fill_nan(None))
 
 
@@ -230,7 +234,7 @@ def loss(view: FixedTarget, dimensions: list[int]) -> pl.DataFrame:
 
     Targets that the reference never reached are not counted.
     """
-    table = view.ert.filter(pl.col("loss").is_not_null())
+    table = _alike(view, view.ert).filter(pl.col("loss").is_not_null())
     parts = [table.with_columns(scope=pl.lit(ALL))]
     if len(dimensions) > 1:
         parts.append(table.with_columns(scope=pl.col("dimension").cast(pl.String)).drop_nulls("scope"))
@@ -249,15 +253,24 @@ def loss(view: FixedTarget, dimensions: list[int]) -> pl.DataFrame:
     )
 
 
+def _alike(view: FixedTarget, table: pl.DataFrame) -> pl.DataFrame:
+    """The rows of functions in dimensions that all optimizers ran: what is averaged (docs/scores.md 0.4)."""
+    if view.scored is None:
+        return table
+    kept = view.scored.runs.cells.filter(view.scored.alike).select(KEYS).unique()
+    return table.join(kept, on=KEYS, how="semi", nulls_equal=True, maintain_order="left")
+
+
 def board(view: FixedTarget, dimensions: list[int]) -> pl.DataFrame:
     """An optimizer a row, of all problems and of each dimension: what it reached, how fast, at what budget."""
     ends = view.ecdf.filter(pl.col("group") == ALL).group_by("optimizer", "dimension").agg(
         pl.col("budget").first(), reached=pl.col("fraction_no_restarts").last()
     )  # fmt: skip
+    areas = _alike(view, view.table("aocc"))
     area = pl.concat(
         [
-            view.table("aocc").group_by("optimizer").agg(pl.col("aocc").mean(), dimension=pl.lit(None, dtype=pl.Int64)),
-            view.table("aocc").group_by("optimizer", "dimension").agg(pl.col("aocc").mean()).drop_nulls("dimension"),
+            areas.group_by("optimizer").agg(pl.col("aocc").mean(), dimension=pl.lit(None, dtype=pl.Int64)),
+            areas.group_by("optimizer", "dimension").agg(pl.col("aocc").mean()).drop_nulls("dimension"),
         ],
         how="diagonal",
     )

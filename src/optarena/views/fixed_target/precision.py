@@ -18,7 +18,7 @@ from optarena.dataset import Dataset
 from optarena.sense import signs
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum
 from optarena.views.fixed_target.measured import Measured, measured
-from optarena.views.selection import Candidates, Selection
+from optarena.views.selection import FAILURES, Candidates, Selection
 
 Levels = dict[str, tuple[float, float]]
 """Problem -> the value that counts as optimal (NaN: its own optimum), and the unit of precision."""
@@ -49,6 +49,8 @@ class Runs:
     levels: Levels
     excluded: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    failures: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAILURES))
+    """See `Selection.failures`."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -111,11 +113,13 @@ def runs_of(
     parts: bool | None = None,
     pinned: Levels | None = None,
     quantity: Measured | None = None,
+    original: bool = False,
 ) -> Runs:
     """Every study that can be scored.
 
     parts: count precision in parts of the way from random search to the best; None: where no optimum is known.
-    pinned: level and unit of problems, from a frame. quantity: what counts, where it is not the value.
+    pinned: level and unit of problems, from a frame. quantity: what counts, where it is not the value. original: a
+    study that did not end and has no value is scored too, as cocopp does.
     """
     found = Candidates(results, instances_apart=False)
     frame, traces, study = found.table, results.traces(), found.study_of_row
@@ -129,6 +133,11 @@ def runs_of(
             if name not in pinned:
                 measure.unfit.setdefault(i, "the frame does not have its problem")
     found.leave_out_each(measure.unfit)
+    valued = found.having(measure.values < np.inf)
+    if original:
+        found.valued = valued
+    else:
+        found.settle(valued)
     chosen = found.selection(axis, Selection)
     part = chosen.table
     best = cumulative_minimum(measure.values, traces.offsets)
@@ -183,6 +192,7 @@ def runs_of(
         levels=levels,
         excluded=chosen.excluded,
         notes=notes,
+        failures=chosen.failures,
     )
 
 

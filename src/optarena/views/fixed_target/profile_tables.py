@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from optarena.traces import Floats, Ints
+from optarena.views.coverage import common
 from optarena.views.fixed_target.distributions import grid
 from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.profiles import area_over_convergence_curve, data_profile, performance_profile
@@ -13,6 +14,7 @@ from optarena.views.fixed_target.runtimes import reachable
 from optarena.views.fixed_target.scored import COUNTED, Scored
 
 TAUS = 10.0 ** (np.arange(0, 61) / 20)
+PROFILES = {"optimizer": pl.String, "kind": pl.String, **dict.fromkeys(("tolerance", "x", "fraction"), pl.Float64)}
 TOLERANCES = (1e-1, 1e-3, 1e-5)
 
 
@@ -29,28 +31,35 @@ def profiles(scored: Scored, erts: Floats) -> pl.DataFrame:
     for c, name in enumerate(cells["optimizer"]):
         times[problem[c], :, optimizers.index(name)] = erts[c]
     pairs = np.zeros(times.shape[:2], dtype=bool)
-    pairs[problem] = scored.given
+    pairs[problem] = scored.given & scored.alike[:, None]
+    alike = np.ones(int(scored.runs.problem.max()) + 1, dtype=bool)
+    if scored.mode != "coco":  # instances that all ran
+        alike = common(scored.having(scored.runs.problem)[1])
     rows: list[tuple[str, float | None, Floats, Floats]] = [
         ("performance", None, TAUS, performance_profile(times[pairs], TAUS))
     ]
     for tolerance in TOLERANCES:
-        reached, dimensions = _solved(scored, optimizers, tolerance)
+        reached, dimensions = (figures[alike] for figures in _solved(scored, optimizers, tolerance))
         k = grid(scored)
         rows.append(("data", tolerance, k, data_profile(reached, dimensions, k)))
     return pl.concat(
         [
-            pl.DataFrame(
-                {
-                    "optimizer": [name] * len(x),
-                    "kind": [kind] * len(x),
-                    "tolerance": [tolerance] * len(x),
-                    "x": x,
-                    "fraction": fractions[o],
-                },
-                schema_overrides={"tolerance": pl.Float64},
-            )
-            for kind, tolerance, x, fractions in rows
-            for o, name in enumerate(optimizers)
+            pl.DataFrame(schema=PROFILES),
+            *(
+                pl.DataFrame(
+                    {
+                        "optimizer": [name] * len(x),
+                        "kind": [kind] * len(x),
+                        "tolerance": [tolerance] * len(x),
+                        "x": x,
+                        "fraction": fractions[o],
+                    },
+                    schema_overrides={"tolerance": pl.Float64},
+                )
+                for kind, tolerance, x, fractions in rows
+                for o, name in enumerate(optimizers)
+                if (pairs if tolerance is None else alike).any()
+            ),
         ]
     )
 

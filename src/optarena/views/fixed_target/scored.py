@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from optarena.traces import Bools, Floats, Ints
+from optarena.views.coverage import common
 from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.runtimes import TOLERANCE, first_hits
 from optarena.views.fixed_target.targets import FINAL
@@ -68,6 +69,24 @@ class Scored:
         """(cells,): the number of its function in its dimension, which optimizers share."""
         keys = self.runs.cells.select("suite", "function", "dimension")
         return keys.select(pl.struct(pl.all()).rank("dense") - 1).to_series().to_numpy().astype(np.int64)
+
+    def having(self, problem: Ints) -> tuple[list[str], Bools]:
+        """The optimizers, and (problems, optimizers): who ran what. problem: (runs,)"""
+        optimizers = list(dict.fromkeys(self.runs.cells["optimizer"]))
+        number = self.runs.table["optimizer"].replace_strict(optimizers, range(len(optimizers)), return_dtype=pl.Int64)
+        has = np.zeros((int(problem.max()) + 1, len(optimizers)), dtype=bool)
+        has[problem, number.to_numpy()] = True
+        return optimizers, has
+
+    @cached_property
+    def alike(self) -> Bools:
+        """(cells,): whether all optimizers ran its function in its dimension: what is pooled over functions.
+
+        cocopp pools all that an optimizer ran (docs/scores.md 0.4).
+        """
+        if self.mode == "coco":
+            return np.ones(len(self.problem), dtype=bool)
+        return common(self.having(self.problem[self.runs.cell])[1])[self.problem]
 
     def batches(self, parts: list[Ints] | None = None, numbers: int = 1) -> Iterator[Batch]:
         """All cells, those with equal numbers of runs together, as many as fit into memory.

@@ -14,7 +14,8 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Floats
 from optarena.views._scores import Scores as TrialScores
-from optarena.views._view import View
+from optarena.views._view import ORIGINALS, View
+from optarena.views.coverage import Coverage
 from optarena.views.fixed_target import tables
 from optarena.views.fixed_target.measured import Measured
 from optarena.views.fixed_target.precision import Levels, Runs, runs_of
@@ -137,7 +138,7 @@ def fixed_target(
         wanted = Targets(pinned["targets"]["kind"], np.array(pinned["targets"]["values"], dtype=float))
     levels = None if pinned is None else _read_levels(pinned["levels"])
     parts = None if wanted is None else wanted.kind == "relative"
-    runs = runs_of(results, axis, parts=parts, pinned=levels, quantity=quantity)
+    runs = runs_of(results, axis, parts=parts, pinned=levels, quantity=quantity, original=mode == "coco")
     if mode == "coco":
         runs = _those_of_cocopp(runs)
     scored = score(runs, *per_cell(runs, wanted, mode), mode, budget, bootstrap, seed)
@@ -172,6 +173,8 @@ def fixed_target(
         },
         excluded=runs.excluded,
         notes=[*runs.notes, *scored.notes],
+        failures=runs.failures,
+        covered=_covered(scored),
         pinned=used,
         optimizers=list(dict.fromkeys(runs.table["optimizer"])),
         results=results,
@@ -204,6 +207,16 @@ def _precision(runs: Runs) -> str:
     if runs.indicator.any() and not runs.indicator.all():
         usual = "f - f_opt, and reference - hypervolume"
     return f"{usual}, and parts of the way from random search to the best" if runs.parts.any() else usual
+
+
+def _covered(scored: Scored) -> Coverage:
+    """A problem is a function in a dimension."""
+    runs = scored.runs
+    each = problems_of(runs)
+    optimizers, has = scored.having(each.number)
+    every = np.ones(len(each.names), dtype=bool)
+    original = ORIGINALS.get(scored.mode, "")
+    return Coverage(each.names, each.functions, optimizers, has, every, original)
 
 
 def _those_of_cocopp(runs: Runs) -> Runs:

@@ -32,6 +32,7 @@ GREATER = ("hypervolume", "hypervolume_ratio")
 """The greater the better; of all others but the last, the less."""
 RANKED = ("hypervolume", "hypervolume_ratio", "igd_plus", "igd", "gd", "additive_epsilon", "r2")
 """Those by which fronts may be ranked; spread alone says nothing of how good a front is."""
+NEVER_NEGATIVE = ("hypervolume", "hypervolume_ratio", "igd_plus", "igd", "gd")
 EXACT_UP_TO = 6
 """Objectives: with more, hypervolumes are approximated."""
 

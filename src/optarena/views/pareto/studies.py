@@ -18,7 +18,7 @@ from optarena.problem import Known
 from optarena.store.records import ProblemCard
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.pareto.domination import non_dominated
-from optarena.views.selection import ONE, Candidates, Selection, no_evaluation
+from optarena.views.selection import ONE, Candidates, Selection
 
 
 @dataclass
@@ -91,7 +91,7 @@ def studies_of(results: Dataset, axis: str = "evaluations") -> Studies:
     objectives: dict[str, Objectives] = {}
     unfit: dict[int, str] = {}
     for i, row in enumerate(found.table.iter_rows(named=True)):
-        reason = _unusable(row, cards[i], int(traces.lengths[i]), objectives)
+        reason = _unusable(row, cards[i], objectives)
         reason = reason or (f"it has no {axis}" if lacking[i] else "")
         if reason:
             unfit[i] = reason
@@ -99,6 +99,7 @@ def studies_of(results: Dataset, axis: str = "evaluations") -> Studies:
     study = found.study_of_row
     wide = np.array([len(card.objectives) for card in cards], dtype=np.int64)
     usable, strange = _sorted_out(results, study, wide)
+    found.settle(found.having(usable))
     every = found.selection(axis, Studies, "has a front to score", objectives_of=objectives, usable=usable)
     lost = {
         "failed": every.table["failures"].to_numpy(),
@@ -113,12 +114,10 @@ def studies_of(results: Dataset, axis: str = "evaluations") -> Studies:
     return every
 
 
-def _unusable(row: dict[str, Any], card: ProblemCard, rows: int, objectives: dict[str, Objectives]) -> str:
+def _unusable(row: dict[str, Any], card: ProblemCard, objectives: dict[str, Objectives]) -> str:
     """Why a study cannot be scored, if so. The first study of a problem says what its objectives are."""
     if len(card.objectives) < 2:
         return ONE
-    if not rows and not row["evaluations"]:
-        return no_evaluation(row)
     signs = np.array([one.sign for one in card.objectives])
     names = [one.name for one in card.objectives]
     first = objectives.setdefault(row["problem"], Objectives(names, signs, card.known))

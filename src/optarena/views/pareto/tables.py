@@ -15,6 +15,7 @@ from optarena.optimizer import is_random_search
 from optarena.stats import estimates
 from optarena.stats.estimates import Estimate
 from optarena.traces import Bools, Floats, Ints
+from optarena.views.coverage import common
 from optarena.views.pareto.attainment import surface
 from optarena.views.pareto.frame import Frame
 from optarena.views.pareto.measures import GREATER, INDICATORS, RANKED
@@ -38,6 +39,8 @@ class Scores(NamedTuple):
     overall_median: Estimate
     overall_mean: Estimate
     overall_normed: Estimate
+    shown: Bools
+    """[optimizers, moments, indicators]: who has a value on any problem."""
 
 
 def score(every: Studies, values: Floats, best: Floats, grid: Floats, over: str) -> Scores:
@@ -50,14 +53,28 @@ def score(every: Studies, values: Floats, best: Floats, grid: Floats, over: str)
         put(mean, p, o, estimates.mean(x))
     normed = _normed(every, values, best, mean)
     at = _standing(every, grid)
+    has = having(every)
+    alike = common(has)[:, None, None, None]  # like is compared with like (docs/scores.md 0.4)
+
+    def of_all(estimate: Estimate) -> Estimate:
+        return estimate._replace(value=np.where(alike, estimate.value, np.nan))
+
     return Scores(
         median,
         mean,
         normed,
-        _overall(median, lambda each: estimates.median(over_problems(each.value, at))),
-        _overall(mean, lambda each: mean_over_problems(each, at, over)),
-        _overall(normed, lambda each: mean_over_problems(each, at, over)),
+        _overall(of_all(median), lambda each: estimates.median(over_problems(each.value, at))),
+        _overall(of_all(mean), lambda each: mean_over_problems(each, at, over)),
+        _overall(of_all(normed), lambda each: mean_over_problems(each, at, over)),
+        np.asarray(~np.isnan(np.take_along_axis(mean.value, at[:, None, :, None], axis=2)).all(axis=0)),
     )
+
+
+def having(every: Studies) -> Bools:
+    """[problems, optimizers]: who ran what."""
+    out = np.zeros((len(every.problems), len(every.optimizers)), dtype=bool)
+    out[every.problem, every.optimizer] = True
+    return out
 
 
 def _normed(every: Studies, values: Floats, best: Floats, mean: Estimate) -> Estimate:
@@ -119,7 +136,7 @@ def problem_table(every: Studies, scores: Scores) -> pl.DataFrame:
 
 def summary_table(every: Studies, scores: Scores) -> pl.DataFrame:
     """At the end, over all problems: one row per optimizer and indicator."""
-    o, k = np.nonzero(scores.overall_mean.n[:, -1, :] > 0)
+    o, k = np.nonzero(scores.shown[:, -1, :])
     at = (o, np.full(len(o), -1), k)
     return pl.DataFrame(
         {
@@ -142,7 +159,7 @@ def anytime_table(every: Studies, scores: Scores, grid: Floats) -> pl.DataFrame:
             **_columns((scores.median, scores.mean, scores.normed), (p, o, t, k)),
         }
     )
-    o, t, k = np.nonzero(scores.overall_mean.n[:, :-1, :] > 0)
+    o, t, k = np.nonzero(scores.shown[:, :-1, :])
     overall = pl.DataFrame(
         {
             "optimizer": _names(every.optimizers, o),

@@ -16,11 +16,13 @@ from optarena.errors import OptarenaError, nearest
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores
 from optarena.views._view import View
+from optarena.views.coverage import Coverage
 from optarena.views.pareto import tables
 from optarena.views.pareto.frame import REFERENCE_POINT, Frame, fitting, make_frame, read_frame
-from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
+from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, NEVER_NEGATIVE, RANKED, Yardstick, measure
 from optarena.views.pareto.studies import Studies, studies_of
 from optarena.views.selection import cube
+from optarena.views.summary import possible
 
 if TYPE_CHECKING:
     from optarena.views.fixed_target import FixedTarget
@@ -59,20 +61,27 @@ class Pareto(View):
         return self.tables["anytime"]
 
     def leaderboard(self, indicator: str = "hypervolume_ratio") -> pl.DataFrame:
-        """The summary of one indicator, best first, with the number of problems on which each is the best."""
+        """The summary of one indicator, best first, with the number of problems on which each is the best.
+
+        The interval of the mean stays within what is possible; null: it is infinite.
+        """
         if indicator not in RANKED:
             raise OptarenaError(
                 f"fronts are ranked by {', '.join(RANKED)}; got {indicator!r}.{nearest(indicator, RANKED)}"
             )
         down = indicator in GREATER
         each = self.problem.filter(pl.col("indicator") == indicator, pl.col("mean").is_not_null())
+        each = each.filter(~pl.col("problem").is_in(self.coverage["left_out"]))
         each = each.filter(pl.col("mean") > 0) if down else each  # nobody is the best where no front has a volume
         top = pl.col("mean").max() if down else pl.col("mean").min()
         wins = each.filter(pl.col("mean") == top.over("problem")).group_by("optimizer").agg(best_on=pl.len())
+        low = 0.0 if indicator in NEVER_NEGATIVE else -np.inf
+        high = max(1.0, float(np.nanmax(self._cube(indicator), initial=0.0))) if indicator == GREATER[1] else np.inf
         return (
             self.summary.filter(pl.col("indicator") == indicator)
             .join(wins, on="optimizer", how="left")
             .with_columns(pl.col("best_on").fill_null(0))
+            .with_columns(**{end: possible(end, low, high) for end in ("mean_lb", "mean_ub")})
             .sort("mean", "optimizer", descending=[down, False], nulls_last=True)
         )
 
@@ -218,6 +227,14 @@ def pareto(
         },
         excluded=every.excluded,
         notes=every.notes,
+        failures=every.failures,
+        covered=Coverage(
+            every.problems,
+            every.functions,
+            every.optimizers,
+            tables.having(every),
+            np.array([name in sticks for name in every.problems], dtype=bool),
+        ),
         results=results,
         pinned=used,
         optimizers=every.optimizers,

@@ -1,0 +1,108 @@
+"""The first screen: the answer, the leaderboard with who beats whom, and the figure that says most."""
+
+from __future__ import annotations
+
+from optarena.comparison import Comparison
+from optarena.comparison.words import coverage, first_lines, further_warnings, undecided
+from optarena.errors import OptarenaError
+from optarena.report.boards.answer import scoped
+from optarena.report.figures import is_log
+from optarena.report.material import ALL, Material
+from optarena.report.scales import scales_of
+from optarena.report.sections._section import Content, add_figure, look_of, spec_of
+from optarena.report.sections.problems import points_of, shared
+from optarena.report.tables import Drawing
+
+FIRST = {"fixed-cost": "normalised", "fixed-target": "ecdf", "pareto": "hypervolume", "anytime": "curves"}
+"""The figure beside the answer, by the view that answers."""
+
+
+def overview_section(material: Material) -> Content:
+    made = material.comparison
+    if made is None:
+        return _without_answer(material)
+    answers = material.answers
+    out = Content(
+        scoped={scope: opening(one, scope) for scope, one in answers.items()},
+        after={scope: warnings(one) for scope, one in answers.items()},
+    )
+    if made.overall is not None:
+        board, scopes = scoped({scope: one for scope, one in answers.items() if one.overall is not None})
+        note = f"Score: {made.scale}. ▲ better, ▼ worse, ≈ equivalent, ? undecided."
+        comment = [made.scores.what, f"frame {made.frame.get('hash', '')}"]
+        out.blocks.append(board.table("answer", "Who beats whom", scopes=scopes, note=note, comment=comment))
+    if figure := shown_first(material):
+        add_figure(material, figure, out, metric=made.scores.metric if figure == "normalised" else None)
+    return out
+
+
+def shown_first(material: Material) -> str:
+    """The figure on the first screen; nothing where no view answers."""
+    made = material.comparison
+    return "" if made is None else FIRST.get(made.scores.view, "")
+
+
+def opening(made: Comparison, scope: str = ALL) -> list[str]:
+    """What to use, on what, and what failed."""
+    found = made.answer
+    part = "" if scope == ALL else f" of dimension {scope}"
+    going = ["A run goes on: these numbers are provisional."] if made.frame.get("provisional") else []
+    return [found.headline, f"{coverage(found)}{part}; {found.view}.", *going, *first_lines(found)]
+
+
+def warnings(made: Comparison) -> list[str]:
+    """What to watch out for, what is undecided, and the answers to other kinds of problems."""
+    found = made.answer
+    shown, hidden = further_warnings(found)
+    out = [f"Watch out: {text}" for text in shown]
+    left = len(hidden)
+    out += [f"{left} more {'warning is' if left == 1 else 'warnings are'} in the section Method."] if left > 0 else []
+    out += [f"Undecided: {' '.join(told)}"] if (told := undecided(made)) else []
+    return out + [f"By {other.scores.view}: {other.answer.headline}" for other in made.others]
+
+
+def _without_answer(material: Material) -> Content:
+    """What the first screen shows where nothing can be compared: why, and one problem's curves."""
+    if not material.results.studies.height:
+        return Content(scoped={ALL: ["Nothing has been run here yet."]})
+    why = material.why_no_comparison
+    out = Content(scoped={ALL: [f"There is no comparison: {why}.", "The sections below show what there is."]})
+    return _curves(material, out)
+
+
+def _curves(material: Material, out: Content) -> Content:
+    """One problem's curves."""
+    from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence
+
+    try:
+        table = shared(material, material.convergence("evaluations", points_of(material)))
+    except OptarenaError:  # no study has one objective and a value; the words above say what is there
+        return out
+    if not table.height:  # nor has any of those whose curves the page holds
+        return out
+    name = table["problem"][0]
+    way = scales_of(table)[name]
+    log_effort = is_log("evaluations", float(table["effort"].max() or 0))  # type: ignore[arg-type]
+    spec = convergence(
+        "convergence evaluations",
+        look_of(material),
+        statistic="median",
+        effort="evaluations",
+        measure=MEASURES[way["measure"]],
+        log=way["log"],
+        floor=way["floor"],
+        log_effort=log_effort,
+    )
+    out.datasets["convergence evaluations"] = table.drop("measure")
+    out.blocks.append(
+        Drawing(
+            "first",
+            name,
+            f"The best value so far, {STATISTICS['median'][3]}.",
+            f"Line chart of the best value so far on {name}, one line per optimizer; its section has the numbers.",
+            spec_of(spec),
+            "convergence evaluations",
+            problem=name,
+        )
+    )
+    return out

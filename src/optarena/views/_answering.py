@@ -1,0 +1,83 @@
+"""Which view answers for a store, where nobody named one: decided once, for every command.
+
+>>> answering(optarena.open("results"))       # doctest: +SKIP
+['fixed_cost']
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optarena.dataset import Dataset
+from optarena.optimizer import is_random_search
+from optarena.traces import Bools
+from optarena.views._options import OPTIONS, VIEWS, view_named
+
+MODES = {"bayesmark": "fixed_cost", "coco": "fixed_target"}
+"""The view that a mode belongs to."""
+
+
+def answering(results: Dataset) -> list[str]:
+    """One view per kind of study, that of most studies first (docs/scores.md 0.5).
+
+    Solver runs: `anytime`. Several objectives: `pareto`. Else `fixed_cost` where random search was run, else
+    `fixed_target`.
+    """
+    begun = results.studies.filter(results.studies["status"] != "missing")
+    several = begun["sense"].is_null().to_numpy()
+    solver = solver_runs(results) & ~several
+    rest = ~several & ~solver
+    random = np.array([is_random_search(name) for name in begun["optimizer"]], dtype=bool)
+    whole = (begun["record"] == "all").to_numpy() & (begun["evaluations"] > 0).to_numpy()
+    counts = {
+        "fixed_cost" if (rest & random & whole).any() or not rest.any() else "fixed_target": int(rest.sum()),
+        "pareto": int(several.sum()),
+        "anytime": int(solver.sum()),
+    }
+    found = [view for view in sorted(counts, key=lambda view: -counts[view]) if counts[view]]
+    return found or ["fixed_cost"]
+
+
+def solver_runs(results: Dataset) -> Bools:
+    """(begun studies,): whether a solver ran it: its problem has no space of points to choose from.
+
+    An imported table does not say so: there it is a run with seconds, without parameters, dimension or random search.
+    """
+    begun = results.studies.filter(results.studies["status"] != "missing")
+    no_space = np.array([not card.space for card in results.cards], dtype=bool)
+    imported = np.array([card.imported for card in results.cards], dtype=bool)
+    if not (no_space & imported).any():
+        return no_space
+    traces = results.traces()
+    study = np.repeat(np.arange(len(traces)), traces.lengths)
+    unknown = np.bincount(study[np.isnan(results.efforts("seconds"))], minlength=len(traces)) > 0
+    random = any(is_random_search(name) for name in begun["optimizer"])
+    timed = ~unknown & (begun["dimension"].fill_null(0) == 0).to_numpy() & (not random)
+    return no_space & (~imported | timed)
+
+
+def chosen(results: Dataset, options: Mapping[str, Any]) -> list[str]:
+    """The views that answer, given some options: of those that answer, the ones that have them; else one that has."""
+    frame, mode = options.get("frame"), options.get("mode")
+    if frame is not None:
+        return [_of_frame(Path(frame))]
+    if mode in MODES:
+        return [MODES[mode]]
+    if "indicator" in options:  # with options of fronts, whose indicator it is
+        return ["fixed_target"]
+    found = answering(results)
+    able = [view for view in found if set(options) <= set(OPTIONS[view])]
+    return able or [view for view in VIEWS if set(options) <= set(OPTIONS[view])][:1] or found[:1]
+
+
+def _of_frame(path: Path) -> str:
+    """The view that a saved frame belongs to; a baseline of Bayesmark is one of fixed cost."""
+    try:
+        return view_named(json.loads(path.read_bytes())["view"])
+    except Exception:  # the view says what is wrong with it
+        return "fixed_cost"
