@@ -236,7 +236,9 @@ def _compare_by(
         **settings,
     )
     nothing = dict(main.failures.select("optimizer", "without_value").iter_rows())
-    out.failed = {name: found | {"without_value": nothing[name]} for name, found in main.failed.items() if name in names}
+    out.failed = {
+        name: found | {"without_value": nothing[name]} for name, found in main.failed.items() if name in names
+    }
     out.frame, out.excluded, out.notes = main.frame, main.excluded, main.notes
     out.main_metric = metric is None
     if len(out.scores.problems) == 1:
