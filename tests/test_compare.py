@@ -21,6 +21,7 @@ from optarena.cli import main
 from optarena.comparison import compare_scores
 from optarena.comparison.numbers import chart, rank_numbers, read_numbers
 from optarena.comparison.ratios import runtime_ratios
+from optarena.comparison.words import short_names
 from optarena.errors import OptarenaError
 from optarena.views._scores import Scores
 from optarena.views.selection import cube
@@ -153,8 +154,8 @@ def test_equal_optimizers_stay_undecided_and_it_says_what_would_settle_a_medium_
     assert found.pairs.verdict == ["undecided"]
     assert found.answer.winner is None
     words = " ".join(found.sentences)
-    assert "o0 and o1: 0." in words or "o1 and o0: 0." in words
-    assert "would settle a medium difference (probability 0.64)" in words
+    assert "o0 against o1: 0." in words or "o1 against o0: 0." in words
+    assert "would settle a medium difference (P(beats) 0.64)" in words
 
 
 def test_the_same_optimizer_twice_is_equivalent_with_enough_data():
@@ -281,7 +282,7 @@ def test_where_scores_and_duels_disagree_the_answer_says_so():
     found = compare_scores(replace(made_up(gaps=(0, 0), problems=30), values=values), **FEW)
     assert found.answer.order[0] == "o1"
     assert found.answer.winner == "o0"
-    assert any("o0 wins more often, but where it loses, it loses worse" in text for text in found.answer.warnings)
+    assert any("o0 wins more often, but where it loses, it loses by more" in text for text in found.answer.warnings)
 
 
 def test_rankings_that_disagree_are_shown_as_disagreeing():
@@ -589,3 +590,24 @@ def test_a_shared_first_place_disagrees_with_nobody():
 
 def test_a_p_value_just_below_the_level_is_not_shown_as_the_level():
     assert p_value(0.046875) == "0.047"
+
+
+def test_no_warning_is_lost_and_none_is_told_twice():
+    found = compare_scores(made_up(gaps=(0.0, 0.02), problems=10), **FEW)
+    found.failed = {
+        "o0": {"studies": 0, "of": 40, "without_value": 0, "evaluations": 3},
+        "o1": {"studies": 2, "of": 40, "without_value": 1, "evaluations": 3},
+    }
+    told = " ".join(found.text().split())
+    assert told.count("o0: 3 evaluations failed.") == 1
+    assert told.count("o1 failed in 2 of 40 studies; 1 found nothing and counts as a loss.") == 1
+
+
+def test_columns_of_names_that_begin_alike_are_told_apart():
+    assert short_names(["CMA-ES", "RandomSearch"]) == ["CMA-ES", "RandomS"]
+    assert short_names(["Optuna-TPE", "Optuna-GP"]) == ["…na-TPE", "…una-GP"]
+    assert short_names(["aaaaaaa1bbbbbbb", "aaaaaaa2bbbbbbb"]) == ["1", "2"]
+
+
+def test_the_legend_names_the_level_that_was_asked_for():
+    assert "undecided (99 %)" in compare_scores(made_up(gaps=(0.0, 0.0)), alpha=0.01, **FEW).text()

@@ -26,7 +26,7 @@ COMMANDS = {
     "status": "What is done, running, failed and why, interrupted, missing.",
     "best": "The best found on each problem, with its parameters.",
     "score": "Score a store: which optimizer is best, by how much, and how sure that is.",
-    "compare": "The verdict: is the difference real, how large is it, and what would settle it?",
+    "compare": "What to use: who beats whom, how sure that is, and what would settle the rest.",
     "figure": "One figure of a store, for a paper, a slide or a page.",
     "report": "Everything on one page: a file that works offline and can be mailed.",
     "check": "Is an optimizer, a problem or a solver well-behaved? What is wrong, and how to fix it.",

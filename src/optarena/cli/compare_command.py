@@ -1,4 +1,4 @@
-"""`optarena compare`: the verdict in words, then the tables behind it; or ranks of plain numbers."""
+"""`optarena compare`: the answer, with `--details` the tables behind it; or ranks of plain numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from optarena.comparison.compare import ALPHA
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
 from optarena.comparison.pairs import METHODS
 from optarena.comparison.power import DETECT
-from optarena.comparison.words import WARNINGS
+from optarena.comparison.words import further_warnings
 from optarena.errors import OptarenaError
 from optarena.formats.csv import for_people
 from optarena.report.boards.comparison import optimizers, pairs, ranked_numbers, ranked_table, rankings
@@ -142,7 +142,7 @@ def _left_out(made: Comparison) -> str:
 
 
 def _footnotes(made: Comparison) -> list[str]:
-    lines = [f"watch out: {clean(text)}" for text in made.answer.warnings[WARNINGS:]]
+    lines = [f"watch out: {clean(text)}" for text in further_warnings(made.answer)[1]]
     lines += [f"note: {clean(note)}" for note in made.notes[:5]]
     if len(made.notes) > 5:
         lines.append(f"note: … and {len(made.notes) - 5} more (--format json has all)")

@@ -1,6 +1,7 @@
 """The answer: what to use, who beats whom, what failed, what it is about; plain data behind every screen.
 
-Everything that a terminal, the report, a notebook and JSON say first is made here, once. See docs/compare.md.
+Everything that a terminal, the report, a notebook and JSON say first is made here, once.
+See docs/compare.md and docs/scores.md 5.11.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optarena._numbers import counted, number
+from optarena._numbers import counted, number, probability
 from optarena.stats.improvement import BETTER, EQUIVALENT, UNDECIDED, WORSE
 
 if TYPE_CHECKING:
@@ -240,8 +241,8 @@ def _contradictions(found: Answer) -> list[str]:
         if pair["verdict"] == WORSE:
             a, b = pair["a"], pair["b"]
             out.append(
-                f"{b} beats {a} in {100 * (1 - pair['pi']):.0f} % of duels, yet {a} has the better score: {b} wins "
-                "more often, but where it loses, it loses worse."
+                f"{b} beats {a} in {_percent(1 - pair['pi'])} of duels, yet {a} has the better score: {b} wins more "
+                "often, but where it loses, it loses by more."
             )
     if out:
         return out
@@ -250,9 +251,14 @@ def _contradictions(found: Answer) -> list[str]:
             a, b = pair["a"], pair["b"]
             out.append(
                 f"{a} has a better score than {b} ({_of(found, a)} against {_of(found, b)}), but wins only "
-                f"{100 * pair['pi']:.0f} % of their duels: {b} loses worse."
+                f"{_percent(pair['pi'])} of their duels: where {b} loses, it loses by more."
             )
     return out[:1]
+
+
+def _percent(share: float) -> str:
+    """A share of duels as a percentage: more digits where it would read as 50 %."""
+    return f"{100 * float(probability(share)):.4g} %"
 
 
 def _of(found: Answer, name: str) -> str:
@@ -267,7 +273,8 @@ def _other_ways(made: Comparison, found: Answer) -> list[str]:
         return []
     by: dict[str, list[str]] = {}
     for change in differ:
-        by.setdefault(change.order[0], []).append(change.label)
+        way, _, part = change.label.partition(", ")
+        by.setdefault(change.order[0], []).append(f"{way} ({part})" if part else way)
     said = [f"{name} comes first by {_names(labels)}" for name, labels in by.items()]
     return [f"Other ways of scoring disagree: {'; '.join(said[:2])}."]
 
@@ -277,15 +284,12 @@ def _fragile(made: Comparison, found: Answer) -> list[str]:
     if found.winner is None:
         return []
     out = []
-    for kind, noun in (("function", "function"), ("trial", "trial"), ("optimizer", "optimizer")):
-        hurt = [c for c in made.changes if c.kind == kind and c.tested and _involves(c, found.winner)]
-        total = sum(c.kind == kind for c in made.changes)
+    for noun in ("function", "trial", "optimizer"):
+        hurt = [c for c in made.changes if c.kind == noun and c.tested and _involves(c, found.winner)]
+        total = sum(c.kind == noun for c in made.changes)
         if hurt:
-            example = hurt[0].label
-            out.append(
-                f"{found.winner} would not be shown to be best without {example}"
-                + (f", nor without {len(hurt) - 1} more of {total} {noun}s." if len(hurt) > 1 else ".")
-            )
+            others = f", or without one of {len(hurt) - 1} other {noun}s (of {total})" if len(hurt) > 1 else ""
+            out.append(f"Without {hurt[0].label}{others}, {found.winner} would not be shown to be best.")
     return out
 
 

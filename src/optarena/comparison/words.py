@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from optarena._numbers import ABSENT, counted, interval, number, probability, rough, significant
 from optarena._text import clean
-from optarena.comparison.power import MOST, NEVER, UNKNOWN
+from optarena.comparison.power import DETECT, MOST, NEVER, UNKNOWN
 from optarena.stats.improvement import BETTER, EQUIVALENT, UNDECIDED, WORSE
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ def text(made: Comparison, width: int | None = None, command: str = "") -> str:
     width = max(40, width or WIDTH)
     found = made.answer
     parts = ["\n".join([*head(made, width), *_wrapped(first_lines(found), width)])]
-    parts.append("\n".join([*board(found, width), "", *legend(found, width)]))
+    parts.append("\n".join([*board(found, width), "", *legend(found, width, made.alpha)]))
     notes = []
-    rest = found.warnings[len(first_lines(found)) :]
-    for i, warning in enumerate(rest[:WARNINGS]):
+    shown, hidden = further_warnings(found)
+    for i, warning in enumerate(shown):
         notes += _labelled("Watch out" if i == 0 else "", warning, width)
-    if len(rest) > WARNINGS:
-        notes += _labelled("", f"{len(rest) - WARNINGS} more: --details.", width)
+    if hidden:
+        notes += _labelled("", f"{counted(len(hidden), 'more warning')}: --details.", width)
     for i, line in enumerate(undecided(made)):
         notes += _labelled("Undecided" if i == 0 else "", line, width)
     if command:
@@ -54,7 +54,7 @@ def head(made: Comparison, width: int) -> list[str]:
     line = clean(made.answer.headline)
     if len(line) + len(about) + 3 <= width:
         return [f"{line}{about:>{width - len(line)}}"]
-    return [*textwrap.wrap(line, width), *textwrap.wrap(about, width)]
+    return _wrapped([line, about], width)
 
 
 def coverage(found: Answer) -> str:
@@ -69,6 +69,12 @@ def coverage(found: Answer) -> str:
 def first_lines(found: Answer) -> list[str]:
     """The warnings that stand above everything: failures, and problems that not all have run."""
     return found.warnings[: found.first]
+
+
+def further_warnings(found: Answer) -> tuple[list[str], list[str]]:
+    """The warnings that are not among the first lines: those that are shown, and those that `--details` adds."""
+    rest = found.warnings[found.first :]
+    return rest[:WARNINGS], rest[WARNINGS:]
 
 
 def board(found: Answer, width: int) -> list[str]:
@@ -87,7 +93,7 @@ def board(found: Answer, width: int) -> list[str]:
     fits = min(max(0, (width - left - 1) // CELL), len(names))
     columns = names[:fits] if fits >= 2 else []
     lines = [f"{' ' * (left + 1)}{'P(row beats column)':>{CELL * fits}}"] if columns and CELL * fits >= 19 else []
-    titles = "".join(_cut(clean(name), CELL - 2).rjust(CELL) for name in columns)
+    titles = "".join(short.rjust(CELL) for short in short_names(columns))
     lines.append(f"{_line(heads, widths)} {titles}")
     for name, row in zip(names, rows, strict=True):
         lines.append(f"{_line(row, widths)} {''.join(_cell(found, name, other).rjust(CELL) for other in columns)}")
@@ -135,13 +141,14 @@ def _line(cells: list[str], widths: list[int]) -> str:
     return "  ".join(placed)
 
 
-def legend(found: Answer, width: int) -> list[str]:
+def legend(found: Answer, width: int, alpha: float = 0.05) -> list[str]:
     """What the numbers and signs mean."""
-    every = "95 % for all pairs together" if len(found.pairs) > 1 else "95 %"
+    level = f"{100 * (1 - alpha):.4g} %"
+    every = f"{level} for all pairs together" if len(found.pairs) > 1 else level
     lines = []
     if found.order:
         lines += _labelled("score", found.scale, width, 8)
-    lines += textwrap.wrap(f"▲ better  ▼ worse  ≈ equivalent  ? undecided ({every})", width)
+    lines += _wrapped([f"▲ better  ▼ worse  ≈ equivalent  ? undecided ({every})"], width)
     return lines
 
 
@@ -154,9 +161,9 @@ def undecided(made: Comparison) -> list[str]:
     out = []
     for pair in pairs[:TOLD]:
         ends = f"{probability(pair['pi'])} [{probability(pair['lower'])}, {probability(pair['upper'])}]"
-        out.append(f"{pair['a']} and {pair['b']}: {ends}.")
+        out.append(f"{pair['a']} against {pair['b']}: {ends}.")
     if len(pairs) > TOLD:
-        out.append(f"{len(pairs) - TOLD} more of {counted(len(found.pairs), 'pair')}.")
+        out.append(f"{counted(len(pairs) - TOLD, 'more undecided pair')} (of {len(found.pairs):,} in all).")
     if made.overall is not None:
         out.append(settles(made, pairs))
     return out
@@ -168,7 +175,7 @@ def settles(made: Comparison, pairs: list[dict[str, Any]]) -> str:
     trials, functions = (
         [int(x) for x in figures[places] if x != UNKNOWN] for figures in (made.power.trials, made.power.functions)
     )
-    size = f"a {'medium ' if made.power.detect == 0.64 else ''}difference (probability {made.power.detect:g})"
+    size = f"a {'medium ' if made.power.detect == DETECT else ''}difference (P(beats) {made.power.detect:g})"
     if any(0 in figures and NEVER not in figures and max(figures) == 0 for figures in (trials, functions)):
         return f"{size[:1].upper()}{size[1:]} would most likely have shown: if they differ, then by less."
     needs = [
@@ -177,9 +184,9 @@ def settles(made: Comparison, pairs: list[dict[str, Any]]) -> str:
         if figures and NEVER not in figures
     ]
     never = [noun for figures, noun in ((trials, "trials"), (functions, "functions")) if figures and NEVER in figures]
-    hopeless = f"More {' or '.join(never)} would not help ({MOST} times as many were tried)." if never else ""
+    hopeless = f"More {' or '.join(never)} would not help: up to {MOST} times as many were simulated." if never else ""
     if not needs:
-        return hopeless or "What would settle it cannot be said from one trial or one problem."
+        return hopeless or "What would settle them cannot be told from one trial, or from fewer than three functions."
     said = f"{' or '.join(needs)} would settle {size}."
     return f"{said[:1].upper()}{said[1:]} {hopeless}".rstrip()
 
@@ -198,15 +205,25 @@ def _cut(name: str, longest: int) -> str:
     return name if len(name) <= longest else f"{name[: longest - 1]}…" if longest > 8 else name[:longest]
 
 
+def short_names(names: list[str]) -> list[str]:
+    """Heads of columns: how names begin; how they end, where two begin alike; else the numbers of their rows."""
+    shown = [clean(name) for name in names]
+    starts = [name[:7] for name in shown]
+    ends = [name if len(name) <= 7 else f"…{name[-6:]}" for name in shown]
+    numbers = [str(i) for i in range(1, len(shown) + 1)]
+    return next((heads for heads in (starts, ends) if len(set(heads)) == len(heads)), numbers)
+
+
 def _labelled(label: str, line: str, width: int, indent: int = 12) -> list[str]:
-    """A paragraph beside a label: 'Watch out   By time …'."""
+    """A paragraph beside a label: 'Watch out   By time …'. Names with hyphens stay in one piece."""
     return textwrap.wrap(
-        clean(line), width, initial_indent=label.ljust(indent), subsequent_indent=" " * indent, break_long_words=False
-    )
+        clean(line), width, initial_indent=label.ljust(indent), subsequent_indent=" " * indent, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def _wrapped(lines: list[str], width: int) -> list[str]:
-    return [part for line in lines for part in textwrap.wrap(clean(line), width)]
+    return [part for line in lines for part in textwrap.wrap(clean(line), width, break_on_hyphens=False)]
 
 
 def sentences(made: Comparison) -> list[str]:

@@ -120,7 +120,7 @@ def score_interval(
 
     m, n: (strata,), or (values, strata) for several values at once.
     Its standard error is Newcombe's for exponential distributions, taken at theta, so that the interval stays within
-    [0, 1] and is never empty. See docs/scores.md 5.11.
+    [0, 1] and is never empty. See docs/scores.md 5.2.
     """
     theta = np.asarray(value, dtype=float)
     z = special.ndtri(0.5 + level_of(level) / 2)

@@ -136,7 +136,7 @@ def t_half(deviation: Floats, n: npt.ArrayLike, tail: float) -> Floats:
 
 
 def effective_freedom(variance: Floats, squares: Floats) -> Floats:
-    """Degrees of freedom of a sum of variances, by Welch and Satterthwaite (docs/scores.md 1.8, 5.11).
+    """Degrees of freedom of a sum of variances, by Welch and Satterthwaite (docs/scores.md 1.8, 5.3, 5.5).
 
     variance: the sum of the variances v of means; squares: the sum of v^2 divided by each one's degrees of freedom.
     """

@@ -4,7 +4,7 @@
 0.0286
 
 A p-value is never to be shown alone: `effects` has the size of the difference.
-See docs/scores.md 5.3.
+See docs/scores.md 5.4.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, *, method: str = "auto", al
 
     Assumes independent draws and, under the null, the same distribution. method: `auto` (exact for small samples
     without ties), `exact`, or `asymptotic` (ties corrected, with continuity correction). Constant data: p = 1.
-    See docs/scores.md 5.3.
+    See docs/scores.md 5.4.
     """
     a, b = sample(x), sample(y, "y")
     m, n = len(a), len(b)
@@ -50,7 +50,7 @@ def mann_whitney(x: npt.ArrayLike, y: npt.ArrayLike, *, method: str = "auto", al
 
 
 def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
-    """Like Mann-Whitney, where the two may have different spreads; the null is A12 = 1/2 (docs/scores.md 5.3).
+    """Like Mann-Whitney, where the two may have different spreads; the null is A12 = 1/2 (docs/scores.md 5.4).
 
     At least two values each. Samples that do not overlap have no variance of ranks: their p is 0, and n says how little
     that may mean.
@@ -74,7 +74,7 @@ def wilcoxon(
 
     Assumes independent problems and, under the null, differences that are symmetric about 0. method: `auto` (exact up
     to 50 pairs, all signs up to 13 pairs with ties or zeros, else normal), `asymptotic`, or another one of SciPy's.
-    Pairs that are equal are left out; none left: p = 1. See docs/scores.md 5.3.
+    Pairs that are equal are left out; none left: p = 1. See docs/scores.md 5.4.
     """
     d = paired(x, y)
     used = int(np.count_nonzero(d))
@@ -93,7 +93,7 @@ def wilcoxon(
 def sign_test(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Test:
     """Paired values: does one sign prevail? Assumes independent pairs and nothing else; equal pairs are left out.
 
-    The statistic is the number of pairs in which x is the greater one. Exact (binomial). See docs/scores.md 5.3.
+    The statistic is the number of pairs in which x is the greater one. Exact (binomial). See docs/scores.md 5.4.
     """
     d = paired(x, y)
     above, used = int(np.sum(d > 0)), int(np.sum(d != 0))
@@ -106,7 +106,7 @@ def sign_test(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Test:
 def welch_t(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
     """Means of two samples that may differ in variance. Assumes means that are nearly normal. Constant data: p = 1.
 
-    See docs/scores.md 5.3.
+    See docs/scores.md 5.4.
     """
     a, b = sample(x, least=2), sample(y, "y", least=2)
     if a.var() == 0 and b.var() == 0:
@@ -119,7 +119,7 @@ def welch_t(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
 
 
 def kolmogorov_smirnov(x: npt.ArrayLike, y: npt.ArrayLike) -> Test:
-    """The greatest gap between two distributions: any difference of shape counts (docs/scores.md 5.3)."""
+    """The greatest gap between two distributions: any difference of shape counts (docs/scores.md 5.4)."""
     from scipy import stats
 
     a, b = sample(x), sample(y, "y")
@@ -131,7 +131,7 @@ def correlated_t(x: npt.ArrayLike, y: npt.ArrayLike, rope: float = 0.0, runs: in
     """P(y - x < -rope), P(within), P(y - x > rope) for folds of cross-validation on one data set.
 
     Folds share their training data: the variance is corrected as Nadeau and Bengio do. Assumes normal differences.
-    See docs/scores.md 5.3.
+    See docs/scores.md 5.4.
     """
     d = -paired(x, y, least=2)
     if rope < 0 or runs < 1 or len(d) % runs or len(d) // runs < 2:

@@ -78,7 +78,7 @@ def ranks_of(x: npt.ArrayLike, axis: int = -1) -> Floats:
 def tie_sums(ordered: Floats, *, equal: float = 0.0) -> Floats:
     """(…): the sum of t^3 - t over the groups of t equal values of sorted rows (…, n); what tie corrections take off.
 
-    Neighbours that differ by at most `equal` are equal; NaN equals nothing. See docs/scores.md 5.3, 5.6.
+    Neighbours that differ by at most `equal` are equal; NaN equals nothing. See docs/scores.md 5.4, 5.6.
     """
     place = np.arange(ordered.shape[-1])
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Wilcoxon's signed-rank test of many paired samples at once, with the p-values of SciPy's `auto` (docs/scores.md 5.3).
+"""Wilcoxon's signed-rank test of many paired samples at once, with the p-values of SciPy's `auto` (docs/scores.md 5.4).
 
 `pairs.wilcoxon` is the test of one sample; comparisons, simulations and leaving one problem out test many.
 """
@@ -36,14 +36,14 @@ class SignedRanks(NamedTuple):
 def signed_rank_p(d: npt.ArrayLike) -> tuple[Floats, Floats]:
     """p-values and signs (-1, 0, 1: on which side the rank sum is larger) of differences (samples, pairs).
 
-    See docs/scores.md 5.3.
+    See docs/scores.md 5.4.
     """
     found = signed_ranks(np.atleast_2d(np.asarray(d, dtype=float)))
     return found.p, found.sign
 
 
 def signed_ranks(d: Floats, *, exact: bool = True) -> SignedRanks:
-    """The test of differences (samples, pairs), two-sided; differences of 0 are left out (docs/scores.md 5.3).
+    """The test of differences (samples, pairs), two-sided; differences of 0 are left out (docs/scores.md 5.4).
 
     exact: up to 50 pairs without ties or zeros by the exact distribution, up to 13 pairs with them by all signs; else,
     and with False, normal with tie correction.

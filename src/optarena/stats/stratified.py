@@ -25,7 +25,7 @@ def stratified_mann_whitney(below: Floats, m: Ints, n: Ints, ties: Floats) -> tu
     below (pairs, problems): A12 of a pair on a problem; m, n (pairs, problems): trials of the two; ties: the sum of
     t^3 - t over groups of t equal values. Exact, the second result, where all problems have as many trials and there
     are no ties; else normal, corrected for ties. Assumes independent trials and, under the null, the same distribution
-    of both on each problem. See docs/scores.md 5.3.
+    of both on each problem. See docs/scores.md 5.4.
     """
     problems = below.shape[1]
     same = bool(np.all(m == m[0, 0]) and np.all(n == n[0, 0]))
@@ -40,7 +40,7 @@ def stratified_mann_whitney(below: Floats, m: Ints, n: Ints, ties: Floats) -> tu
 
 
 def a12_variance(m: npt.ArrayLike, n: npt.ArrayLike, ties: npt.ArrayLike) -> Floats:
-    """The variance of A12 of m and n trials from one distribution; ties: see `ranks.tie_sums` (docs/scores.md 5.3)."""
+    """The variance of A12 of m and n trials from one distribution; ties: see `ranks.tie_sums` (docs/scores.md 5.4)."""
     m, n = np.asarray(m, dtype=float), np.asarray(n, dtype=float)
     total = m + n
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -53,7 +53,7 @@ def stratified_differences(
     """(optimizers, optimizers): mean differences over fixed problems with t intervals by Welch and Satterthwaite.
 
     mean, variance, trials: (problems, optimizers). One trial on a problem: its noise is unknown, and the ends infinite.
-    See docs/scores.md 5.11.
+    See docs/scores.md 5.5.
     """
     problems = len(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -70,7 +70,7 @@ def stratified_differences(
 
 @lru_cache(maxsize=32)
 def rank_sum_distribution(m: int, n: int, problems: int = 1) -> Floats:
-    """P(U <= u) of the sum over problems of Mann-Whitney's U, all orders equally likely (docs/scores.md 5.3)."""
+    """P(U <= u) of the sum over problems of Mann-Whitney's U, all orders equally likely (docs/scores.md 5.4)."""
     one = np.zeros(m * n + 1)
     one[0] = 1.0
     for i in range(1, m + 1):  # the Gaussian binomial: times (1 - q^(n+i)) / (1 - q^i), scaled to stay small

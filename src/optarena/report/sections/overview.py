@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optarena.comparison import Comparison
-from optarena.comparison.words import WARNINGS, coverage, first_lines, undecided
+from optarena.comparison.words import coverage, first_lines, further_warnings, undecided
 from optarena.errors import OptarenaError
 from optarena.report.boards.answer import scoped
 from optarena.report.figures import is_log
@@ -54,9 +54,9 @@ def opening(made: Comparison, scope: str = ALL) -> list[str]:
 def warnings(made: Comparison) -> list[str]:
     """What to watch out for, what is undecided, and the answers to other kinds of problems."""
     found = made.answer
-    rest = found.warnings[len(first_lines(found)) :]
-    out = [f"Watch out: {text}" for text in rest[:WARNINGS]]
-    left = len(rest) - WARNINGS
+    shown, hidden = further_warnings(found)
+    out = [f"Watch out: {text}" for text in shown]
+    left = len(hidden)
     out += [f"{left} more {'warning is' if left == 1 else 'warnings are'} in the section Method."] if left > 0 else []
     out += [f"Undecided: {' '.join(told)}"] if (told := undecided(made)) else []
     return out + [f"By {other.scores.view}: {other.answer.headline}" for other in made.others]
