@@ -203,8 +203,8 @@ def main() -> None:
                 began = time.process_time()
                 rows.power[key] = power_row(rows, n, t, k)
                 done(f"power {key}", rows.power[key], began)
-    for t in (5, 1, 15):
-        for n in FUNCTIONS:
+    for n in FUNCTIONS:
+        for t in TRIALS:
             for shape in SHAPES:
                 if (key := f"{shape} {n} {t}") not in rows.null:
                     began = time.process_time()
