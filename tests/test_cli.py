@@ -278,7 +278,7 @@ def test_the_demo_ends_with_the_answer_and_the_report(capsys):
     assert code == 0
     there = [name for name in SHOWN if OPTIMIZERS.built_in[name].installed]
     assert f"{30 * len(there)} studies" in out
-    assert "failed" not in out
+    assert "failed in" not in out
     assert all(name in out for name in SHOWN)  # in the table, or with how to install it
     assert "6 problems, 5 trials each" in out
     assert "P(row beats column)" in out

@@ -431,7 +431,7 @@ def complaint(capsys, *arguments):
 
 def test_without_random_search_the_error_says_what_to_do(frame, tmp_path, capsys):
     oa.from_frame(frame.filter(pl.col("optimizer") != "RandomSearch"), tmp_path / "s")
-    text = complaint(capsys, tmp_path / "s")
+    text = complaint(capsys, tmp_path / "s", "--view", "fixed-cost")
     assert "no RandomSearch" in text
     assert "--frame" in text
 
