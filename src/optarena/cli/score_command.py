@@ -11,7 +11,6 @@ import typer
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._terminal import print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
-from optarena.formats.csv import for_people
 from optarena.report import boards
 from optarena.views import score
 from optarena.views._options import dashed, options_of, view_named
@@ -45,6 +44,8 @@ def command(
     if format is Format.json:
         print_json(scored.to_data())
     elif format is Format.csv:
+        from optarena.formats.csv import for_people
+
         print(for_people(scored.table(which or boards.TABLES[dashed(name)])), end="")
     elif format is Format.latex:
         print(scored.to_latex(), end="")
