@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 Number: TypeAlias = float | str | None
@@ -17,8 +17,8 @@ def number(value: float) -> Number:
     return "nan" if value != value else ("inf" if value > 0 else "-inf")
 
 
-def numbers(row: Iterable[float]) -> list[Number]:
-    return [number(value) for value in row]
+def numbers(row: Sequence[float]) -> list[Number]:
+    return list(row) if all(map(math.isfinite, row)) else [number(value) for value in row]
 
 
 def strict(value: Any) -> Any:
@@ -33,7 +33,8 @@ def strict(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {strict(key): strict(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [strict(item) for item in value]
+        # tables are mostly columns of numbers: those need no look at each of them here
+        return numbers(value) if set(map(type, value)) == {float} else [strict(item) for item in value]
     if isinstance(value, float):  # NumPy's
         return number(value)
     return printable(value) if isinstance(value, str) else value

@@ -7,6 +7,7 @@ Commands only call what a Python user can call. Errors are one sentence on stder
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import io
 import os
@@ -17,6 +18,7 @@ from typing import Any
 
 import typer
 
+from optarena._memory import no_collection
 from optarena._text import lines
 from optarena._version import __version__
 from optarena.errors import DamagedStore, OptarenaError, WorkError, nearest
@@ -61,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ.setdefault("POLARS_MAX_THREADS", "1")
     try:
         with _damage_told():
-            code = _call(chosen, arguments)
+            code = _call(chosen, arguments, program=argv is None)
         sys.stdout.flush()
         return code
     except OptarenaError as error:
@@ -78,14 +80,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(f"{error.filename or 'writing the output'}: {error.strerror}", 1)
 
 
-def _call(chosen: str | None, arguments: list[str]) -> int:
-    """Do what the arguments say; the exit code."""
+def _call(chosen: str | None, arguments: list[str], *, program: bool) -> int:
+    """Do what the arguments say; the exit code. program: this process does nothing else."""
     try:
         if chosen == "bayesmark":  # its flags take several values each, which Typer's cannot
             from optarena.cli.bayesmark_command import command
 
             return command(arguments[arguments.index(chosen) + 1 :])
-        _app(chosen)(arguments, prog_name="optarena", standalone_mode=True)
+        with no_collection():
+            app = _app(chosen)
+        if program:
+            gc.freeze()  # modules stay: a search for garbage, now or when the process ends, need not look at them
+        app(arguments, prog_name="optarena", standalone_mode=True)
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # which Typer takes for a failure
             raise stop.__context__ from None

@@ -12,7 +12,6 @@ from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._terminal import print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
 from optarena.errors import OptarenaError
-from optarena.formats.csv import for_people
 from optarena.report import boards
 from optarena.views import score
 from optarena.views._answering import chosen as views_for
@@ -56,6 +55,8 @@ def command(
         every = [scored.to_data() for scored in views]
         print_json(every[0] if len(every) == 1 else {"views": every})
     elif format is Format.csv:
+        from optarena.formats.csv import for_people
+
         print(for_people(views[0].table(which or boards.TABLES[dashed(names[0])])), end="")
     elif format is Format.latex:
         print("\n".join(scored.to_latex() for scored in views), end="")

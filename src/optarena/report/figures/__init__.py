@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from optarena._memory import no_collection
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.report.figures._figure import Figure, Options, Shown, is_log
@@ -102,6 +103,7 @@ def figures_of_view(name: str) -> tuple[str, ...]:
     return tuple(one.name for one in FIGURES.values() if one.view == name)
 
 
+@no_collection()
 def figure(name: str, results: Dataset | Material, **options: Any) -> Any:
     """An Altair chart by its name; `FIGURES` lists them, with the options that each takes."""
     from optarena.report.drawing._style import Look, finished, legend_columns, unchecked
