@@ -15,7 +15,7 @@ from optarena.dataset import Dataset, Pool
 from optarena.errors import OptarenaError
 from optarena.optimizer import is_random_search
 from optarena.status import EVALUATION
-from optarena.traces import Bools, Floats, Ints, at_best
+from optarena.traces import Bools, Floats, Ints, at_best, latest
 from optarena.views.selection import COUNTED, SEVERAL, Candidates, Selection, named, no_evaluation, spans
 
 MOST_ITERATIONS = 1000
@@ -107,7 +107,8 @@ class Curves(Selection):
             return np.minimum(size * grid.astype(np.int64)[None, :], most[:, None])
         every = self.results.select(self.kept[self.random]).in_full()
         traces, effort = every.traces(), every.efforts(self.axis)
-        made = last_at(grid, effort, traces.evaluation.astype(float), traces.offsets, 0.0)
+        last = latest(effort, traces.offsets, np.arange(len(traces))[:, None], grid)
+        made = np.append(traces.evaluation, 0)[last]
         total = np.zeros((len(self.problems), len(grid)))
         np.add.at(total, self.problem[self.random], made)
         count = np.bincount(self.problem[self.random], minlength=len(self.problems))
@@ -164,9 +165,9 @@ class Curves(Selection):
         events = self._first_of_batch(visible) if self.axis == "batches" else np.arange(len(visible))
         offsets = np.searchsorted(self._study[events], np.arange(len(self.kept) + 1)).astype(np.int64)
         found = at_best(values[events], visible[events], offsets)
-        out, known = self._at(grid, found, np.inf, events)
-        out[~known] = np.nan
-        return out
+        rows = latest(self._effort[events], offsets, np.arange(len(self.kept))[:, None], grid)
+        known = grid[None, :] <= self.end[:, None] * (1 + 1e-12)
+        return np.where(known, np.append(found, np.inf)[rows], np.nan)
 
     def _first_of_batch(self, visible: Floats) -> Ints:
         """The row of each batch with its first least visible value."""
@@ -177,24 +178,6 @@ class Curves(Selection):
         least = np.minimum.reduceat(visible, starts)
         ties = np.flatnonzero(visible == np.repeat(least, np.diff(np.append(starts, len(visible)))))
         return ties[np.searchsorted(ties, starts)]
-
-    def _at(self, grid: Floats, values: Floats, nothing: float, events: Ints | None = None) -> tuple[Floats, Bools]:
-        """A quantity of the last event of each study up to each grid point, and whether that is known there."""
-        rows = slice(None) if events is None else events
-        study = self._study[rows]
-        offsets = np.searchsorted(study, np.arange(len(self.kept) + 1)).astype(np.int64)
-        out = last_at(grid, self._effort[rows], values, offsets, nothing)
-        return out, grid[None, :] <= self.end[:, None] * (1 + 1e-12)
-
-
-def last_at(grid: Floats, effort: Floats, values: Floats, offsets: Ints, nothing: float) -> Floats:
-    """(studies, grid): a quantity of the last row of each study up to each grid point."""
-    n, width = len(offsets) - 1, len(grid) + 1
-    study = np.repeat(np.arange(n), np.diff(offsets))
-    bins = np.searchsorted(grid, effort * (1 - 1e-12), side="left")
-    counts = np.bincount(study * width + bins, minlength=n * width).reshape(n, width)[:, :-1].cumsum(axis=1)
-    padded = np.append(values, nothing)
-    return np.where(counts > 0, padded[np.minimum(offsets[:-1, None] + counts - 1, len(values))], nothing)
 
 
 def curves(results: Dataset, mode: str, axis: str | None) -> Curves:

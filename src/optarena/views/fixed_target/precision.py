@@ -16,7 +16,7 @@ import polars as pl
 
 from optarena.dataset import Dataset
 from optarena.sense import signs
-from optarena.traces import Bools, Floats, Ints, cumulative_minimum
+from optarena.traces import Bools, Floats, Ints, cumulative_minimum, latest
 from optarena.views.fixed_target.measured import Measured, measured
 from optarena.views.selection import Candidates, Selection
 
@@ -80,6 +80,10 @@ class Runs:
     def problem(self) -> Ints:
         """(runs,): the number of its problem, an instance."""
         return _numbered(self.table)
+
+    def best_at(self, run: Ints, effort: Floats) -> Floats:
+        """The best precision of a run by so much effort; inf before its first. Both are broadcast."""
+        return np.append(self.precision, np.inf)[latest(self.effort, self.offsets, run, effort)]
 
     def only(self, kept: Bools) -> Runs:
         """Some of the runs."""
