@@ -34,7 +34,7 @@ class View:
     frame: dict[str, Any]
     excluded: list[Excluded]
     notes: list[str] = field(default_factory=list)
-    """What a reader of the tables should know: what was scored though not whole, what was chosen for them."""
+    """What a reader of the tables should know: which studies are incomplete, which defaults were chosen."""
 
     pinned: Any = field(default=None, repr=False)
     """The frame itself (a `Frame`), to save or to give to another scoring."""
@@ -45,6 +45,7 @@ class View:
     def __post_init__(self) -> None:
         if self.results is not None:
             self.notes = list(dict.fromkeys([*self.results.notes(), *self.notes]))
+            self.frame["provisional"] = bool((self.results.studies["status"] == "running").any())
 
     name = ""
     figures = Figures()

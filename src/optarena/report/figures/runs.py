@@ -11,6 +11,7 @@ from optarena.report import words
 from optarena.report.figures._figure import PANELS, Options, Shown, few, is_log, last_effort, of_scope
 from optarena.report.material import Material
 from optarena.report.scales import scales_of
+from optarena.views.selection import COUNTED
 
 CONVERGENCE, BEST_POINTS = "Convergence", "Best points"
 """Titles of the two figures that each problem has on the page."""
@@ -22,7 +23,6 @@ PARALLEL = (
 
 
 def convergence(material: Material, options: Options) -> list[Shown]:
-    from optarena.report.drawing._style import COUNTED
     from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence
 
     axis = options.axis or "evaluations"

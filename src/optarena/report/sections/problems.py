@@ -16,6 +16,7 @@ from optarena.report.scales import FLOOR, scales_of
 from optarena.report.sections._section import Content, look_of, spec_of
 from optarena.report.tables import Column, Table, plain
 from optarena.views.convergence import POINTS
+from optarena.views.selection import COUNTED
 
 CURVES = 2400
 """Curves on the page, at most; and points of all of them together."""
@@ -24,7 +25,6 @@ CURVE_POINTS = 24_000
 
 def problems_section(material: Material) -> Content:
     """Each problem's convergence and best points; the page makes a part of it when it is opened."""
-    from optarena.report.drawing._style import COUNTED
     from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence, parallel
 
     out, look = Content(), look_of(material)

@@ -13,7 +13,7 @@ from optarena.sense import signs
 from optarena.status import CRASHED, OUT_OF_MEMORY, PROVEN, WRONG
 from optarena.traces import Bools, Floats, Ints, first_argmin
 from optarena.views.anytime.scores import improving
-from optarena.views.selection import SEVERAL, Candidates, Selection
+from optarena.views.selection import SEVERAL, Candidates, Selection, cube
 
 OPTIMAL = "optimal"
 """How a run ends that proved that nothing is better than its last value."""
@@ -55,6 +55,11 @@ class Runs:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def cube(self, values: Floats) -> Floats:
+        """(instances, optimizers, trials): numbers that come one per run; NaN where a pair has fewer trials."""
+        shape = (len(self.instances), len(self.optimizers))
+        return cube(self.instance, self.optimizer, self.trial, values, shape)
 
     @property
     def run(self) -> Ints:

@@ -121,18 +121,9 @@ def _penalised(scored: Scored, k: float) -> Floats:
 def _borda(scored: Scored) -> Floats:
     """(runs,): points against all other optimizers on the same instance, averaged over pairs of trials."""
     runs = scored.runs
-    cell = runs.instance * len(runs.optimizers) + runs.optimizer
-    order = np.lexsort((runs.trial, cell))
-    place = np.zeros(len(runs), dtype=np.int64)
-    counts = np.bincount(cell, minlength=len(runs.instances) * len(runs.optimizers))
-    place[order] = np.arange(len(runs)) - np.repeat(np.cumsum(counts) - counts, counts)
-    shape = (len(runs.instances), len(runs.optimizers), int(counts.max()))
-    at = (runs.instance, runs.optimizer, place)
-    times, values = np.full(shape, np.nan), np.full(shape, np.nan)
-    proved = np.zeros(shape, dtype=bool)
-    times[at] = scored.last_time  # inf where nothing was found
-    values[at] = np.where(scored.solutions > 0, scored.last_value, 0.0)
-    proved[at] = runs.proved
+    times = runs.cube(scored.last_time)  # inf where nothing was found
+    values = runs.cube(np.where(scored.solutions > 0, scored.last_value, 0.0))
+    proved = runs.cube(runs.proved.astype(float)) == 1
     points = borda_points(times, values, proved)
     return np.where(np.isnan(scored.bounds.best[runs.instance]), np.nan, points[runs.instance, runs.optimizer])
 
@@ -225,15 +216,8 @@ def _without(scored: Scored, bounds: Bounds) -> tuple[Floats, Floats]:
 
 def _means(scored: Scored, values: Floats) -> Floats:
     """(optimizers,): the mean over instances of the mean over trials."""
-    runs = scored.runs
-    cells = len(runs.instances) * len(runs.optimizers)
-    cell = runs.optimizer * len(runs.instances) + runs.instance
-    there = ~np.isnan(values)
-    count = np.bincount(cell[there], minlength=cells)
-    total = np.bincount(cell[there], weights=values[there], minlength=cells)
-    each = np.where(count > 0, total / np.maximum(count, 1), 0.0).reshape(len(runs.optimizers), -1)
-    n = (count > 0).reshape(len(runs.optimizers), -1).sum(axis=1)
-    return np.where(n > 0, each.sum(axis=1) / np.maximum(n, 1), np.nan)
+    each = mean(scored.runs.cube(values)).value
+    return mean(each.T).value
 
 
 def _number(values: Floats) -> pl.Series:

@@ -10,14 +10,13 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, one_of
 from optarena.views._scores import Scores
 from optarena.views._view import View
 from optarena.views.anytime import tables
 from optarena.views.anytime.runs import Runs, runs_of
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, score
 from optarena.views.frame import PlainFrame, saved
-from optarena.views.selection import cube
 
 HORIZONS = ("budget", "box")
 METRICS = {
@@ -49,22 +48,18 @@ class Anytime(View):
     def scores(self, metric: str | None = None) -> Scores:
         """Of every run: `area` (under its curve), `objective` (at the end) or `gap` (primal, at the end)."""
         metric = metric or "area"
-        if metric not in METRICS:
-            raise OptarenaError(
-                f"metric must be one of {', '.join(METRICS)}; got {metric!r}.{nearest(metric, METRICS)}"
-            )
+        one_of("metric", metric, METRICS)
         if self.scored is None:
             raise OptarenaError("this view was not made from a store: it has no runs")
         runs = self.scored.runs
         values = {"area": self.scored.area, "objective": self.scored.objective, "gap": self.scored.gap}[metric]
-        shape = (len(runs.instances), len(runs.optimizers))
         return Scores(
             view=self.name,
             metric=metric,
             what=METRICS[metric],
             problems=runs.instances,
             optimizers=runs.optimizers,
-            values=cube(runs.instance, runs.optimizer, runs.trial, values, shape),
+            values=runs.cube(values),
             dimensions=[None] * len(runs.instances),
         )
 
@@ -93,10 +88,7 @@ def anytime(
     axis, horizon, gap, tolerance = _chosen(
         pinned, {"axis": axis, "horizon": horizon, "gap": gap, "tolerance": tolerance}
     )
-    if horizon not in HORIZONS:
-        raise OptarenaError(
-            f"horizon must be one of {', '.join(HORIZONS)}; got {horizon!r}.{nearest(horizon, HORIZONS)}"
-        )
+    one_of("horizon", horizon, HORIZONS)
     if not 0 <= gap < 1:
         raise OptarenaError(f"a gap is at least 0 and less than 1; got {gap}")
     runs = runs_of(results, axis, tolerance)
@@ -147,7 +139,6 @@ def anytime(
             "problems": len(runs.instances),
             "runs": len(runs),
             "intervals": "95 % over instances",
-            "provisional": bool((results.studies["status"] == "running").any()),
         },
         excluded=runs.excluded,
         notes=list(dict.fromkeys(runs.notes)),

@@ -84,10 +84,7 @@ def tell_gaps(every: Curves, scores: dict[str, Scores]) -> None:
             every.notes.append(
                 f"on {shorter} pairs of optimizer and problem some trials end before the last iteration ({name})"
             )
-    trials = np.bincount(every.problem * len(every.optimizers) + every.optimizer)
-    some = trials[trials > 0]
-    if some.min() < some.max():
-        every.notes.append(f"the number of trials differs: from {some.min()} to {some.max()}")
+    every.note_unequal_trials()
 
 
 def tell_undefined(every: Curves, scores: dict[str, Scores], grid: Floats) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, one_of
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores as TrialScores
 from optarena.views._view import View
@@ -20,9 +20,9 @@ from optarena.views.fixed_cost.given import check
 from optarena.views.fixed_cost.notes import exclude, find_left_out, tell_gaps, tell_undefined
 from optarena.views.fixed_cost.scores import Scores, score, with_baseline_uncertainty
 from optarena.views.fixed_cost.tables import baseline_rows, problem_rows, summary_rows
+from optarena.views.summary import OVER
 
 MODES = ("exact", "bayesmark")
-OVER = ("problems", "trials")
 DIFFERENCES = {
     "exact": [
         "a hidden metric's baseline is read where the visible value is least",
@@ -70,7 +70,7 @@ class FixedCost(View):
     def leaderboard(self, metric: str | None = None) -> pl.DataFrame:
         """The last iteration's summary, best first, with the number of problems on which each is the best."""
         metric = metric or self.metrics[0]
-        _one_of("metric", metric, tuple(self.metrics))
+        one_of("metric", metric, self.metrics)
         if metric not in self._leaderboards:
             self._leaderboards[metric] = self._leaderboard(metric)
         return self._leaderboards[metric]
@@ -108,7 +108,7 @@ class FixedCost(View):
     def scores(self, metric: str | None = None, part: float = 1.0) -> TrialScores:
         """The normalised value of every trial at the end, or at a part of each problem's budget (0.5, 0.1)."""
         metric = metric or self.metrics[0]
-        _one_of("metric", metric, tuple(self.metrics))
+        one_of("metric", metric, self.metrics)
         if (metric, part) not in self.trials:
             parts = ", ".join(f"{at:g}" for name, at in self.trials if name == metric)
             raise OptarenaError(f"trials are kept at these parts of the budget: {parts}; got {part:g}")
@@ -137,7 +137,7 @@ class FixedCost(View):
 
         if metric is not None:
             metric = VISIBLE if metric == "_visible_to_opt" else metric
-            _one_of("metric", metric, tuple(self.metrics))
+            one_of("metric", metric, self.metrics)
         return datasets(self, metric)
 
 
@@ -160,8 +160,8 @@ def fixed_cost(
     a baseline of Bayesmark, instead of this store's own random search. bootstrap: how many resamplings of random search
     widen the intervals by the baseline's own uncertainty; none by default.
     """
-    _one_of("mode", mode, MODES)
-    _one_of("over", over, OVER)
+    one_of("mode", mode, MODES)
+    one_of("over", over, OVER)
     if bootstrap == 1 or bootstrap < 0:
         raise OptarenaError(f"bootstrap must be 0 or at least 2 resamplings; got {bootstrap}")
     given = read_frame(frame) if isinstance(frame, (str, Path)) else frame
@@ -229,7 +229,6 @@ def fixed_cost(
             "random_evaluations": int(next(iter(scores.values())).baseline.draws.sum()),
             "intervals": f"95 % over {over}" + (f", {bootstrap} resamplings of random search" if bootstrap else ""),
             "differs_from_bayesmark": DIFFERENCES[mode][1 if used.facts.get("source") == BAYESMARK else 0 :],
-            "provisional": bool((results.studies["status"] == "running").any()),
             "unchecked": unchecked,
         },
         excluded=every.excluded,
@@ -248,16 +247,11 @@ def fixed_cost(
 # ---- what can be scored ---------------------------------------------------------------------------------------------
 
 
-def _one_of(what: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise OptarenaError(f"{what} must be one of {', '.join(known)}; got {given!r}.{nearest(given, known)}")
-
-
 def _metrics(results: Dataset, metric: str | None, given: Frame | None) -> list[str]:
     known = [VISIBLE, *(name for name in results.metrics if name != VISIBLE)]
     if metric is not None:
         metric = VISIBLE if metric == "_visible_to_opt" else metric
-        _one_of("metric", metric, tuple(known))
+        one_of("metric", metric, known)
         return [metric]
     there = known if given is None else [name for name in known if _baseline_of(given, name, asked=False)]
     if not there and given is not None:

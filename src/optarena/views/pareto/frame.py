@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, nearest, one_of
 from optarena.sense import signs
 from optarena.traces import Floats
 from optarena.views import frame as frames
@@ -88,10 +88,8 @@ def make_frame(
     reference_point: float = REFERENCE_POINT,
 ) -> Frame:
     """The frame of a store. Problems that cannot have one are named in `studies.excluded`."""
-    if reference is not None and reference not in REFERENCES:
-        raise OptarenaError(
-            f"the reference is one of {', '.join(REFERENCES)}; got {reference!r}.{nearest(reference, REFERENCES)}"
-        )
+    if reference is not None:
+        one_of("reference", reference, REFERENCES)
     if not reference_point > 0:
         raise OptarenaError(f"the reference point lies beyond the ideal, at 0; got {reference_point}")
     if isinstance(epsilon, Mapping):

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, nearest, one_of
 from optarena.traces import Floats
 from optarena.views._scores import Scores
 from optarena.views._view import View
@@ -20,13 +20,12 @@ from optarena.views.pareto import tables
 from optarena.views.pareto.frame import REFERENCE_POINT, Frame, fitting, make_frame, read_frame
 from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, RANKED, Yardstick, measure
 from optarena.views.pareto.studies import Studies, studies_of
-from optarena.views.selection import cube
+from optarena.views.selection import COUNTED, cube
+from optarena.views.summary import OVER
 
 if TYPE_CHECKING:
     from optarena.views.fixed_target import FixedTarget
 
-OVER = ("problems", "trials")
-COUNTED = ("evaluations", "batches")
 MOMENTS = 24
 """Of the anytime table, at most, beside the ends of studies."""
 
@@ -58,10 +57,7 @@ class Pareto(View):
 
     def leaderboard(self, indicator: str = "hypervolume_ratio") -> pl.DataFrame:
         """The summary of one indicator, best first, with the number of problems on which each is the best."""
-        if indicator not in RANKED:
-            raise OptarenaError(
-                f"fronts are ranked by {', '.join(RANKED)}; got {indicator!r}.{nearest(indicator, RANKED)}"
-            )
+        one_of("indicator", indicator, RANKED)
         down = indicator in GREATER
         each = self.problem.filter(pl.col("indicator") == indicator, pl.col("mean").is_not_null())
         each = each.filter(pl.col("mean") > 0) if down else each  # nobody is the best where no front has a volume
@@ -77,8 +73,7 @@ class Pareto(View):
     def scores(self, metric: str | None = None) -> Scores:
         """An indicator of every study's front at the end; where more is better (hypervolume), 1 less it."""
         metric = metric or "hypervolume_ratio"
-        if metric not in RANKED:
-            raise OptarenaError(f"metric must be one of {', '.join(RANKED)}; got {metric!r}.{nearest(metric, RANKED)}")
+        one_of("metric", metric, RANKED)
         table = self.table("studies")
         values = table[metric].cast(pl.Float64).fill_null(np.nan).to_numpy()
         problem, optimizer = (
@@ -151,8 +146,7 @@ def pareto(
     hypervolumes, where the ideal is 0 and the nadir 1. axis: any of `results.axes`. over: whether intervals speak of
     new problems of the same kind, or of just these problems and new trials. frame: a saved one instead of all this.
     """
-    if over not in OVER:
-        raise OptarenaError(f"over must be one of {', '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
+    one_of("over", over, OVER)
     own = (reference, size, epsilon, reference_point) != (None, None, None, REFERENCE_POINT)
     if frame is not None and own:
         raise OptarenaError("a given frame has its reference: leave reference, size, epsilon and reference_point out")
@@ -191,7 +185,6 @@ def pareto(
             "hypervolume": {name: stick.volume for name, stick in sticks.items()},
             "intervals": f"95 % over {over}",
             "runs": int(scored.sum()),
-            "provisional": bool((results.studies["status"] == "running").any()),
         },
         excluded=every.excluded,
         notes=every.notes,
@@ -256,7 +249,4 @@ def _tell(every: Studies, frame: Frame, sticks: dict[str, Yardstick]) -> None:
                 f"studies of {uneven[0]}{more} end after different numbers of {every.axis}: "
                 "`anytime` compares them at equal effort"
             )
-    trials = np.bincount(every.problem * len(every.optimizers) + every.optimizer)
-    some = trials[trials > 0]
-    if some.min() < some.max():
-        every.notes.append(f"the number of trials differs: from {some.min()} to {some.max()}")
+    every.note_unequal_trials()
