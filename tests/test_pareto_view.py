@@ -293,7 +293,7 @@ def test_a_pinned_frame_gives_the_same_figures_to_fewer_studies(view, tmp_path, 
         "optimizer": None,
         "problem": "b/d2",
         "trial": None,
-        "reason": "the frame does not have it",
+        "reason": "it is not in the frame",
     } in lacking.excluded
     path.write_text("{}")
     with pytest.raises(OptarenaError, match="not a frame of the pareto view"):

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
+from optarena._numbers import counted
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.sense import signs
@@ -191,7 +192,7 @@ class Selection:
         ):
             mine = (self.table["status"] == status).to_numpy() & ((made < budget) | (budget == 0))
             if count := int(mine.sum()):
-                self.notes.append(f"{count:,} {'study' if count == 1 else 'studies'} {status}: {what}")
+                self.notes.append(f"{counted(count, 'study')} {status}: {what}")
 
     def note_unequal_trials(self) -> None:
         """Note that some pairs of problem and optimizer have more trials than others."""

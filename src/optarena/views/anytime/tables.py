@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from optarena._numbers import counted
 from optarena.stats.estimates import mean
 from optarena.traces import Floats
 from optarena.views.anytime.scores import borda_points
@@ -84,7 +85,7 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
 def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
     """One row per optimizer: means over instances with their intervals, best area first (docs/scores.md 4.7)."""
     runs = scored.runs
-    names, counted = runs.optimizers, ("solved", "proved", "unsolved")
+    names, outcomes = runs.optimizers, ("solved", "proved", "unsolved")
     averaged = ("objective_score", "area_score", "primal_gap", "primal_integral")
     # instances count the same, however many trials they have
     times = _penalised(scored, 1)
@@ -99,7 +100,7 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
             figure = mean(part[column].fill_null(np.nan).to_numpy().astype(float)[None, :])
             value, lower, upper = (float(x[0]) for x in figure[:3])
             row |= {column: value, f"{column}_lb": lower, f"{column}_ub": upper}
-        row |= {column: float((part[column] / part["trials"]).sum()) for column in counted}
+        row |= {column: float((part[column] / part["trials"]).sum()) for column in outcomes}
         row |= {column: part[column].mean() for column in ("par2", "par10")}
         mine = (runs.optimizer == o) & ~np.isnan(times)
         some = mine.any()
@@ -157,7 +158,8 @@ def gaps(scored: Scored) -> list[str]:
     pairs = np.unique(np.column_stack((runs.optimizer, runs.instance)), axis=0)
     counts = np.bincount(pairs[:, 0], minlength=len(runs.optimizers))
     unknown = len(np.unique(runs.instance[~scored.solved & ~(runs.budget > 0)[runs.instance]]))
-    lacking = f"of {unknown} instances no budget is known: runs that did not solve them are not in PAR and its like"
+    without = f"no budget is known for {counted(unknown, 'instance')}"
+    lacking = f"{without}: runs without a solution are not in PAR-k and its like"
     return [
         *([lacking] if unknown else []),
         *(
@@ -192,7 +194,7 @@ def sensitive(scored: Scored, horizon: str) -> list[str]:
             if swapped:
                 pairs = ", ".join(f"{names[a]} and {names[b]}" for a, b in swapped[:3])
                 more = f" and {len(swapped) - 3} more pairs" if len(swapped) > 3 else ""
-                notes.append(f"without {name} the order of {pairs}{more} by {word} score is the other way round")
+                notes.append(f"without {name} the order of {pairs}{more} by {word} score is reversed")
     return notes
 
 

@@ -153,7 +153,7 @@ def _chosen(pinned: dict[str, Any] | None, asked: dict[str, Any]) -> tuple[str, 
     default: dict[str, Any] = {"axis": "seconds", "horizon": "budget", "gap": 0.0, "tolerance": 0.0}
     for name, value in asked.items():
         if pinned is not None and value is not None and value != pinned[name]:
-            raise OptarenaError(f"the frame has {name} {pinned[name]}, the scores were asked with {value}")
+            raise OptarenaError(f"the frame has {name} {pinned[name]}, but {value} was requested")
     axis, horizon, gap, tolerance = (
         value if value is not None else (pinned or default)[name] for name, value in asked.items()
     )
@@ -188,7 +188,7 @@ def _from_frame(pinned: dict[str, Any], runs: Runs) -> Bounds:
 
 
 def _exclude_unsolved(runs: Runs, bounds: Bounds, pinned: bool) -> None:
-    why = "the frame does not have it, or nobody had solved it" if pinned else "no optimizer found a solution"
+    why = "it is not in the frame, or was unsolved there" if pinned else "no optimizer found a solution"
     for i in np.flatnonzero(np.isnan(bounds.best)).tolist():
         runs.excluded.append({"optimizer": None, "problem": runs.instances[i], "trial": None, "reason": why})
 

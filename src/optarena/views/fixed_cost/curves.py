@@ -91,11 +91,11 @@ class Curves(Selection):
                 return np.arange(1.0, last + 1)
             grid = np.round(np.geomspace(1, last, most))
             grid = np.unique(np.concatenate((np.arange(1.0, 101.0), grid)))
-            self.notes.append(f"{last:,} {self.axis} are shown at {len(grid):,} of them")
+            self.notes.append(f"{last:,} {self.axis}: scores are computed at {len(grid):,} of them")
             return grid
         if not self.furthest() > 0:
             raise OptarenaError(f"every study ends at 0 on the axis {self.axis!r}")
-        self.notes.append(f"a study that ended keeps its best on the axis {self.axis!r} after its end")
+        self.notes.append(f"on the axis {self.axis!r} a finished study keeps its best value after its end")
         return np.geomspace(self.furthest() / 1000, self.furthest(), BETWEEN)
 
     def draws(self, grid: Floats) -> Ints:
@@ -189,7 +189,8 @@ def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
         several | found.never_evaluated, lambda row: SEVERAL if row["sense"] is None else no_evaluation(row)
     )
     found.leave_out(
-        _differences(results, found.table), "it has f - f_opt, others on its problem have f: see fixed targets"
+        _differences(results, found.table),
+        "it records f - f_opt, others of its problem record f: see the fixed-target view",
     )
     size, irregular = _batches(found)
     notes: list[str] = []
@@ -206,7 +207,7 @@ def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
         )
     irregular = irregular and chosen == "batches"
     if irregular:
-        notes.append("batches differ in size: random search's draws are the evaluations that it had made on average")
+        notes.append("batches differ in size: the baseline counts random search's evaluations on average")
     found.leave_out(found.lacking(chosen), f"it has no {chosen}")
     every = found.selection(chosen, Curves, notes=notes, mode=mode, irregular=irregular)
     every.size = size[every.kept]

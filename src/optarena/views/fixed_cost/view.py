@@ -154,11 +154,11 @@ def fixed_cost(
 ) -> FixedCost:
     """Score a store by what its optimizers had found after so many batches, evaluations or seconds (docs/scores.md 1).
 
-    mode: `exact`, or `bayesmark` for its very numbers. metric: a hidden metric, or `value`; all by default. axis: any
+    mode: `exact`, or `bayesmark` for its exact numbers. metric: a hidden metric, or `value`; all by default. axis: any
     of `results.axes`; by default batches, if all studies have batches of one size, else evaluations. over: whether
-    intervals speak of new problems of the same kind, or of just these problems and new trials. frame: a saved frame or
-    a baseline of Bayesmark, instead of this store's own random search. bootstrap: how many resamplings of random search
-    widen the intervals by the baseline's own uncertainty; none by default.
+    intervals are for similar problems, or for new trials on exactly these. frame: a saved frame or a baseline of
+    Bayesmark, instead of this store's own random search. bootstrap: how many resamplings of random search widen the
+    intervals by the baseline's own uncertainty; none by default.
     """
     one_of("mode", mode, MODES)
     one_of("over", over, OVER)

@@ -20,7 +20,7 @@ from optarena.views import frame as frames
 from optarena.views.frame import saved
 from optarena.views.pareto.domination import non_dominated
 from optarena.views.pareto.indicators import front
-from optarena.views.pareto.reference_set import MODES, reference_set
+from optarena.views.pareto.reference_set import MODES, dominated_in, reference_set
 from optarena.views.pareto.studies import Objectives, Studies
 
 TRUE = "true"
@@ -43,7 +43,7 @@ class Reference:
     bounds: str
     """Where ideal and nadir come from."""
     dominated: int
-    """How many of the reference set are dominated; indicators are computed without them."""
+    """How many points of the reference set are dominated; indicators are computed without them."""
 
     @property
     def signs(self) -> Floats:
@@ -164,7 +164,7 @@ def _reference(studies: Studies, problem: int, chosen: Floats, source: str, refe
         seen = np.concatenate([studies.points(i) for i in np.flatnonzero(studies.problem == problem).tolist()])
         width = np.ptp(seen, axis=0) if len(seen) else np.zeros(len(low))
         high = np.where(flat, low + np.where(width > 0, width, 1.0), high)
-        bounds[1] += ", where that is the ideal by the range of what was seen"
+        bounds[1] += ", or the ideal plus the range of all points where the two are equal"
     corner = low + reference_point * (high - low)
     return Reference(
         objectives=one.names,
@@ -175,7 +175,7 @@ def _reference(studies: Studies, problem: int, chosen: Floats, source: str, refe
         reference_set=(chosen * one.signs + 0.0).tolist(),
         source=source,
         bounds=f"ideal {bounds[0]}, nadir {bounds[1]}",
-        dominated=len(chosen) - len(best),
+        dominated=dominated_in(chosen),
     )
 
 
@@ -188,7 +188,7 @@ def fitting(frame: Frame, studies: Studies) -> Frame:
     for p, name in enumerate(studies.problems):
         one = frame.problems.get(name)
         if one is None:
-            _leave_out(studies, name, "the frame does not have it")
+            _leave_out(studies, name, "it is not in the frame")
         elif not _same(one, studies.objectives[p]):
             raise OptarenaError(f"the objectives of {name} or their senses differ between the frame and the store")
     if not set(frame.problems) & set(studies.problems):

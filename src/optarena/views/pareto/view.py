@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from optarena._numbers import counted
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest, one_of
 from optarena.traces import Floats
@@ -143,8 +144,8 @@ def pareto(
     reference: `true`, `crowding`, `bdom-count` or `cdom`; by default the true front where it is known, else crowding.
     size: of a reference set made of all fronts; by default that of the largest front. epsilon: points whose numeric
     parameters differ by no more are duplicates; one number, or one for each parameter by name. reference_point: of
-    hypervolumes, where the ideal is 0 and the nadir 1. axis: any of `results.axes`. over: whether intervals speak of
-    new problems of the same kind, or of just these problems and new trials. frame: a saved one instead of all this.
+    hypervolumes, where the ideal is 0 and the nadir 1. axis: any of `results.axes`. over: whether intervals are for
+    similar problems, or for new trials on exactly these. frame: a saved one instead of all this.
     """
     one_of("over", over, OVER)
     own = (reference, size, epsilon, reference_point) != (None, None, None, REFERENCE_POINT)
@@ -237,10 +238,10 @@ def _tell(every: Studies, frame: Frame, sticks: dict[str, Yardstick]) -> None:
         every.notes.append("r2 and spread are for two objectives: see generalised_spread for more")
     kept = {name: one.dominated for name, one in frame.problems.items() if one.dominated}
     for name, count in list(kept.items())[:3]:
-        every.notes.append(f"{name}: {count} of the reference set are dominated; indicators are computed without them")
+        every.notes.append(f"{name}: {count} points of the reference set are dominated and not used for indicators")
     empty = sum(not len(rows) for rows in every.final)
     if empty:
-        every.notes.append(f"{empty:,} {'study' if empty == 1 else 'studies'} found no feasible point: an empty front")
+        every.notes.append(f"{counted(empty, 'study')} found no feasible point: an empty front")
     if every.axis in COUNTED:
         uneven = [name for p, name in enumerate(every.problems) if len(np.unique(every.end[every.problem == p])) > 1]
         if uneven:
