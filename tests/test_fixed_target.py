@@ -361,7 +361,7 @@ def test_other_formats(store, capsys, format):
     ("options", "words"),
     [
         (["--targets", "x"], "numbers with commas"),
-        (["--targets", "runlenght:1"], "none of them"),
+        (["--targets", "runlenght:1"], "Did you mean 'runlength'?"),
         (["--targets", "1e-9", "--mode", "coco"], "harder targets"),
         (["--mode", "bayesmark"], "mode must be one of"),
         (["--metric", "value"], "not an option of the fixed-target view"),

@@ -58,7 +58,7 @@ def options_by_view(given: Mapping[str, Any], view: str | None) -> dict[str, dic
     for name in options:
         if name in DIFFERENT:
             having = " or ".join(dashed(one) for one in VIEWS if name in OPTIONS[one])
-            raise OptarenaError(f"--{name} means something different in each view: add --view {having}")
+            raise OptarenaError(f"--{name} is different in each view: name the view too, with --view {having}")
     split = {one: {name: value for name, value in options.items() if name in OPTIONS[one]} for one in VIEWS}
     if "indicator" in options:
         split["fixed_target"] |= {name: value for name, value in options.items() if name in FRONTS}

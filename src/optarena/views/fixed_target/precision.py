@@ -255,7 +255,7 @@ def _span(part: pl.DataFrame, distance: Floats, owner: Ints, in_parts: Bools) ->
 
 
 def _unknown_note(count: int, in_parts: bool) -> str:
-    whose = f"no optimum is known for {counted(count, 'problem')}"
+    whose = f"no optimum is known of {counted(count, 'problem')}"
     if in_parts:
         return f"{whose}: their targets are parts of the way from where random search begins to the best of the store"
     return f"{whose}: the best value in the store is used instead"

@@ -49,11 +49,11 @@ def parse(given: str | list[float] | Floats | None) -> Targets | None:
         try:
             values = np.array([float(text) for text in given.split(",") if text.strip()])
         except ValueError as error:
-            raise OptarenaError(f"targets are numbers separated by commas, such as 1e1,1e-1: {error}") from None
+            raise OptarenaError(f"targets are numbers with commas between them, such as 1e1,1e-1: {error}") from None
     else:
         values = np.asarray(given, dtype=float).ravel()
     if not len(values) or np.isnan(values).any():
-        raise OptarenaError("targets are numbers separated by commas, such as 1e1,1e-1; got none, or nan")
+        raise OptarenaError("targets are numbers with commas between them, such as 1e1,1e-1; got none, or nan")
     return Targets(kind, np.unique(values)[:: 1 if kind == "runlength" else -1])
 
 

@@ -39,7 +39,7 @@ def as_pair(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Two points with as many objectives: an array would silently be stretched."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.ndim != 1 or a.shape != b.shape:
-        raise OptarenaError(f"two points must have equally many objectives; got the shapes {a.shape} and {b.shape}")
+        raise OptarenaError(f"two points must have as many objectives; got the shapes {a.shape} and {b.shape}")
     return a, b
 
 

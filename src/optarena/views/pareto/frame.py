@@ -164,7 +164,7 @@ def _reference(studies: Studies, problem: int, chosen: Floats, source: str, refe
         seen = np.concatenate([studies.points(i) for i in np.flatnonzero(studies.problem == problem).tolist()])
         width = np.ptp(seen, axis=0) if len(seen) else np.zeros(len(low))
         high = np.where(flat, low + np.where(width > 0, width, 1.0), high)
-        bounds[1] += ", or the ideal plus the range of all points where the two are equal"
+        bounds[1] += ", where that is the ideal by the range of what was seen"
     corner = low + reference_point * (high - low)
     return Reference(
         objectives=one.names,

@@ -58,7 +58,7 @@ class Pareto(View):
 
     def leaderboard(self, indicator: str = "hypervolume_ratio") -> pl.DataFrame:
         """The summary of one indicator, best first, with the number of problems on which each is the best."""
-        one_of("indicator", indicator, RANKED)
+        one_of("the indicator that fronts are ranked by", indicator, RANKED)
         down = indicator in GREATER
         each = self.problem.filter(pl.col("indicator") == indicator, pl.col("mean").is_not_null())
         each = each.filter(pl.col("mean") > 0) if down else each  # nobody is the best where no front has a volume
