@@ -190,7 +190,7 @@ def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
     )
     found.leave_out(
         _differences(results, found.table),
-        "it records f - f_opt, others of its problem record f: see the fixed-target view",
+        "it has f - f_opt, others of its problem have f: see the fixed-target view",
     )
     size, irregular = _batches(found)
     notes: list[str] = []

@@ -169,7 +169,7 @@ def runs_of(
     spent, unsure = _spent(results, axis, frame, effort, traces.offsets)
     if unsure[chosen.kept].any():
         notes.append(
-            f"{int(unsure[chosen.kept].sum()):,} runs did not record their {axis} at the end: "
+            f"{counted(int(unsure[chosen.kept].sum()), 'run')} did not record the {axis} at the end: "
             "where they fail, they are charged up to their last improvement"
         )
     return Runs(
@@ -226,7 +226,7 @@ def _share_optima(frame: pl.DataFrame, measure: Measured) -> list[str]:
             shared += 1
             continue
         for i in np.flatnonzero(mine & lacking).tolist():
-            measure.unfit.setdefault(i, "it records f without f_opt, others of its problem record f - f_opt")
+            measure.unfit.setdefault(i, "it has f without f_opt, others of its problem have f - f_opt")
     if not shared:
         return []
     return [f"some runs of {counted(shared, 'problem')} do not state the optimum: that of other runs is used"]
