@@ -377,7 +377,7 @@ def test_a_frame_brings_its_axis_horizon_gap_and_tolerance_along(golden: Path, h
     assert again.frame["hash"] == whole.frame["hash"]
     for name in ("instance", "summary", "runs"):
         assert again.table(name).equals(whole.table(name)), name
-    with pytest.raises(OptarenaError, match=r"the frame has gap 0\.25, the scores were asked with 0\.5"):
+    with pytest.raises(OptarenaError, match=r"the frame has gap 0\.25, but 0\.5 was requested"):
         oa.open(golden).anytime(frame=whole.pinned, gap=0.5)
 
 
@@ -433,7 +433,7 @@ def test_unsolved_without_a_known_budget_is_not_free(tmp_path: Path) -> None:
     assert dict(view.summary.select("optimizer", "par10").iter_rows()) == {"a": 2, "b": 20}
     means = dict(view.summary.select("optimizer", "shifted_geometric_mean").iter_rows())
     assert means == {"a": pytest.approx(2), "b": pytest.approx(2)}
-    assert "of 1 instances no budget is known: runs that did not solve them are not in PAR and its like" in view.notes
+    assert "no budget is known for 1 instance: runs without a solution are not in PAR-k and its like" in view.notes
 
 
 def test_equal_means_are_no_order_that_somebody_could_turn(tmp_path: Path) -> None:

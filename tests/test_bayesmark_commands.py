@@ -277,7 +277,7 @@ def test_a_baseline_of_another_problem_or_batch_size_is_refused(scored, tmp_path
     store = str(scored / "optarena")
     for words in (["bayesmark", "anal", *place], ["score", store, "--mode", "bayesmark", "--frame", str(file)]):
         assert main(words) == 2
-        assert "DT_iris_acc in the baseline is not that of the studies" in capsys.readouterr().err
+        assert "DT_iris_acc differs between the baseline and the studies" in capsys.readouterr().err
     data["meta"].update(suggestions=4, signature={})
     file.write_text(json.dumps(data))
     assert main(["bayesmark", "anal", *place]) == 2
@@ -289,8 +289,8 @@ def test_what_a_baseline_does_not_tell_is_said_to_be_unchecked(scored, tmp_path,
     file.write_text(json.dumps({**data, "meta": {"args": {}, "signature": {}}}))
     assert main(["bayesmark", "anal", *place]) == 0
     said = capsys.readouterr().err
-    assert "note: the baseline does not tell its batch size, so it is not checked" in said
-    assert "note: the baseline has no signature of DT_iris_acc, so it is not checked" in said
+    assert "note: the baseline does not state its batch size: not checked" in said
+    assert "note: the baseline has no signature of DT_iris_acc, so whether it is" in said
 
 
 def test_a_saved_frame_carries_the_signatures_of_its_problems(scored, tmp_path, capsys):
@@ -302,7 +302,7 @@ def test_a_saved_frame_carries_the_signatures_of_its_problems(scored, tmp_path, 
     data["signatures"]["sklearn/DT_iris_acc"][0] += 0.1
     file.write_text(json.dumps(data))
     assert main(["score", str(scored / "optarena"), "--frame", str(file)]) == 2
-    assert "the signature of sklearn/DT_iris_acc in the baseline is not that" in capsys.readouterr().err
+    assert "the signature of sklearn/DT_iris_acc differs between the baseline" in capsys.readouterr().err
 
 
 def test_one_failing_study_stops_nothing(tmp_path, capsys):
@@ -320,7 +320,7 @@ def test_one_failing_study_stops_nothing(tmp_path, capsys):
     for command in ("agg", "anal"):  # an optimizer without a score is named beside the scores
         assert main(["bayesmark", command, *flags[:4]]) == 0
         done = capsys.readouterr()
-        assert "missing: broken: none of its 2 studies is whole, as broken on DT_iris_acc, repetition 0" in done.err
+        assert "missing: broken: none of its 2 studies is complete, as broken on DT_iris_acc, repetition 0" in done.err
         assert "out of ideas" in done.err
     assert "normed mean score @ 3:" in done.out
     assert main(["bayesmark", "launch", *SMALL, *flags, "-m", "acc"]) == 1  # failed is finished, until --retry
@@ -406,7 +406,7 @@ def test_a_study_that_fails_in_a_job_says_why_and_is_tried_again_when_told(tmp_p
     assert "mine on DT_iris_nll, repetition 0 (aaaa" in (told := capsys.readouterr().err)
     assert "out of ideas" in told
     assert main(["bayesmark", "agg", "-dir", str(tmp_path), "-b", "db"]) == 2
-    assert "has no whole study: mine on DT_iris_nll" in capsys.readouterr().err
+    assert "has no complete study: mine on DT_iris_nll" in capsys.readouterr().err
     (folder / "optimizer.py").write_text(WORKS)
     assert main([*words, "-b", "db"]) == 2
     assert "its source has changed" in capsys.readouterr().err

@@ -289,7 +289,7 @@ def test_studies_that_bayesmark_cannot_hold_are_left_out_by_name(tmp_path, capsy
     oa.Experiment(["QuasiRandom"], "functions/sphere/d2", 5, batch=3).run(store, workers=0)
     assert main(["export", "bayesmark", str(store), "-O", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
-    assert "left out: QuasiRandom on functions/sphere/d2, trial 0: its last batch is not whole" in out
+    assert "left out: QuasiRandom on functions/sphere/d2, trial 0: its last batch is incomplete" in out
     studies = read_database(tmp_path / "out" / "s")
     assert [(s.problem, s.shape) for s in studies] == [("functions_sphere-d2_value", (2, 3))] * 2
     assert (tmp_path / "out" / "s" / "derived" / "eval.json").is_file()

@@ -227,7 +227,7 @@ def test_ctrl_c_loses_nothing_and_says_how_to_go_on(tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=240)
     assert process.returncode == 130
-    assert "Go on: optarena run -o RandomSearch -p slow.py:slow -n 100" in err
+    assert "Continue: optarena run -o RandomSearch -p slow.py:slow -n 100" in err
     (row,) = oa.open("results").studies.iter_rows(named=True)
     assert row["status"] == "interrupted"
     assert 3 < row["evaluations"] < 100
@@ -291,7 +291,7 @@ def test_check_speaks_of_optimizers_problems_and_files(capsys, tmp_path):
     code, out, _ = call(capsys, "check", "QuasiRandom")
     assert code == 0
     assert "QuasiRandom: a well-behaved optimizer" in out
-    assert "a suggest and an observe take" in out
+    assert "one suggest and one observe take" in out
     code, out, _ = call(capsys, "check", "functions/*/d2")
     assert code == 0
     assert out.count("a well-behaved problem") > 20
@@ -328,7 +328,7 @@ def test_check_speaks_of_optimizers_problems_and_files(capsys, tmp_path):
     assert code == 0
     assert "Whole: a well-behaved optimizer" in out
     assert "aid:" not in out
-    assert out.count("a suggest and an observe take") == 1
+    assert out.count("one suggest and one observe take") == 1
     for wrong, said in (
         ("QuasyRandom", "Did you mean 'QuasiRandom'?"),
         ("mine.py:oa", "is not an optimizer, a solver or a problem"),

@@ -321,7 +321,7 @@ def test_a_failed_run_is_charged_all_its_evaluations_of_constraints():
         path = Path(f"in/data_f2/bbobexp_f2_DIM2.{ending}")
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     view = import_coco("in", store="c")[0].fixed_target(axis="constraint_evaluations", bootstrap=0)
-    assert "of 1 runs the constraint_evaluations at their end are not recorded" in view.notes[0]
+    assert "1 run did not record the constraint_evaluations at the end" in view.notes[0]
 
 
 def test_imported_differences_and_our_own_values_meet_by_their_optima():

@@ -493,7 +493,7 @@ def renamed(rows, old, new):
 def test_a_frame_is_for_its_own_problems_only(frame, tmp_path):
     base = scored(renamed(frame, "p", "suite/a/p"), tmp_path, "a")
     other = renamed(frame, "p", "suite/b/p")
-    with pytest.raises(OptarenaError, match="the frame does not have it"):
+    with pytest.raises(OptarenaError, match="it is not in the frame"):
         scored(other, tmp_path, "b", frame=base.pinned)
 
 

@@ -361,7 +361,7 @@ def test_other_formats(store, capsys, format):
     ("options", "words"),
     [
         (["--targets", "x"], "numbers with commas"),
-        (["--targets", "runlenght:1"], "none of them"),
+        (["--targets", "runlenght:1"], "Did you mean 'runlength'?"),
         (["--targets", "1e-9", "--mode", "coco"], "harder targets"),
         (["--mode", "bayesmark"], "mode must be one of"),
         (["--metric", "value"], "not an option of the fixed-target view"),
@@ -469,7 +469,7 @@ def test_absolute_targets_are_not_parts_where_no_optimum_is_known(tmp_path):
     results = single({"value": [500.0, 150.0, 100.0]}, tmp_path / "s")
     view = results.fixed_target(targets=[60.0, 1.0], bootstrap=0)
     assert view.ert["ert"].to_list() == [2.0, 3.0]
-    assert "the best value of the store stands for it" in view.notes[0]
+    assert "the best value in the store is used instead" in view.notes[0]
     assert results.fixed_target(targets="relative:0.125", bootstrap=0).ert["ert"].to_list() == [2.0]
 
 

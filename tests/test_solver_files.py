@@ -261,7 +261,7 @@ def test_aries_bench_folders_are_imported_gathered_or_not(tmp_path):
         oa.open("gathered").studies.sort("optimizer").select("best", "reason").equals(studies.select("best", "reason"))
     )
     (tmp_path / "results" / "lexical_min_never" / "results.csv").write_text("problem,flatzinc\n")
-    with pytest.raises(OptarenaError, match="is not of aries-bench"):
+    with pytest.raises(OptarenaError, match="is not from aries-bench"):
         import_files("aries", ["results"], "other")
 
 

@@ -622,7 +622,7 @@ def test_a_clean_end_takes_the_children_along(number):
     process.send_signal(number)
     _, err = process.communicate(timeout=240)
     assert process.returncode == 130
-    assert "Go on: optarena run -o mine.py:Population" in err
+    assert "Continue: optarena run -o mine.py:Population" in err
     for child in children:
         with pytest.raises(ProcessLookupError):
             os.kill(child, 0)

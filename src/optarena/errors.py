@@ -80,6 +80,13 @@ def describe(error: BaseException, *, named: bool = True, length: int = 500) -> 
     return whole if len(whole) <= length else whole[: length - 1] + "…"
 
 
+def one_of(what: str, given: str, known: Iterable[str]) -> None:
+    """Refuse a word that is not among the known ones."""
+    known = list(known)
+    if given not in known:
+        raise OptarenaError(f"{what} must be one of {', '.join(known)}; got {given!r}.{nearest(given, known)}")
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """' Did you mean …?' for the nearest of the known words, or nothing when none is near."""
     by_lower = {name.lower(): name for name in known}

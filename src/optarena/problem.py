@@ -97,7 +97,7 @@ class Subject:
 class Problem(Subject):
     """The contract. A subclass sets the attributes below and defines `evaluate`, or `evaluate_matrix` too.
 
-    `evaluate(x)` takes a dict and returns an Evaluation, a number, or a sequence with one number an objective.
+    `evaluate(x)` takes a dict and returns an Evaluation, a number, or a sequence with one number per objective.
     An array-native problem (`array_native = True`, no constraints, no hidden metrics) also takes the matrix
     form of a batch in `evaluate_matrix(X)` and returns an (n,) or (n, m) array; it must give the same values.
     A `noisy` problem takes a random generator as a second argument of `evaluate`: it is keyed by the root, the
@@ -274,6 +274,10 @@ class Suite:
 
     def build(self, id: str) -> Subject:
         raise NotImplementedError
+
+    def unknown(self, id: str) -> OptarenaError:
+        """The error for an id that it does not have."""
+        return OptarenaError(f"no problem {id!r}.{nearest(id, self.ids())}")
 
     def known(self, id: str) -> Known:
         """What is known of a problem; a suite that can look it up need not build the problem."""

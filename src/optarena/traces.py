@@ -87,6 +87,20 @@ def cumulative_minimum(values: Floats, offsets: Ints) -> Floats:
     return out
 
 
+def latest(effort: Floats, offsets: Ints, study: Ints, when: Floats) -> Ints:
+    """The last row that a study had made by so much effort, up to rounding; -1 before its first.
+
+    study, when: broadcast against each other. `np.append(values, nothing)[row]` is then a quantity of that row, and
+    `nothing` before the first.
+    """
+    # efforts as whole numbers, each study above the one before it, so that one search finds all
+    steps, wanted = np.unique(when, return_inverse=True)
+    first = np.arange(len(offsets) - 1) * (len(steps) + 1)
+    passed = np.searchsorted(steps, effort * (1 - 1e-12), side="left") + np.repeat(first, np.diff(offsets))
+    row = np.searchsorted(passed, wanted.reshape(np.shape(when)) + first[study], side="right") - 1
+    return np.where(row >= offsets[study], row, -1)
+
+
 def at_best(values: Floats, key: Floats, offsets: Ints) -> Floats:
     """The value of each row's best row so far, within each study: that of the latest least key (docs/scores.md 1.1)."""
     ties = key == cumulative_minimum(key, offsets)  # the first row of a study always is one

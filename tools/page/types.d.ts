@@ -75,7 +75,14 @@ interface ProblemsData {
   axes: Record<string, Effort>;
   scales: Record<string, {measure: string; log: boolean; floor: number}>;
   absent: Record<string, string>;
-  statistics: Record<string, [string, string, string, string]>;
+  /** The fields of the line and of both ends of its band. */
+  statistics: Record<string, [string, string, string]>;
+  titles: {convergence: string; parallel: string};
+  /** Caption and alternative text; of convergence by kind of curve, axis and statistic. */
+  words: {
+    convergence: Record<string, Record<string, Record<string, [string, string]>>>;
+    parallel: [string, string];
+  };
   specs: Record<string, Spec>;
   measures: Record<string, string>;
   parallel: string | null;

@@ -28,7 +28,7 @@ def share(studies: Sequence[FileStudy]) -> Share:
     of both goes, so that fewer studies are lost. A pairing with some of its repetitions stays, and is named.
     """
     if not studies:
-        raise OptarenaError("there is no whole study to put together")
+        raise OptarenaError("there is no complete study to aggregate")
     shapes = Counter(study.shape for study in studies)
     if len(shapes) > 1:
         texts = ", ".join(f"{n} x {p} in {count}" for (n, p), count in sorted(shapes.items()))

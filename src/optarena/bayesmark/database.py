@@ -1,4 +1,4 @@
-"""A Bayesmark database with a store in it: its folders, which studies are whole, and why the others are not."""
+"""A Bayesmark database with a store in it: its folders, which studies are complete, and why the others are not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Unfinished(NamedTuple):
     @property
     def text(self) -> str:
         """In words."""
-        ended = {"missing": "planned, not begun", "done": "not whole"}.get(self.status, self.status)
+        ended = {"missing": "planned, not begun", "done": "incomplete"}.get(self.status, self.status)
         why = f": {self.reason}" if self.reason else ""
         return f"{self.optimizer} on {self.problem}, repetition {self.trial} ({self.uuid}): {ended}{why}"
 
@@ -70,7 +70,7 @@ def _results_of(path: Path, studies: Collection[str] | None) -> Dataset:
 
 
 def put_into_database(path: Path, only: Collection[str] | None = None) -> list[Unfinished]:
-    """Write Bayesmark's files for the whole studies of a database's store that lack them; the others.
+    """Write Bayesmark's files for the complete studies of a database's store that lack them; the others.
 
     only: the studies to look at, if not all.
     """

@@ -36,7 +36,7 @@ def aggregate_database(path: Path, args: Mapping[str, Any]) -> Aggregated:
         raise OptarenaError(f"{path} is not a database of Bayesmark: it has no folder eval")
     unfinished = put_into_database(path)
     if not any((path / "eval").glob("*.json")) and unfinished:
-        raise OptarenaError(f"{path} has no whole study: {unfinished[0].text}")
+        raise OptarenaError(f"{path} has no complete study: {unfinished[0].text}")
     studies = read_database(path)
     if len({study.shape for study in studies}) > 1:  # what an extended launch has not made longer yet is not whole
         shorter = {study.uuid for study in unfinished if study.shorter}
@@ -62,13 +62,13 @@ def aggregate_database(path: Path, args: Mapping[str, Any]) -> Aggregated:
 
 
 def _gone(unfinished: Sequence[Unfinished], studies: Sequence[FileStudy]) -> list[str]:
-    """The missing studies in words; an optimizer that has no whole study at all comes first, with all of its own."""
+    """The missing studies in words; an optimizer that has no complete study at all comes first, with all of its own."""
     there = {str(study.args.get("--opt")) for study in studies}
     lost: dict[str, list[Unfinished]] = {}
     for study in unfinished:
         if study.optimizer not in there:
             lost.setdefault(study.optimizer, []).append(study)
-    out = [f"{name}: none of its {len(found)} studies is whole, as {found[0].text}" for name, found in lost.items()]
+    out = [f"{name}: none of its {len(found)} studies is complete, as {found[0].text}" for name, found in lost.items()]
     return out + [study.text for study in unfinished if study.optimizer in there]
 
 

@@ -262,7 +262,7 @@ def _first_line(path: Path) -> dict[str, Any]:
 
 def _must_be_there(file: Path) -> None:
     if not file.is_file():
-        raise OptarenaError(f"{file} is not there: optarena bayesmark agg makes it")
+        raise OptarenaError(f"{file} is missing: optarena bayesmark agg makes it")
 
 
 def _dump(file: Path, meta: Mapping[str, Any], data: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ from optarena.traces import Floats
 def studies_of(
     results: Dataset, path: Path, wanted: Callable[[str], bool] = lambda _: True
 ) -> tuple[list[FileStudy], dict[str, str]]:
-    """The whole studies of a store as Bayesmark keeps them, minimised; and why it cannot hold the others, by id."""
+    """The complete studies of a store as Bayesmark keeps them, minimised; and why it cannot hold the others, by id."""
     out, left_out = [], {}
     results = results.in_full()
     rows = _Rows(results)
@@ -44,7 +44,7 @@ def studies_of(
         elif start.record != "all" or (rows.traces.evaluation[low:high] != np.arange(1, n + 1)).any():
             reason = "only some of its evaluations are recorded"
         elif n % start.batch:
-            reason = f"its last batch is not whole ({n} evaluations in batches of {start.batch})"
+            reason = f"its last batch is incomplete ({n} evaluations in batches of {start.batch})"
         if reason:
             left_out[start.study] = f"{start.optimizer} on {card.id}, trial {start.trial}: {reason}"
         else:

@@ -71,7 +71,7 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
             except KeyboardInterrupt:
                 put_into_database(path)
                 progress.__exit__()
-                say(f"interrupted; what was evaluated is kept. Go on: {_again(flags, rest)}")
+                say(f"interrupted; what was evaluated is kept. Continue: {_again(flags, rest)}")
                 return 130
             unfinished = [study for study in put_into_database(path) if str(uuid.UUID(study.uuid)) in ids]
     failures = sum(study.status in (*UNSUCCESSFUL, "interrupted") for study in unfinished)

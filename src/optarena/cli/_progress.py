@@ -67,9 +67,7 @@ class RunProgress:
             f" {counted(trials, 'trial')}: {counted(len(plan.studies), 'study')}"
             + (f", {finished:,} of them finished before" if finished else "")
         )
-        self._say(
-            f"root {plan.root}  store {clean(self.store)}  (same root, same result; Ctrl-C is safe, run again to go on)"
-        )
+        self._say(f"root {plan.root}  store {clean(self.store)}  (same root, same result; Ctrl-C is safe: run again)")
         for notice in plan.notices:
             self._say(clean(notice))
         for refusal in plan.refused:

@@ -69,7 +69,7 @@ def _parser(name: str) -> _Parser:
         add("-d", "--data", dest="data", metavar="DATA", help="data sets", **many)
         add("-c", "--classifier", dest="classifier", metavar="MODEL", help="models", **many)
         add("-m", "--metric", dest="metric", metavar="METRIC", help="acc, mae, mse, nll", **many)
-        add("-n", "--calls", dest="calls", type=_positive, default=100, help="batches a study [100]")
+        add("-n", "--calls", dest="calls", type=_positive, default=100, help="batches per study [100]")
         add("-p", "--suggestions", dest="suggestions", type=_positive, default=1, help="suggestions per batch [1]")
         add("-t", "--timeout", type=_whole, default=0, help="seconds that a study may take; 0: no limit [0]")
         add("--retry", action="store_true", help="run what failed or timed out again")

@@ -27,7 +27,7 @@ def command(
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
     format: Annotated[Format, typer.Option("--format", help="table or json.")] = Format.table,
 ) -> None:
-    """One row a problem, or an instance where several share an id; of several objectives what nothing dominates."""
+    """One row per problem, or per instance where several share an id; of several objectives what nothing dominates."""
     results = open_store(store)
     rows = results.best()
     points = best_points(results)

@@ -43,7 +43,7 @@ def command(
             found += _report(name, "optimizer", check_optimizer(thing))
             times = [f"{seconds * 1e3:.3g} ms on the {space} space" for space, seconds in _times(thing).items()]
             if times:
-                print(f"  a suggest and an observe take {', '.join(times)}")
+                print(f"  one suggest and one observe take {', '.join(times)}")
         else:
             found += _report(name, "problem", check_problem(thing))
     if found:
@@ -111,7 +111,8 @@ def _things(what: str) -> list[tuple[str, Any]]:
     if reference.on_disk:
         return [(what, get_optimizer(what))]
     hint = nearest(what, [*OPTIMIZERS.names(), *SOLVERS.names(), *SUITES.names()])
-    raise OptarenaError(f"nothing is called {what!r}.{hint} (optarena list optimizers, solvers, problems)")
+    listed = "optarena list optimizers, solvers, problems"
+    raise OptarenaError(f"no optimizer, solver or problem is called {what!r}.{hint} ({listed})")
 
 
 def _is_own(thing: Any, module: str) -> bool:

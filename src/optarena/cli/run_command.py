@@ -126,7 +126,7 @@ def command(
         except KeyboardInterrupt:
             progress.__exit__()
             again = shlex.join(["optarena", *[word for word in sys.argv[1:] if word != "--new"]])
-            print(f"interrupted; what was evaluated is kept. Go on: {clean(again)}", file=sys.stderr)
+            print(f"interrupted; what was evaluated is kept. Continue: {clean(again)}", file=sys.stderr)
             raise typer.Exit(130) from None
     print(progress.summary())
     further = "score {} --view anytime" if progress.solvers_only else "best {}"

@@ -162,7 +162,7 @@ class Files:
         if not out.problem or not out.optimizer:
             raise OptarenaError(
                 f"{self.path}: whose run is {name}? Name it problem__configuration{Path(name).suffix}, put it into a"
-                f" folder that is called as its configuration, or write a {MANIFEST} (docs/solvers.md)"
+                f" folder named after its configuration, or write a {MANIFEST} (docs/solvers.md)"
             )
         return out
 

@@ -58,7 +58,7 @@ def _parsed(files: Files, name: str) -> list[tuple[int, dict[str, str]]]:
     columns, rows = cells(files.read(name) or "", f"{files.path}: {name}")
     lacking = [column for column in NEEDED if column not in columns]
     if lacking or not any(column in columns for column in TIMES):
-        raise OptarenaError(f"{files.path}: {name} is not of aries-bench: no column {(lacking or [TIMES[0]])[0]!r}")
+        raise OptarenaError(f"{files.path}: {name} is not from aries-bench: no column {(lacking or [TIMES[0]])[0]!r}")
     return rows
 
 

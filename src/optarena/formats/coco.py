@@ -90,10 +90,11 @@ def _identity(file: DataFile, say: Say) -> tuple[str, int, int] | None:
     facts = file.facts
     function, dimension = facts.get("funcId", facts.get("function", "")), facts.get("DIM", facts.get("dim", ""))
     if not (function.isdecimal() and dimension.isdecimal() and len(function) < 7 and len(dimension) < 8):
-        say(f"{file.name}: function {function!r} in dimension {dimension!r}? its {len(file.entries)} runs are left out")
+        what = f"unknown function {function!r} or dimension {dimension!r}"
+        say(f"{file.name}: {what}; its {len(file.entries)} runs are left out")
         return None
     if not is_dimension(int(dimension)):
-        say(f"{file.name}: dimension {dimension}? its {len(file.entries)} runs are left out")
+        say(f"{file.name}: impossible dimension {dimension}; its {len(file.entries)} runs are left out")
         return None
     suite = facts.get("suite", "")
     if not suite:

@@ -105,15 +105,15 @@ def function_number(card: ProblemCard) -> int | None:
 def _unfit(attempt: Attempt, format: str) -> str | None:
     card, start = attempt.card, attempt.start
     known = card.known
-    what = f"{start.optimizer} on {card.id} has no place in the format {format}"
+    what = f"{start.optimizer} on {card.id} cannot be written in the format {format}"
     if function_number(card) is None or not card.suite:
-        return f"{what}: its function has no number (as bbob's f1 has)"
+        return f"{what}: its function has no number (such as f1 of bbob)"
     if format == "coco" and len(card.objectives) == 1 and known.optimum is None and known.best_known is None:
         return f"{what}: it has f - f_opt, and f_opt is not known"
     if len(card.objectives) > 2 or (len(card.objectives) == 2 and (known.ideal is None or known.nadir is None)):
-        return f"{what}: of several objectives it takes two, ideal and nadir known"
+        return f"{what}: several objectives must be two, with ideal and nadir known"
     if len(card.objectives) == 2 and format != "coco":
-        return f"{what}: it takes one objective"
+        return f"{what}: it is for one objective"
     if (NOISE_FREE in card.metrics or card.constraints) and start.record != "all":
         return f"{what}: only its improvements were recorded, which are not those that count there (--record all)"
     return None

@@ -99,7 +99,7 @@ def _read_function(folder: Folder, name: str, data: dict[str, Any], out: Runs) -
         elif file not in folder:
             say(f"{scenario['path']} is missing; its {len(runs)} runs are left out")
         elif not is_dimension(dimension := int(scenario["dimension"])):
-            say(f"{scenario['path']}: dimension {shown(dimension)}? its {len(runs)} runs are left out")
+            say(f"{scenario['path']}: impossible dimension {shown(dimension)}; its {len(runs)} runs are left out")
         else:
             _read_scenario(folder, file, dimension, runs, facts, attributes, out)
 
@@ -136,7 +136,7 @@ def _read_scenario(
             where(f"has {rows.shape[1]} columns, the first line names {len(columns)}; left out")
             continue
         if not (is_whole(int(told["instance"])) and 0 <= int(told["evals"]) <= MOST):
-            where(f"instance {shown(told['instance'])}, {shown(told['evals'])} evaluations? left out")
+            where(f"impossible instance {shown(told['instance'])} or {shown(told['evals'])} evaluations; left out")
             continue
         own = {f"ioh_{k}": str(v) for k, v in told.items() if k not in ("instance", "evals", "best")}
         run = _run(dict(zip(columns, rows.T, strict=True)), dimension, told, facts, where)

@@ -1,4 +1,4 @@
-"""The tidy table, one row an evaluation or event: what its columns mean, and every mistake in one, named by its place.
+"""The tidy table, one row per evaluation or event: what its columns mean, and every mistake in one, named by its place.
 
 Reading files lives in `csv` and `parquet`; what is checked here goes to a store in `into_store`. Any format that can
 be put into this table can be imported. Everything is a Polars expression over all rows at once.

@@ -18,7 +18,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from optarena.errors import OptarenaError, nearest
 from optarena.problem import Known, Problem, Suite
 from optarena.problems._formulas import columns, row_sums
 from optarena.problems._fronts import POINTS, FrontProblem, known, lattice, shipped, sphere
@@ -165,5 +164,5 @@ class DtlzSuite(Suite):
     def build(self, id: str) -> Problem:
         found = _ID.match(id)
         if found is None or not self.contains(id):
-            raise OptarenaError(f"no problem {id!r}.{nearest(id, self.ids())}")
+            raise self.unknown(id)
         return DtlzProblem(found[1], int(found[2]), int(found[3]))

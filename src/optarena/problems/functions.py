@@ -24,7 +24,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from optarena.errors import OptarenaError, nearest
 from optarena.problem import Evaluation, Known, Objective, Problem, Suite
 from optarena.problems import _formulas as f
 from optarena.space import Array, Point, Space
@@ -312,7 +311,7 @@ class FunctionsSuite(Suite):
     def build(self, id: str) -> Problem:
         found = _ID.match(id)
         if found is None or not self.contains(id):
-            raise OptarenaError(f"no problem {id!r}.{nearest(id, self.ids())}")
+            raise self.unknown(id)
         line = FUNCTIONS[found[1]]
         rich = line.violations is not None or line.fails is not None or line.metrics
         kind = NoisyProblem if line.noise else RichProblem if rich else AnalyticProblem

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optarena.errors import OptarenaError, nearest
 from optarena.problem import Evaluation, Known, Problem, Suite
 from optarena.problems._formulas import columns, row_sums
 from optarena.problems._fronts import POINTS, FrontProblem, known, shipped
@@ -243,5 +242,5 @@ class ModelsSuite(Suite):
     def build(self, id: str) -> Problem:
         name = id.removeprefix("models/")
         if name not in MODELS or id == name:
-            raise OptarenaError(f"no problem {id!r}.{nearest(id, self.ids())}")
+            raise self.unknown(id)
         return ConstrainedModel(name) if MODELS[name].constraints else ModelProblem(name)

@@ -20,7 +20,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from optarena.errors import OptarenaError, nearest
 from optarena.problem import Known, Problem, Suite
 from optarena.problems._formulas import columns, row_sums
 from optarena.problems._fronts import POINTS, FrontProblem, known, shipped, sphere
@@ -263,5 +262,5 @@ class WfgSuite(Suite):
     def build(self, id: str) -> Problem:
         found = _ID.match(id)
         if found is None or not self.contains(id):
-            raise OptarenaError(f"no problem {id!r}.{nearest(id, self.ids())}")
+            raise self.unknown(id)
         return WfgProblem(found[1], int(found[2]), int(found[3]))

@@ -72,7 +72,7 @@ def _check_problem(problem: Problem, points: int) -> list[Finding]:
                 say(
                     "optimum",
                     f"a random point is better than the known optimum {optimum[0]}",
-                    "Mend the optimum or the sense.",
+                    "Correct the optimum or the sense.",
                 )
                 break
     return out

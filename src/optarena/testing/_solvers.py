@@ -44,7 +44,7 @@ def check_instance(instance: Instance, moves: int = 20) -> list[Finding]:
                 out.append(Finding("moves", instance.id, f"a state costs {cost:g}, its objective is {value:g}", fix))
                 break
     if "linear" in instance.forms and instance.model.maximise != instance.maximise:
-        out.append(Finding("linear", instance.id, "its model goes the other way", "Mend `maximise`, or the sense."))
+        out.append(Finding("linear", instance.id, "its model goes the other way", "Correct `maximise` or the sense."))
     if not instance.forms:
         out.append(Finding("forms", instance.id, "it comes in no form", "Name the forms that it has, as 'moves'."))
     return out

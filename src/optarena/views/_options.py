@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, one_of
 
 VIEWS = ("fixed_cost", "fixed_target", "pareto", "anytime")
 """Each is a package with a function of its name, which takes a dataset."""
@@ -32,8 +32,7 @@ def view_named(name: str) -> str:
     """The view's name in Python, from `fixed-cost` or `fixed_cost`."""
     view = name.replace("-", "_")
     if view not in VIEWS:
-        known = [dashed(one) for one in VIEWS]
-        raise OptarenaError(f"view must be one of {', '.join(known)}; got {name!r}.{nearest(name, known)}")
+        one_of("view", name, map(dashed, VIEWS))
     return view
 
 

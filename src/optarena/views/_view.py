@@ -38,7 +38,7 @@ class View:
     frame: dict[str, Any]
     excluded: list[Excluded]
     notes: list[str] = field(default_factory=list)
-    """What a reader of the tables should know: what was scored though not whole, what was chosen for them."""
+    """What a reader of the tables should know: which studies are incomplete, which defaults were chosen."""
 
     failures: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAILURES), repr=False)
     """One row per optimizer: studies that failed, of how many, and evaluations that failed (docs/scores.md 0.2)."""
@@ -55,6 +55,8 @@ class View:
     def __post_init__(self) -> None:
         of_results = [] if self.results is None else self.results.notes()
         self.notes = list(dict.fromkeys([*self.warnings, *of_results, *self.notes]))
+        if self.results is not None:
+            self.frame["provisional"] = bool((self.results.studies["status"] == "running").any())
 
     @property
     def failed(self) -> dict[str, dict[str, int]]:

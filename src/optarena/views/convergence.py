@@ -8,10 +8,10 @@ import polars as pl
 from optarena.dataset import Dataset
 from optarena.dataset.tables import problems
 from optarena.errors import OptarenaError
-from optarena.stats.estimates import mean as mean_estimate
-from optarena.stats.estimates import quantile_index
-from optarena.traces import Floats, Ints
+from optarena.stats.estimates import mean, quantile
+from optarena.traces import Floats
 from optarena.views.fixed_cost.curves import Curves, curves
+from optarena.views.summary import by_trials, empty_estimate, put
 
 POINTS = 100
 """Of a curve, at most: more is not seen on a screen."""
@@ -26,37 +26,33 @@ def convergence(results: Dataset, axis: str = "evaluations", points: int = POINT
     every = curves(results, "exact", axis)
     grid = _grid(every, points)
     best = every.best(grid, None)  # (studies, points), minimised; NaN beyond a study's end
-    key = every.problem * len(every.optimizers) + every.optimizer
-    group, row = np.unique(key, return_inverse=True)
-    size = np.bincount(row)
-    order = np.argsort(row, kind="stable")
-    place = np.empty(len(row), dtype=np.int64)
-    place[order] = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
-    cube = np.full((len(group), len(grid), int(size.max())), np.nan)
-    cube[row, :, place] = best
-    with np.errstate(invalid="ignore"):
-        average = mean_estimate(cube)
-    low, middle, high = _quartiles(cube)
-    known = average.n > 0
-    g, t = np.nonzero(known)
-    p, o = group[g] // len(every.optimizers), group[g] % len(every.optimizers)
+    shape = (len(every.problems), len(every.optimizers), len(grid))
+    average, *quartiles = (empty_estimate(shape) for _ in range(4))
+    for p, o, studies in by_trials(every):
+        x = best[studies].transpose(0, 2, 1)  # [pairs, points, trials]
+        put(average, p, o, mean(x))
+        for figure, q in zip(quartiles, (0.25, 0.5, 0.75), strict=True):
+            put(figure, p, o, quantile(x, q))
+    p, o, t = np.nonzero(average.n > 0)
     optimum = _optima(results, every)
     gap = ~np.isnan(optimum[p])
     shift, sign = np.where(gap, optimum[p], 0.0), np.where(gap, 1.0, every.sign[p])
     down = sign < 0
 
     def pair(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-        a, b = (lower[g, t] - shift) * sign, (upper[g, t] - shift) * sign
+        a, b = (lower[p, o, t] - shift) * sign, (upper[p, o, t] - shift) * sign
         return np.where(down, b, a), np.where(down, a, b)
 
-    mean_ends, quartiles = pair(average.lower, average.upper), pair(low, high)
+    low, middle, high = (figure.value for figure in quartiles)
+    q1, q3 = pair(low, high)
+    mean_lb, mean_ub = pair(average.lower, average.upper)
     figures = {
-        "median": (middle[g, t] - shift) * sign,
-        "q1": quartiles[0],
-        "q3": quartiles[1],
-        "mean": (average.value[g, t] - shift) * sign,
-        "mean_lb": mean_ends[0],
-        "mean_ub": mean_ends[1],
+        "median": (middle[p, o, t] - shift) * sign,
+        "q1": q1,
+        "q3": q3,
+        "mean": (average.value[p, o, t] - shift) * sign,
+        "mean_lb": mean_lb,
+        "mean_ub": mean_ub,
     }
     return pl.DataFrame(
         {
@@ -65,7 +61,7 @@ def convergence(results: Dataset, axis: str = "evaluations", points: int = POINT
             "measure": pl.Series(["value", "gap"]).gather(gap.astype(np.int64)),
             "effort": grid[t],
             **{name: pl.Series(np.where(np.isfinite(column), column, np.nan)) for name, column in figures.items()},
-            "n": average.n[g, t],
+            "n": average.n[p, o, t],
         },
         schema=CONVERGENCE,
     ).with_columns(pl.selectors.float().fill_nan(None))
@@ -96,18 +92,6 @@ def _grid(every: Curves, points: int) -> Floats:
         raise OptarenaError(f"every study ends at 0 on the axis {every.axis!r}")
     positive = ends[ends > 0]
     return np.geomspace(min(last / 1000, float(positive.min()) / 10), last, min(points, 50))
-
-
-def _quartiles(cube: Floats) -> tuple[Floats, Floats, Floats]:
-    """The quantiles 1/4, 1/2 and 3/4 along the last axis as order statistics (docs/scores.md 1.2), NaN not counted."""
-    count = np.sum(~np.isnan(cube), axis=-1)
-    ordered = np.sort(cube, axis=-1)  # NaN comes last
-
-    def take(q: float) -> Floats:
-        at: Ints = np.maximum(quantile_index(count, q) - 1, 0)
-        return np.take_along_axis(ordered, at[..., None], axis=-1)[..., 0]
-
-    return take(0.25), take(0.5), take(0.75)
 
 
 def _optima(results: Dataset, every: Curves) -> Floats:

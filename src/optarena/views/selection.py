@@ -288,7 +288,14 @@ class Selection:
         ):
             mine = (self.table["status"] == status).to_numpy() & ((made < budget) | (budget == 0))
             if count := int(mine.sum()):
-                self.notes.append(f"{count:,} {'study' if count == 1 else 'studies'} {status}: {what}")
+                self.notes.append(f"{counted(count, 'study')} {status}: {what}")
+
+    def note_unequal_trials(self) -> None:
+        """Note that some pairs of problem and optimizer have more trials than others."""
+        trials = np.bincount(self.problem * len(self.optimizers) + self.optimizer)
+        some = trials[trials > 0]
+        if some.min() < some.max():
+            self.notes.append(f"the number of trials differs: from {some.min()} to {some.max()}")
 
     # ---- cubes -------------------------------------------------------------------------------------------------------
 

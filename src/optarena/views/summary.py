@@ -15,6 +15,9 @@ from optarena.stats.estimates import Estimate, mean, mean_of_means
 from optarena.traces import Floats, Ints
 from optarena.views.selection import Selection
 
+OVER = ("problems", "trials")
+"""Whether an interval is for similar problems, or for new trials on exactly these (docs/scores.md 1.8)."""
+
 # ---- over trials -----------------------------------------------------------------------------------------------------
 
 
@@ -67,7 +70,7 @@ def over_problems(figures: Any, at: Ints) -> Any:
 def mean_over_problems(estimate: Estimate, at: Ints, over: str) -> Estimate:
     """[optimizers, iterations]: the mean over problems of estimates [problems, optimizers, iterations].
 
-    over: whether its interval is one for similar problems, or for new trials on just these (docs/scores.md 1.8).
+    over: one of `OVER`.
     """
     values = over_problems(estimate.value, at)
     out = mean(values)

@@ -111,9 +111,6 @@ def effort_axis(*, counted: bool, log: bool) -> alt.Axis:
     return alt.Axis(tickMinStep=1) if counted else alt.Axis()
 
 
-COUNTED = ("evaluations", "batches")
-
-
 def matrix(table: pl.DataFrame | str) -> Any:
     """The base of figures with one row per problem and one column per optimizer, in the order of the store."""
     top = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)

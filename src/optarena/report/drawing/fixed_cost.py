@@ -9,7 +9,6 @@ import polars as pl
 
 from optarena.report.drawing._style import (
     BAND,
-    COUNTED,
     NUMBER,
     Look,
     cells,
@@ -22,12 +21,13 @@ from optarena.report.drawing._style import (
     shape,
     source,
 )
+from optarena.views.selection import COUNTED
 
 NORMED = "normalised score (0 best known, 1 random search)"
 
 
 def normalised(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool = False) -> Any:
-    """The normalised score over iterations, one line an optimizer, with 95 % bands."""
+    """The normalised score over iterations, one line per optimizer, with 95 % bands."""
     base = alt.Chart(source(table)).encode(
         x=alt.X(
             "effort:Q",

@@ -30,7 +30,7 @@ def convergence(
     counted: bool = True,
     title: Any = None,
 ) -> Any:
-    """The best value so far on one problem, one line an optimizer, with bands."""
+    """The best value so far on one problem, one line per optimizer, with bands."""
     middle, lower, upper, _ = STATISTICS[statistic]
     # what is 0 or less has no place on a logarithmic axis: it is drawn at its foot
     scale = alt.Scale(type="log", domainMin=floor, clamp=True) if log else alt.Scale(zero=False)
@@ -67,7 +67,7 @@ def convergence(
 
 
 def time(table: pl.DataFrame | str, look: Look) -> Any:
-    """Seconds an evaluation in each phase: median over studies, with quartiles."""
+    """Seconds per evaluation in each phase: median over studies, with quartiles."""
     axis = alt.Axis(labelExpr="format(datum.value, '~s') + 's'", tickCount=6)  # 10µs, 1ms, 2s
     x: dict[str, Any] = {"title": "time of an evaluation", "scale": alt.Scale(type="log"), "axis": axis}
     phases = ["suggest", "evaluate", "observe"]

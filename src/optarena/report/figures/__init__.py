@@ -45,7 +45,7 @@ FIGURES: dict[str, Figure] = {
         Figure("pairwise", "the probability that one optimizer does better than another, all pairs", COMPARISON),
         Figure("effects", "the same with 95 % intervals, one row per pair", COMPARISON),
         Figure("scott-knott", "medians and quartiles of the scores, in Scott-Knott groups", COMPARISON),
-        Figure("ecdf", "ECDFs of runtimes with restarts and of precision, before the reference", "fixed-target"),
+        Figure("ecdf", "ECDFs of runtimes with restarts and of precision; the reference behind", "fixed-target"),
         Figure("ecdf-groups", "ECDFs of runtimes, one panel per group of functions and dimension", "fixed-target"),
         Figure("ert", "expected running times against the target, one panel per function", "fixed-target"),
         Figure(
@@ -54,7 +54,7 @@ FIGURES: dict[str, Figure] = {
             "fixed-target",
         ),
         Figure("profiles", "performance and data profiles", "fixed-target"),
-        Figure("loss", "how many times the reference's expected running time", "fixed-target"),
+        Figure("loss", "expected running times relative to the reference's", "fixed-target"),
         Figure(
             "fronts",
             "fronts of typical trials with the reference set, one panel per problem",
@@ -91,9 +91,9 @@ FIGURES: dict[str, Figure] = {
             "",
             arrange="panels",
         ),
-        Figure("time", "seconds an evaluation: suggesting, evaluating, observing", ""),
+        Figure("time", "seconds per evaluation: suggesting, evaluating, observing", ""),
         Figure("failures", "failed evaluations by kind", ""),
-        Figure("progress", "how far each optimizer came on each problem", ""),
+        Figure("progress", "how many studies of each optimizer have ended on each problem", ""),
     )
 }
 

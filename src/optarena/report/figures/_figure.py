@@ -12,6 +12,7 @@ import polars as pl
 from optarena.errors import OptarenaError
 from optarena.report.material import ALL, Material
 from optarena.views._view import View
+from optarena.views.selection import COUNTED
 
 PANELS = 24
 """Of a figure for a paper, at most."""
@@ -94,7 +95,7 @@ def of_scope(table: pl.DataFrame, options: Options) -> pl.DataFrame:
 
 def is_log(axis: str, last: float) -> bool:
     """Whether an axis of effort is drawn logarithmically."""
-    return axis not in ("evaluations", "batches") or last >= LOG_FROM
+    return axis not in COUNTED or last >= LOG_FROM
 
 
 def last_effort(table: pl.DataFrame) -> float:

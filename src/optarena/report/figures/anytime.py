@@ -15,8 +15,8 @@ from optarena.views.anytime import figure_tables as tables
 CURVES = 12
 """Instances whose curves are drawn on the page."""
 STILL = "Of all instances: filters by problem do not change it."
-NO_AREA = "nobody found a solution within a horizon of some width: there is no area score to draw"
-NO_GAP = "no instance has a horizon of some width: there is no gap over effort to draw"
+NO_AREA = "no solution was found within a horizon longer than 0: there is no area score to draw"
+NO_GAP = "no instance has a horizon longer than 0: there is no gap over effort to draw"
 
 
 def _view(material: Material) -> Anytime:

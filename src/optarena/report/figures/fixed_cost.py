@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import one_of
 from optarena.report import words
 from optarena.report.figures._figure import Options, Shown, is_log, last_effort
 from optarena.report.material import Material
@@ -19,9 +19,8 @@ def hidden(metric: str) -> str:
 
 def _metric(material: Material, options: Options) -> str:
     known = material.must_score().metrics
-    if options.metric is not None and options.metric not in known:
-        given = options.metric
-        raise OptarenaError(f"metric must be one of {', '.join(known)}; got {given!r}.{nearest(given, known)}")
+    if options.metric is not None:
+        one_of("metric", options.metric, known)
     return options.metric or known[0]
 
 

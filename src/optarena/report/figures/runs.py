@@ -11,16 +11,23 @@ from optarena.report import words
 from optarena.report.figures._figure import PANELS, Options, Shown, few, is_log, last_effort, of_scope
 from optarena.report.material import Material
 from optarena.report.scales import scales_of
+from optarena.views.selection import COUNTED
+
+CONVERGENCE, BEST_POINTS = "Convergence", "Best points"
+"""Titles of the two figures that each problem has on the page."""
+PARALLEL = (
+    "One line per trial, one axis per parameter: where in its range the best point lies.",
+    "Parallel coordinates of the best point of every trial on @problem: one line per trial, one axis per parameter.",
+)
+"""Caption and alternative text of best points."""
 
 
 def convergence(material: Material, options: Options) -> list[Shown]:
-    from optarena.report.drawing._style import COUNTED
     from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence
 
     axis = options.axis or "evaluations"
     table = material.convergence(axis)
     ways = scales_of(table)
-    how = STATISTICS[options.statistic][3]
     known = [name for name in material.problems["problem"] if name in ways]
     return [
         Shown(
@@ -37,14 +44,25 @@ def convergence(material: Material, options: Options) -> list[Shown]:
                 counted=axis in COUNTED,
                 title=visible(name),
             ),
-            "Convergence",
-            f"The best value so far, {how}.",
-            f"Line chart of the best value so far on {name}, one line per optimizer.",
-            head=how,
+            CONVERGENCE,
+            caption,
+            alt.replace("@problem", name),
+            head=STATISTICS[options.statistic][3],
             legend=table,
         )
         for name in few(known, "one objective and a value", options, PANELS)
+        for caption, alt in [convergence_words(ways[name]["measure"], options.statistic, axis, log=ways[name]["log"])]
     ]
+
+
+def convergence_words(measure: str, statistic: str, axis: str, *, log: bool) -> tuple[str, str]:
+    """Caption and alternative text of convergence curves; `@problem` stands for the problem's name."""
+    from optarena.report.drawing.runs import MEASURES, STATISTICS
+
+    what, how = MEASURES[measure], STATISTICS[statistic][3]
+    bottom = " The axis is logarithmic: values too small for it are drawn at the bottom." if log else ""
+    chart = f"Line chart of the {what} on @problem by {axis}, one line per optimizer; the table below has final values."
+    return f"{what.capitalize()} by {axis}: {how}.{bottom}", chart
 
 
 def parallel(material: Material, options: Options) -> list[Shown]:
@@ -58,9 +76,9 @@ def parallel(material: Material, options: Options) -> list[Shown]:
             f"best points {name}",
             table.filter(pl.col("problem") == name),
             partial(parallel, title=visible(name)),
-            "Best points",
-            "One line per trial, one axis per parameter: where in its range the best point lies.",
-            f"Parallel coordinates of the best points on {name}: one line per trial, one axis per parameter.",
+            BEST_POINTS,
+            PARALLEL[0],
+            PARALLEL[1].replace("@problem", name),
             head="the best point of every trial: one line per trial, one axis per parameter",
             legend=table,
         )
@@ -76,9 +94,9 @@ def time(material: Material, options: Options) -> list[Shown]:
         "times",
         table if options.page else table.drop("scope"),
         time,
-        "Seconds an evaluation",
+        "Seconds per evaluation",
         "What an evaluation costs in each phase: median over studies, and quartiles, on a logarithmic axis.",
-        "Dot plot of seconds an evaluation, by optimizer and phase. " + words.describe_times(table),
+        "Dot plot of seconds per evaluation, by optimizer and phase. " + words.describe_times(table),
         empty="" if table.height else "no study recorded what its evaluations cost",
         id="phases",
         by=("optimizer", "phase"),

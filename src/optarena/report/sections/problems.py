@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import polars as pl
@@ -9,11 +10,13 @@ import polars as pl
 from optarena.dataset.tables import ends
 from optarena.errors import OptarenaError
 from optarena.report.figures import is_log
+from optarena.report.figures.runs import BEST_POINTS, CONVERGENCE, PARALLEL, convergence_words
 from optarena.report.material import Material
 from optarena.report.scales import FLOOR, scales_of
 from optarena.report.sections._section import Content, look_of, spec_of
 from optarena.report.tables import Column, Table, plain
 from optarena.views.convergence import POINTS
+from optarena.views.selection import COUNTED
 
 CURVES = 2400
 """Curves on the page, at most; and points of all of them together."""
@@ -22,7 +25,6 @@ CURVE_POINTS = 24_000
 
 def problems_section(material: Material) -> Content:
     """Each problem's convergence and best points; the page makes a part of it when it is opened."""
-    from optarena.report.drawing._style import COUNTED
     from optarena.report.drawing.runs import MEASURES, STATISTICS, convergence, parallel
 
     out, look = Content(), look_of(material)
@@ -61,7 +63,9 @@ def problems_section(material: Material) -> Content:
         {
             "kind": "problems",
             "axes": axes,
-            "statistics": STATISTICS,
+            "statistics": {name: fields[:3] for name, fields in STATISTICS.items()},
+            "titles": {"convergence": CONVERGENCE, "parallel": BEST_POINTS},
+            "words": _words(scales, axes),
             "measures": MEASURES,
             "scales": {plain(name): way for name, way in scales.items()},
             "specs": specs,
@@ -73,6 +77,20 @@ def problems_section(material: Material) -> Content:
         }
     )
     return out
+
+
+def _words(scales: dict[str, dict[str, Any]], axes: Collection[str]) -> dict[str, Any]:
+    """Caption and alternative text of `parallel` and of every kind of curve, by axis and statistic."""
+    from optarena.report.drawing.runs import STATISTICS
+
+    kinds = dict.fromkeys((way["measure"], bool(way["log"])) for way in scales.values())
+    curves = {
+        f"{measure} {'log' if log else 'linear'}": {
+            axis: {name: convergence_words(measure, name, axis, log=log) for name in STATISTICS} for axis in axes
+        }
+        for measure, log in kinds
+    }
+    return {"convergence": curves, "parallel": PARALLEL}
 
 
 def shown_problems(material: Material) -> list[str]:

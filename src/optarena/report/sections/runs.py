@@ -27,7 +27,7 @@ def time_section(material: Material) -> Content:
         Column("quartiles", "seconds interval"),
         Column("studies", "number", 0),
     ]
-    listed = Table("times", "Seconds an evaluation", columns, rows, table["scope"].to_list())
+    listed = Table("times", "Seconds per evaluation", columns, rows, table["scope"].to_list())
     out = Content()
     add_figure(material, "time", out)
     out.blocks.append(listed)
@@ -39,7 +39,7 @@ def failures_section(material: Material) -> Content:
     add_figure(material, "progress", out)
     if material.failures.height:
         total = int(material.failures["count"].sum())
-        out.words.append(f"{counted(total, 'evaluation')} failed; the optimizers were told, and went on.")
+        out.words.append(f"{counted(total, 'evaluation')} failed; the optimizers were informed and continued.")
         add_figure(material, "failures", out)
         columns = [
             Column("problem", "problem"),

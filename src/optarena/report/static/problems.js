@@ -74,24 +74,19 @@ function problemsOf(block) {
       const ask = () => {
         const axis = /** @type {Effort} */ (axisOf.get(state.axis));
         const spec = block.specs[way.log ? "log" : "linear"];
-        const [middle, lower, upper, told] = block.statistics[state.statistic];
-        const fields = new Map([middle, lower, upper].map((field, i) => [block.statistics.median[i], field]));
+        const fields = new Map(
+          block.statistics[state.statistic].map((field, i) => [block.statistics.median[i], field]),
+        );
         const rows = rowsOf(axis.dataset, name);
-        const caption = /** @type {HTMLElement} */ (figure.querySelector("figcaption p"));
-        const measure = block.measures[way.measure];
-        caption.textContent =
-          `${measure[0].toUpperCase()}${measure.slice(1)}, ${told}, by ${state.axis}.` +
-          (way.log ? " Logarithmic; what is too small is drawn at the foot." : "");
-        const ends = rows
-          .filter((row, i) => i + 1 === rows.length || rows[i + 1].optimizer !== row.optimizer)
-          .map((row) => `${row.optimizer} ${row[state.statistic] ?? "–"}`);
-        const alt = `Line chart of the ${measure} on ${name} by ${state.axis}, one line per optimizer. At the end: ${ends.join("; ")}.`;
+        const [caption, alt] =
+          block.words.convergence[`${way.measure} ${way.log ? "log" : "linear"}`][state.axis][state.statistic];
+        /** @type {HTMLElement} */ (figure.querySelector("figcaption p")).textContent = caption;
         return {
           spec: filled(
             spec,
             new Map([
               ["@effort", vegaKey(state.axis)],
-              ["@measure", measure],
+              ["@measure", block.measures[way.measure]],
               ["median", state.statistic],
             ]),
             fields,
@@ -100,29 +95,30 @@ function problemsOf(block) {
           ),
           name: "rows",
           rows,
-          alt,
+          alt: alt.replace("@problem", () => name),
         };
       };
       const figure = figureBlock(
-        {id: `convergence-${problemNames.indexOf(name)}`, title: "Convergence", caption: ""},
+        {id: `convergence-${problemNames.indexOf(name)}`, title: block.titles.convergence, caption: ""},
         ask,
       );
       figures.push(figure);
     }
     const {parallel} = block;
     if (parallel && shown.has(name) && rowsOf(parallel, name).length) {
+      const [caption, alt] = block.words.parallel;
       const ask = () => ({
         spec: block.specs.parallel,
         name: "rows",
         rows: rowsOf(parallel, name),
-        alt: `Parallel coordinates of the best point of every trial on ${name}: one line per trial, one axis per parameter.`,
+        alt: alt.replace("@problem", () => name),
       });
       figures.push(
         figureBlock(
           {
             id: `parallel-${problemNames.indexOf(name)}`,
-            title: "Best points",
-            caption: "One line per trial, one axis per parameter: where in its range the best point lies.",
+            title: block.titles.parallel,
+            caption,
           },
           ask,
         ),

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from optarena.stats.estimates import mean
-from optarena.traces import Bools, Floats
+from optarena.traces import Bools, Floats, latest
 from optarena.views.anytime.scores import primal_gaps
 from optarena.views.anytime.scoring import Scored
 from optarena.views.anytime.view import Anytime
@@ -101,13 +101,8 @@ def gaps(view: Anytime, points: int = POINTS) -> pl.DataFrame:
     run = runs.run
     with np.errstate(invalid="ignore", divide="ignore"):
         at = (runs.times - bounds.start[runs.instance[run]]) / width[runs.instance[run]]
-    # the bin of each event: the first point of the grid that is not before it
-    bins = np.searchsorted(share * (1 + 1e-12), at, side="left")
-    counts = np.zeros((len(runs), len(share) + 1), dtype=np.int64)
-    np.add.at(counts, (run, np.minimum(bins, len(share))), 1)
-    reached = counts[:, :-1].cumsum(axis=1)
     gap = np.append(primal_gaps(runs.values, bounds.anchor[runs.instance[run]]), 1.0)
-    now = np.where(reached > 0, gap[np.minimum(runs.offsets[:-1, None] + reached - 1, len(gap) - 1)], 1.0)
+    now = gap[latest(at, runs.offsets, np.arange(len(runs))[:, None], share)]
     names = runs.optimizers
     cell = runs.optimizer * len(runs.instances) + runs.instance
     total = np.zeros((len(names) * len(runs.instances), len(share)))

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena._numbers import counted
 from optarena.dataset import Dataset
 from optarena.sense import signs
 from optarena.status import CRASHED, OUT_OF_MEMORY, PROVEN, WRONG
 from optarena.traces import Bools, Floats, Ints, first_argmin
 from optarena.views.anytime.scores import improving
-from optarena.views.selection import FAILURES, SEVERAL, Candidates, Selection
+from optarena.views.selection import FAILURES, SEVERAL, Candidates, Selection, cube
 
 OPTIMAL = "optimal"
 """How a run ends that proved that nothing is better than its last value."""
@@ -66,6 +67,11 @@ class Runs:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def cube(self, values: Floats) -> Floats:
+        """(instances, optimizers, trials): numbers that come one per run; NaN where a pair has fewer trials."""
+        shape = (len(self.instances), len(self.optimizers))
+        return cube(self.instance, self.optimizer, self.trial, values, shape)
 
     @property
     def run(self) -> Ints:
@@ -160,14 +166,14 @@ def _budgets(axis: str, part: pl.DataFrame, instance: Ints, end: Floats, names: 
     np.minimum.at(least, instance[~np.isnan(declared)], declared[~np.isnan(declared)])
     differ = int((least < largest).sum())
     if differ:
-        notes.append(f"the budgets of runs differ on {differ} instances: the largest is the horizon")
+        notes.append(f"the budgets of runs differ on {counted(differ, 'instance')}: the largest is the horizon")
     furthest = np.zeros(len(names))
     np.maximum.at(furthest, instance, end)
     without = np.isinf(largest)
     if without.any():
         notes.append(
-            f"no budget in {axis} is declared on {int(without.sum())} instances: the furthest that any run went is "
-            "the horizon"
+            f"no budget in {axis} is declared for {counted(int(without.sum()), 'instance')}: the horizon is the "
+            "largest effort of any run"
         )
     return np.where(without, furthest, largest)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from optarena._numbers import counted
 from optarena.stats.estimates import mean
 from optarena.traces import Floats
 from optarena.views.anytime.scores import borda_points
@@ -87,7 +88,7 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
     runs = scored.runs
     alike = common(runs.has)  # like is compared with like (docs/scores.md 0.4)
     instance = instance.filter(pl.col("problem").is_in([runs.instances[i] for i in np.flatnonzero(alike).tolist()]))
-    names, counted = runs.optimizers, ("solved", "proved", "unsolved")
+    names, outcomes = runs.optimizers, ("solved", "proved", "unsolved")
     averaged = ("objective_score", "area_score", "primal_gap", "primal_integral")
     # instances count the same, however many trials they have
     times = _penalised(scored, 1)
@@ -102,7 +103,7 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
             figure = mean(part[column].fill_null(np.nan).to_numpy().astype(float)[None, :])
             value, lower, upper = (float(x[0]) for x in figure[:3])
             row |= {column: value, f"{column}_lb": lower, f"{column}_ub": upper}
-        row |= {column: float((part[column] / part["trials"]).sum()) for column in counted}
+        row |= {column: float((part[column] / part["trials"]).sum()) for column in outcomes}
         row |= {column: part[column].mean() for column in ("par2", "par10")}
         mine = (runs.optimizer == o) & ~np.isnan(times) & alike[runs.instance]
         some = mine.any()
@@ -124,18 +125,9 @@ def _penalised(scored: Scored, k: float) -> Floats:
 def _borda(scored: Scored) -> Floats:
     """(runs,): points against all other optimizers on the same instance, averaged over pairs of trials."""
     runs = scored.runs
-    cell = runs.instance * len(runs.optimizers) + runs.optimizer
-    order = np.lexsort((runs.trial, cell))
-    place = np.zeros(len(runs), dtype=np.int64)
-    counts = np.bincount(cell, minlength=len(runs.instances) * len(runs.optimizers))
-    place[order] = np.arange(len(runs)) - np.repeat(np.cumsum(counts) - counts, counts)
-    shape = (len(runs.instances), len(runs.optimizers), int(counts.max()))
-    at = (runs.instance, runs.optimizer, place)
-    times, values = np.full(shape, np.nan), np.full(shape, np.nan)
-    proved = np.zeros(shape, dtype=bool)
-    times[at] = scored.last_time  # inf where nothing was found
-    values[at] = np.where(scored.solutions > 0, scored.last_value, 0.0)
-    proved[at] = runs.proved
+    times = runs.cube(scored.last_time)  # inf where nothing was found
+    values = runs.cube(np.where(scored.solutions > 0, scored.last_value, 0.0))
+    proved = runs.cube(runs.proved.astype(float)) == 1
     points = borda_points(times, values, proved)
     return np.where(np.isnan(scored.bounds.best[runs.instance]), np.nan, points[runs.instance, runs.optimizer])
 
@@ -167,8 +159,8 @@ def gaps(scored: Scored) -> list[str]:
     """What is not in averages."""
     runs = scored.runs
     unknown = len(np.unique(runs.instance[~scored.solved & ~(runs.budget > 0)[runs.instance]]))
-    lacking = f"of {unknown} instances no budget is known: runs that did not solve them are not in PAR and its like"
-    return [lacking] if unknown else []
+    without = f"no budget is known for {counted(unknown, 'instance')}"
+    return [f"{without}: runs without a solution are not in PAR-k and its like"] if unknown else []
 
 
 def sensitive(scored: Scored, horizon: str) -> list[str]:
@@ -196,7 +188,7 @@ def sensitive(scored: Scored, horizon: str) -> list[str]:
             if swapped:
                 pairs = ", ".join(f"{names[a]} and {names[b]}" for a, b in swapped[:3])
                 more = f" and {len(swapped) - 3} more pairs" if len(swapped) > 3 else ""
-                notes.append(f"without {name} the order of {pairs}{more} by {word} score is the other way round")
+                notes.append(f"without {name} the order of {pairs}{more} by {word} score is reversed")
     return notes
 
 
@@ -220,16 +212,8 @@ def _without(scored: Scored, bounds: Bounds) -> tuple[Floats, Floats]:
 
 def _means(scored: Scored, values: Floats) -> Floats:
     """(optimizers,): the mean over instances of the mean over trials."""
-    runs = scored.runs
-    cells = len(runs.instances) * len(runs.optimizers)
-    cell = runs.optimizer * len(runs.instances) + runs.instance
-    there = ~np.isnan(values)
-    count = np.bincount(cell[there], minlength=cells)
-    total = np.bincount(cell[there], weights=values[there], minlength=cells)
-    alike = common(runs.has)
-    each = np.where(count > 0, total / np.maximum(count, 1), 0.0).reshape(len(runs.optimizers), -1)[:, alike]
-    n = (count > 0).reshape(len(runs.optimizers), -1)[:, alike].sum(axis=1)
-    return np.where(n > 0, each.sum(axis=1) / np.maximum(n, 1), np.nan)
+    each = mean(scored.runs.cube(values)).value[common(scored.runs.has)]
+    return mean(each.T).value
 
 
 def _number(values: Floats) -> pl.Series:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, one_of
 from optarena.views._scores import Scores
 from optarena.views._view import View
 from optarena.views.anytime import tables
@@ -18,7 +18,6 @@ from optarena.views.anytime.runs import Runs, runs_of
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, score
 from optarena.views.coverage import Coverage
 from optarena.views.frame import PlainFrame, saved
-from optarena.views.selection import cube
 from optarena.views.summary import possible
 
 HORIZONS = ("budget", "box")
@@ -63,22 +62,18 @@ class Anytime(View):
     def scores(self, metric: str | None = None) -> Scores:
         """Of every run: `area` (under its curve), `objective` (at the end) or `gap` (primal, at the end)."""
         metric = metric or "area"
-        if metric not in METRICS:
-            raise OptarenaError(
-                f"metric must be one of {', '.join(METRICS)}; got {metric!r}.{nearest(metric, METRICS)}"
-            )
+        one_of("metric", metric, METRICS)
         if self.scored is None:
             raise OptarenaError("this view was not made from a store: it has no runs")
         runs = self.scored.runs
         values = {"area": self.scored.area, "objective": self.scored.objective, "gap": self.scored.gap}[metric]
-        shape = (len(runs.instances), len(runs.optimizers))
         return Scores(
             view=self.name,
             metric=metric,
             what=METRICS[metric],
             problems=runs.instances,
             optimizers=runs.optimizers,
-            values=cube(runs.instance, runs.optimizer, runs.trial, values, shape),
+            values=runs.cube(values),
             dimensions=[None] * len(runs.instances),
             functions=runs.functions,
         )
@@ -87,10 +82,8 @@ class Anytime(View):
         """What `scores` gives; inf for a run without a solution."""
         scores = self.scores(metric)
         assert self.scored is not None
-        runs = self.scored.runs
         nothing = np.where(self.scored.solutions > 0, 0.0, np.inf)
-        shape = (len(runs.instances), len(runs.optimizers))
-        return replace(scores, values=scores.values + cube(runs.instance, runs.optimizer, runs.trial, nothing, shape))
+        return replace(scores, values=scores.values + self.scored.runs.cube(nothing))
 
     def ways(self, metric: str | None = None) -> list[tuple[str, Scores]]:
         first = metric or "area"
@@ -117,10 +110,7 @@ def anytime(
     axis, horizon, gap, tolerance = _chosen(
         pinned, {"axis": axis, "horizon": horizon, "gap": gap, "tolerance": tolerance}
     )
-    if horizon not in HORIZONS:
-        raise OptarenaError(
-            f"horizon must be one of {', '.join(HORIZONS)}; got {horizon!r}.{nearest(horizon, HORIZONS)}"
-        )
+    one_of("horizon", horizon, HORIZONS)
     if not 0 <= gap < 1:
         raise OptarenaError(f"a gap is at least 0 and less than 1; got {gap}")
     runs = runs_of(results, axis, tolerance)
@@ -171,7 +161,6 @@ def anytime(
             "problems": len(runs.instances),
             "runs": len(runs),
             "intervals": "95 % over instances",
-            "provisional": bool((results.studies["status"] == "running").any()),
         },
         excluded=runs.excluded,
         notes=list(dict.fromkeys(runs.notes)),
@@ -188,7 +177,7 @@ def _chosen(pinned: dict[str, Any] | None, asked: dict[str, Any]) -> tuple[str, 
     default: dict[str, Any] = {"axis": "seconds", "horizon": "budget", "gap": 0.0, "tolerance": 0.0}
     for name, value in asked.items():
         if pinned is not None and value is not None and value != pinned[name]:
-            raise OptarenaError(f"the frame has {name} {pinned[name]}, the scores were asked with {value}")
+            raise OptarenaError(f"the frame has {name} {pinned[name]}, but {value} was requested")
     axis, horizon, gap, tolerance = (
         value if value is not None else (pinned or default)[name] for name, value in asked.items()
     )
@@ -223,7 +212,7 @@ def _from_frame(pinned: dict[str, Any], runs: Runs) -> Bounds:
 
 
 def _exclude_unsolved(runs: Runs, bounds: Bounds, pinned: bool) -> None:
-    why = "the frame does not have it, or nobody had solved it" if pinned else "no optimizer found a solution"
+    why = "it is not in the frame, or was unsolved there" if pinned else "no optimizer found a solution"
     for i in np.flatnonzero(np.isnan(bounds.best)).tolist():
         runs.excluded.append({"optimizer": None, "problem": runs.instances[i], "trial": None, "reason": why})
 

@@ -259,11 +259,11 @@ def _checked(frame: Frame) -> Frame:
     for name, base in frame.metrics.items():
         count = len(base.problems)
         if len(set(base.problems)) < count:
-            raise ValueError(f"a problem is there twice ({name})")
+            raise ValueError(f"duplicate problem ({name})")
         if any(len(column) != count for column in (base.clip, base.best, base.seen, base.draws)):
-            raise ValueError(f"it has {count} problems, and another number of values ({name})")
+            raise ValueError(f"it has {count} problems, but a different number of values ({name})")
         if base.median.shape != (count, len(frame.grid)) or base.mean.shape != base.median.shape:
-            raise ValueError(f"a baseline has another number of iterations ({name})")
+            raise ValueError(f"a baseline has a different number of iterations ({name})")
         if (base.best > base.clip).any():
             raise ValueError(f"a best value is above random search's median ({name})")
     return frame

@@ -15,7 +15,7 @@ from optarena.dataset import Dataset, Pool
 from optarena.errors import OptarenaError
 from optarena.optimizer import is_random_search
 from optarena.status import EVALUATION
-from optarena.traces import Bools, Floats, Ints, at_best
+from optarena.traces import Bools, Floats, Ints, at_best, latest
 from optarena.views.selection import COUNTED, SEVERAL, Candidates, Selection, named, spans
 
 MOST_ITERATIONS = 1000
@@ -92,11 +92,11 @@ class Curves(Selection):
                 return np.arange(1.0, last + 1)
             grid = np.round(np.geomspace(1, last, most))
             grid = np.unique(np.concatenate((np.arange(1.0, 101.0), grid)))
-            self.notes.append(f"{last:,} {self.axis} are shown at {len(grid):,} of them")
+            self.notes.append(f"{last:,} {self.axis}: scores are computed at {len(grid):,} of them")
             return grid
         if not self.furthest() > 0:
             raise OptarenaError(f"every study ends at 0 on the axis {self.axis!r}")
-        self.notes.append(f"a study that ended keeps its best on the axis {self.axis!r} after its end")
+        self.notes.append(f"on the axis {self.axis!r} a finished study keeps its best value after its end")
         return np.geomspace(self.furthest() / 1000, self.furthest(), BETWEEN)
 
     def draws(self, grid: Floats) -> Ints:
@@ -108,7 +108,8 @@ class Curves(Selection):
             return np.minimum(size * grid.astype(np.int64)[None, :], most[:, None])
         every = self.results.select(self.kept[self.random]).in_full()
         traces, effort = every.traces(), every.efforts(self.axis)
-        made = last_at(grid, effort, traces.evaluation.astype(float), traces.offsets, 0.0)
+        last = latest(effort, traces.offsets, np.arange(len(traces))[:, None], grid)
+        made = np.append(traces.evaluation, 0)[last]
         total = np.zeros((len(self.problems), len(grid)))
         np.add.at(total, self.problem[self.random], made)
         count = np.bincount(self.problem[self.random], minlength=len(self.problems))
@@ -165,9 +166,9 @@ class Curves(Selection):
         events = self._first_of_batch(visible) if self.axis == "batches" else np.arange(len(visible))
         offsets = np.searchsorted(self._study[events], np.arange(len(self.kept) + 1)).astype(np.int64)
         found = at_best(values[events], visible[events], offsets)
-        out, known = self._at(grid, found, np.inf, events)
-        out[~known] = np.nan
-        return out
+        rows = latest(self._effort[events], offsets, np.arange(len(self.kept))[:, None], grid)
+        known = grid[None, :] <= self.end[:, None] * (1 + 1e-12)
+        return np.where(known, np.append(found, np.inf)[rows], np.nan)
 
     def _first_of_batch(self, visible: Floats) -> Ints:
         """The row of each batch with its first least visible value."""
@@ -179,24 +180,6 @@ class Curves(Selection):
         ties = np.flatnonzero(visible == np.repeat(least, np.diff(np.append(starts, len(visible)))))
         return ties[np.searchsorted(ties, starts)]
 
-    def _at(self, grid: Floats, values: Floats, nothing: float, events: Ints | None = None) -> tuple[Floats, Bools]:
-        """A quantity of the last event of each study up to each grid point, and whether that is known there."""
-        rows = slice(None) if events is None else events
-        study = self._study[rows]
-        offsets = np.searchsorted(study, np.arange(len(self.kept) + 1)).astype(np.int64)
-        out = last_at(grid, self._effort[rows], values, offsets, nothing)
-        return out, grid[None, :] <= self.end[:, None] * (1 + 1e-12)
-
-
-def last_at(grid: Floats, effort: Floats, values: Floats, offsets: Ints, nothing: float) -> Floats:
-    """(studies, grid): a quantity of the last row of each study up to each grid point."""
-    n, width = len(offsets) - 1, len(grid) + 1
-    study = np.repeat(np.arange(n), np.diff(offsets))
-    bins = np.searchsorted(grid, effort * (1 - 1e-12), side="left")
-    counts = np.bincount(study * width + bins, minlength=n * width).reshape(n, width)[:, :-1].cumsum(axis=1)
-    padded = np.append(values, nothing)
-    return np.where(counts > 0, padded[np.minimum(offsets[:-1, None] + counts - 1, len(values))], nothing)
-
 
 def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
     """Choose the studies of a store that can be scored; name the others."""
@@ -207,7 +190,8 @@ def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
     # where only improvements are kept and nothing feasible was found there is no row: it found nothing, at its cost
     (found.settle_as_bayesmark if mode == "bayesmark" else found.settle)(found.having(values))
     found.leave_out(
-        _differences(results, found.table), "it has f - f_opt, others on its problem have f: see fixed targets"
+        _differences(results, found.table),
+        "it has f - f_opt, others of its problem have f: see the fixed-target view",
     )
     size, irregular = _batches(found)
     notes: list[str] = []
@@ -224,7 +208,7 @@ def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
         )
     irregular = irregular and chosen == "batches"
     if irregular:
-        notes.append("batches differ in size: random search's draws are the evaluations that it had made on average")
+        notes.append("batches differ in size: the baseline counts random search's evaluations on average")
     found.leave_out(found.lacking(chosen), f"it has no {chosen}")
     original = mode == "bayesmark"
     every = found.selection(chosen, Curves, notes=notes, original=original, mode=mode, irregular=irregular)

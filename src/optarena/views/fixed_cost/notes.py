@@ -35,9 +35,9 @@ def find_left_out(every: Curves, base: Baseline, name: str, of_others: Floats | 
     first: list[str] = []
     for p, problem in enumerate(every.problems):
         if of_others is None and np.isnan(base.clip[p]):
-            reasons[p] = "the frame does not have it"
+            reasons[p] = "it is not in the frame"
         elif of_others is not None and not base.draws[p]:
-            reasons[p] = "random search was not run on it" if name == VISIBLE else "random search has no value of it"
+            reasons[p] = "random search was not run on it" if name == VISIBLE else "random search has no such metric"
         elif not np.isfinite(base.clip[p]):
             reasons[p] = "the median of random search's evaluations is not finite"
         elif not np.isfinite(base.best[p]):
@@ -45,7 +45,7 @@ def find_left_out(every: Curves, base: Baseline, name: str, of_others: Floats | 
         elif not np.isfinite(width[p]):
             reasons[p] = "its values lie further apart than floating-point numbers reach"
         elif constant[p]:
-            reasons[p] = "nothing better than random search's median was seen: left out of summaries"
+            reasons[p] = "no value better than random search's median was found: left out of summaries"
         elif of_others is not None:
             if of_others[p] > base.seen[p]:
                 first.append(problem)
@@ -84,10 +84,7 @@ def tell_gaps(every: Curves, scores: dict[str, Scores]) -> None:
             every.notes.append(
                 f"on {shorter} pairs of optimizer and problem some trials end before the last iteration ({name})"
             )
-    trials = np.bincount(every.problem * len(every.optimizers) + every.optimizer)
-    some = trials[trials > 0]
-    if some.min() < some.max():
-        every.notes.append(f"the number of trials differs: from {some.min()} to {some.max()}")
+    every.note_unequal_trials()
 
 
 def tell_undefined(every: Curves, scores: dict[str, Scores], grid: Floats) -> None:

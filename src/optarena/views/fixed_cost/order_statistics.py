@@ -45,7 +45,7 @@ def cumulative_best(values: npt.ArrayLike, key: npt.ArrayLike | None = None) -> 
 def quantile_interval(x: npt.ArrayLike, q: float, alpha: float = 0.05) -> tuple[float, float, float]:
     """The quantile q of a sample and its distribution-free interval: (estimate, lower, upper) (docs/scores.md 1.2)."""
     if not 0 < q < 1:
-        raise OptarenaError(f"a quantile lies between 0 and 1, and {q} does not")
+        raise OptarenaError(f"a quantile lies between 0 and 1; got {q}")
     values = np.ravel(np.asarray(x, dtype=float))
     if np.isnan(values).any():
         raise OptarenaError("a quantile of nan is not defined: leave failures out or make them inf")

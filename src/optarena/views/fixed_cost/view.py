@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, one_of
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores as TrialScores
 from optarena.views._view import ORIGINALS, View
@@ -21,10 +21,9 @@ from optarena.views.fixed_cost.given import check
 from optarena.views.fixed_cost.notes import exclude, find_left_out, tell_gaps, tell_undefined
 from optarena.views.fixed_cost.scores import Scores, score, with_baseline_uncertainty
 from optarena.views.fixed_cost.tables import baseline_rows, problem_rows, summary_rows
-from optarena.views.summary import possible
+from optarena.views.summary import OVER, possible
 
 MODES = ("exact", "bayesmark")
-OVER = ("problems", "trials")
 DIFFERENCES = {
     "exact": [
         "a hidden metric's baseline is read where the visible value is least",
@@ -83,7 +82,7 @@ class FixedCost(View):
         stays within what is possible; null: it is infinite. `bayesmark_score` is 100 (1 - `mean`).
         """
         metric = metric or self.metrics[0]
-        _one_of("metric", metric, tuple(self.metrics))
+        one_of("metric", metric, self.metrics)
         if metric not in self._leaderboards:
             self._leaderboards[metric] = self._leaderboard(metric)
         return self._leaderboards[metric]
@@ -139,7 +138,7 @@ class FixedCost(View):
     def scores(self, metric: str | None = None, part: float = 1.0) -> TrialScores:
         """The normalised value of every trial at the end, or at a part of each problem's budget (0.5, 0.1)."""
         metric = metric or self.metrics[0]
-        _one_of("metric", metric, tuple(self.metrics))
+        one_of("metric", metric, self.metrics)
         if (metric, part) not in self.trials:
             parts = ", ".join(f"{at:g}" for name, at in self.trials if name == metric)
             raise OptarenaError(f"trials are kept at these parts of the budget: {parts}; got {part:g}")
@@ -160,7 +159,7 @@ class FixedCost(View):
     def trial_scores(self, metric: str | None = None) -> TrialScores:
         """The best value of every trial at the end of its problem's budget, minimised, in the problem's own unit."""
         metric = metric or self.metrics[0]
-        _one_of("metric", metric, tuple(self.metrics))
+        one_of("metric", metric, self.metrics)
         hidden = "" if metric == VISIBLE else f" of {metric}"
         return TrialScores(
             view=self.name,
@@ -188,7 +187,7 @@ class FixedCost(View):
 
         if metric is not None:
             metric = VISIBLE if metric == "_visible_to_opt" else metric
-            _one_of("metric", metric, tuple(self.metrics))
+            one_of("metric", metric, self.metrics)
         return datasets(self, metric)
 
 
@@ -205,14 +204,14 @@ def fixed_cost(
 ) -> FixedCost:
     """Score a store by what its optimizers had found after so many batches, evaluations or seconds (docs/scores.md 1).
 
-    mode: `exact`, or `bayesmark` for its very numbers. metric: a hidden metric, or `value`; all by default. axis: any
+    mode: `exact`, or `bayesmark` for its exact numbers. metric: a hidden metric, or `value`; all by default. axis: any
     of `results.axes`; by default batches, if all studies have batches of one size, else evaluations. over: whether
-    intervals speak of new problems of the same kind, or of just these problems and new trials. frame: a saved frame or
-    a baseline of Bayesmark, instead of this store's own random search. bootstrap: how many resamplings of random search
-    widen the intervals by the baseline's own uncertainty; none by default.
+    intervals are for similar problems, or for new trials on exactly these. frame: a saved frame or a baseline of
+    Bayesmark, instead of this store's own random search. bootstrap: how many resamplings of random search widen the
+    intervals by the baseline's own uncertainty; none by default.
     """
-    _one_of("mode", mode, MODES)
-    _one_of("over", over, OVER)
+    one_of("mode", mode, MODES)
+    one_of("over", over, OVER)
     if bootstrap == 1 or bootstrap < 0:
         raise OptarenaError(f"bootstrap must be 0 or at least 2 resamplings; got {bootstrap}")
     given = read_frame(frame) if isinstance(frame, (str, Path)) else frame
@@ -280,7 +279,6 @@ def fixed_cost(
             "random_evaluations": int(next(iter(scores.values())).baseline.draws.sum()),
             "intervals": f"95 % over {over}" + (f", {bootstrap} resamplings of random search" if bootstrap else ""),
             "differs_from_bayesmark": DIFFERENCES[mode][1 if used.facts.get("source") == BAYESMARK else 0 :],
-            "provisional": bool((results.studies["status"] == "running").any()),
             "unchecked": unchecked,
         },
         excluded=every.excluded,
@@ -311,16 +309,11 @@ def _covered(every: Curves, scores: Scores, mode: str) -> Coverage:
 # ---- what can be scored ---------------------------------------------------------------------------------------------
 
 
-def _one_of(what: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise OptarenaError(f"{what} must be one of {', '.join(known)}; got {given!r}.{nearest(given, known)}")
-
-
 def _metrics(results: Dataset, metric: str | None, given: Frame | None) -> list[str]:
     known = [VISIBLE, *(name for name in results.metrics if name != VISIBLE)]
     if metric is not None:
         metric = VISIBLE if metric == "_visible_to_opt" else metric
-        _one_of("metric", metric, tuple(known))
+        one_of("metric", metric, known)
         return [metric]
     there = known if given is None else [name for name in known if _baseline_of(given, name, asked=False)]
     if not there and given is not None:

@@ -209,7 +209,7 @@ def precision(scored: Scored) -> pl.DataFrame:
     panels: list[tuple[str, float, float, Floats]] = [("end", end, end, last) for end in ENDS]
     largest = float(np.max(scored.spent / unit, initial=1.0))
     for k in range(int(np.ceil(np.log10(max(largest, 1.0)))) + 1):
-        panels.append(("budget", 10.0**k, 1e-8, best_at(scored, np.arange(len(runs)), 10.0**k * unit)))
+        panels.append(("budget", 10.0**k, 1e-8, runs.best_at(np.arange(len(runs)), 10.0**k * unit)))
     optimizer = runs.table["optimizer"]
     alike = scored.alike[runs.cell]
     out = [pl.DataFrame(schema=PRECISION)]
@@ -228,14 +228,3 @@ def precision(scored: Scored) -> pl.DataFrame:
                 )
             )
     return pl.concat(out)
-
-
-def best_at(scored: Scored, run: Ints, effort: Floats) -> Floats:
-    """The best precision of a run by so much effort; inf before its first. Both may have any shape, the same."""
-    runs = scored.runs
-    # efforts as whole numbers, each run above the one before it, so that one search finds all
-    steps, wanted = np.unique(effort, return_inverse=True)
-    passed = np.searchsorted(steps, runs.effort, side="left") + runs.owner * (len(steps) + 1)
-    row = np.searchsorted(passed, wanted.reshape(run.shape) + run * (len(steps) + 1), side="right") - 1
-    padded = np.append(runs.precision, np.inf)
-    return np.where(row >= runs.offsets[run], padded[row], np.inf)

@@ -262,7 +262,7 @@ def _alike(view: FixedTarget, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def board(view: FixedTarget, dimensions: list[int]) -> pl.DataFrame:
-    """An optimizer a row, of all problems and of each dimension: what it reached, how fast, at what budget."""
+    """One row per optimizer, over all problems and for each dimension: what it reached, how fast, at what budget."""
     ends = view.ecdf.filter(pl.col("group") == ALL).group_by("optimizer", "dimension").agg(
         pl.col("budget").first(), reached=pl.col("fraction_no_restarts").last()
     )  # fmt: skip

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena._numbers import counted
 from optarena.dataset import Dataset
 from optarena.sense import signs
-from optarena.traces import Bools, Floats, Ints, cumulative_minimum
+from optarena.traces import Bools, Floats, Ints, cumulative_minimum, latest
 from optarena.views.fixed_target.measured import Measured, measured
 from optarena.views.selection import FAILURES, Candidates, Selection
 
@@ -83,6 +84,10 @@ class Runs:
         """(runs,): the number of its problem, an instance."""
         return _numbered(self.table)
 
+    def best_at(self, run: Ints, effort: Floats) -> Floats:
+        """The best precision of a run by so much effort; inf before its first. Both are broadcast."""
+        return np.append(self.precision, np.inf)[latest(self.effort, self.offsets, run, effort)]
+
     def only(self, kept: Bools) -> Runs:
         """Some of the runs."""
         table = self.table.filter(kept)
@@ -131,7 +136,7 @@ def runs_of(
     if pinned is not None:
         for i, name in enumerate(_keys(frame)):
             if name not in pinned:
-                measure.unfit.setdefault(i, "the frame does not have its problem")
+                measure.unfit.setdefault(i, "its problem is not in the frame")
     found.leave_out_each(measure.unfit)
     valued = found.having(measure.values < np.inf)
     if original:
@@ -173,8 +178,8 @@ def runs_of(
     spent, unsure = _spent(results, axis, frame, effort, traces.offsets)
     if unsure[chosen.kept].any():
         notes.append(
-            f"of {int(unsure[chosen.kept].sum()):,} runs the {axis} at their end are not recorded: "
-            "where they fail they are charged up to their last improvement"
+            f"{counted(int(unsure[chosen.kept].sum()), 'run')} did not record the {axis} at the end: "
+            "where they fail, they are charged up to their last improvement"
         )
     return Runs(
         results=results,
@@ -231,10 +236,10 @@ def _share_optima(frame: pl.DataFrame, measure: Measured) -> list[str]:
             shared += 1
             continue
         for i in np.flatnonzero(mine & lacking).tolist():
-            measure.unfit.setdefault(i, "it has f without f_opt, and others on its problem have f - f_opt")
+            measure.unfit.setdefault(i, "it has f without f_opt, others of its problem have f - f_opt")
     if not shared:
         return []
-    return [f"of {shared} problems some runs do not tell the optimum: that of the others is taken"]
+    return [f"some runs of {counted(shared, 'problem')} do not state the optimum: that of other runs is used"]
 
 
 def _level(part: pl.DataFrame, known: Floats, best: Floats, owner: Ints) -> Floats:
@@ -260,10 +265,10 @@ def _span(part: pl.DataFrame, distance: Floats, owner: Ints, in_parts: Bools) ->
 
 
 def _unknown_note(count: int, in_parts: bool) -> str:
-    whose = f"no optimum is known of {count} {'problem' if count == 1 else 'problems'}"
+    whose = f"no optimum is known of {counted(count, 'problem')}"
     if in_parts:
         return f"{whose}: their targets are parts of the way from where random search begins to the best of the store"
-    return f"{whose}: the best value of the store stands for it"
+    return f"{whose}: the best value in the store is used instead"
 
 
 def _spent(results: Dataset, axis: str, frame: pl.DataFrame, effort: Floats, offsets: Ints) -> tuple[Floats, Bools]:

@@ -11,7 +11,8 @@ from optarena.views.fixed_target.distributions import grid
 from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.profiles import area_over_convergence_curve, data_profile, performance_profile
 from optarena.views.fixed_target.runtimes import reachable
-from optarena.views.fixed_target.scored import COUNTED, Scored
+from optarena.views.fixed_target.scored import Scored
+from optarena.views.selection import COUNTED
 
 TAUS = 10.0 ** (np.arange(0, 61) / 20)
 PROFILES = {"optimizer": pl.String, "kind": pl.String, **dict.fromkeys(("tolerance", "x", "fraction"), pl.Float64)}

@@ -23,7 +23,7 @@ def rank_sum_test(
     hits: evaluations to the target, inf for failures; budgets: what each run spent; precisions: each run's best
     f - f_opt at the smallest budget of a failure of both. A run scores 1/evaluations if it hits
     by then, else minus its precision. The approximation is normal and without correction for ties; p = 1 if neither
-    succeeded or if the average evaluations contradict the sign of z.
+    succeeded or if the average evaluations contradict the sign of z. See docs/scores.md 2.13.
     """
     times, spent, reached = (
         (np.asarray(one, dtype=float), np.asarray(two, dtype=float)) for one, two in (hits, budgets, precisions)

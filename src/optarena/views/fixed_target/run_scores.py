@@ -10,7 +10,8 @@ import polars as pl
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.profile_tables import areas
-from optarena.views.fixed_target.scored import COUNTED, Scored
+from optarena.views.fixed_target.scored import Scored
+from optarena.views.selection import COUNTED
 
 METRICS = {
     "area": "one minus the area under the ECDF of runtimes over log effort (0 all targets at once, 1 none)",

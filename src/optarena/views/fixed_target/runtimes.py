@@ -43,7 +43,7 @@ def runtimes(trace: Any, targets: npt.ArrayLike) -> Any:
         effort = np.arange(1.0, len(values) + 1)
     if values.ndim != 1 or effort.shape != values.shape:
         raise OptarenaError(
-            f"a trace is a row of values, or a pair of efforts and values of one length; got shapes "
+            f"a trace is a list of values, or a pair of efforts and values of equal length; got shapes "
             f"{effort.shape} and {values.shape}"
         )
     values = np.where(np.isnan(values), np.inf, values)

@@ -14,8 +14,8 @@ from optarena.views.coverage import common
 from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.runtimes import TOLERANCE, first_hits
 from optarena.views.fixed_target.targets import FINAL
+from optarena.views.selection import COUNTED
 
-COUNTED = ("evaluations", "batches")
 MOST_AT_ONCE = 4_000_000
 """Numbers in the arrays of one batch, which bounds the memory of a large store."""
 

@@ -213,9 +213,6 @@ def _ranksum(scored: Scored) -> pl.DataFrame:
 def _rank_sums(scored: Scored, first: Ints, second: Ints) -> tuple[Floats, Floats]:
     """(cells, targets): z and p of two optimizers, whose runs are (runs, cells) each."""
     hits, spent = (scored.hits[first], scored.hits[second]), (scored.spent[first], scored.spent[second])
-    end = common_end(hits, spent)
-    reached = tuple(
-        distributions.best_at(scored, np.broadcast_to(part[:, :, None], hit.shape), np.broadcast_to(end, hit.shape))
-        for part, hit in zip((first, second), hits, strict=True)
-    )
+    runs, end = scored.runs, common_end(hits, spent)
+    reached = tuple(runs.best_at(part[:, :, None], end) for part in (first, second))
     return rank_sum_tests(hits, spent, (reached[0], reached[1]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, one_of
 from optarena.traces import Bools, Floats
 from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.reference import runlength_targets
@@ -45,16 +45,15 @@ def parse(given: str | list[float] | Floats | None) -> Targets | None:
         head, colon, rest = given.partition(":")
         if colon:
             kind, given = head.strip(), rest
-        if kind not in KINDS:
-            raise OptarenaError(f"targets may be {', '.join(KINDS)}; {kind!r} is none of them")
+        one_of("the kind of targets", kind, KINDS)
         try:
             values = np.array([float(text) for text in given.split(",") if text.strip()])
         except ValueError as error:
-            raise OptarenaError(f"targets are numbers with commas between them, as 1e1,1e-1: {error}") from None
+            raise OptarenaError(f"targets are numbers with commas between them, such as 1e1,1e-1: {error}") from None
     else:
         values = np.asarray(given, dtype=float).ravel()
     if not len(values) or np.isnan(values).any():
-        raise OptarenaError("targets are numbers with commas between them, as 1e1,1e-1; got none, or nan")
+        raise OptarenaError("targets are numbers with commas between them, such as 1e1,1e-1; got none, or nan")
     return Targets(kind, np.unique(values)[:: 1 if kind == "runlength" else -1])
 
 
@@ -75,8 +74,9 @@ def per_cell(runs: Runs, wanted: Targets | None, mode: str) -> tuple[Floats, Flo
             found = runlength_targets(row["suite"], row["function"], row["dimension"], wanted.values, mode)
             if found is None:
                 raise OptarenaError(
-                    f"targets by run length need a reference, which {row['suite']}/{row['function']} in dimension "
-                    f"{row['dimension']} has not: best 2009 knows bbob in 2, 3, 5, 10, 20 and 40 dimensions"
+                    "run-length targets need a reference algorithm: none is known for "
+                    f"{row['suite']}/{row['function']} in dimension {row['dimension']} "
+                    "(best 2009 covers bbob in 2, 3, 5, 10, 20 and 40 dimensions)"
                 )
             mine = found
         else:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, nearest, one_of
 from optarena.traces import Floats
 from optarena.views._scores import Scores as TrialScores
 from optarena.views._view import ORIGINALS, View
@@ -55,12 +55,8 @@ class FixedTarget(View):
         targets: `all`, or the `easy` or `hard` half of them.
         """
         metric = metric or "area"
-        if metric not in METRICS:
-            raise OptarenaError(
-                f"metric must be one of {', '.join(METRICS)}; got {metric!r}.{nearest(metric, METRICS)}"
-            )
-        if targets not in PARTS:
-            raise OptarenaError(f"targets are {', '.join(PARTS)}; got {targets!r}.{nearest(targets, PARTS)}")
+        one_of("metric", metric, METRICS)
+        one_of("targets", targets, PARTS)
         if self.scored is None:
             raise OptarenaError("this view was not made from a store: it has no runs")
         each = problems_of(self.scored.runs)
@@ -128,8 +124,7 @@ def fixed_target(
     """
     for name in set(only) - set(tables.TABLES):
         raise OptarenaError(f"no table {name!r}.{nearest(name, tables.TABLES)} (there are {', '.join(tables.TABLES)})")
-    if mode not in MODES:
-        raise OptarenaError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.{nearest(mode, MODES)}")
+    one_of("mode", mode, MODES)
     if budget is not None and not budget > 0:
         raise OptarenaError(f"a budget per dimension is more than 0; got {budget}")
     pinned = read_frame(frame) if isinstance(frame, (str, Path)) else frame
@@ -169,7 +164,6 @@ def fixed_target(
             "precision": _precision(runs),
             "intervals": f"95 %, {bootstrap} seeded resamplings of runs (seed {seed})" if bootstrap else "none",
             "runs": len(runs),
-            "provisional": bool((results.studies["status"] == "running").any()),
         },
         excluded=runs.excluded,
         notes=[*runs.notes, *scored.notes],

@@ -25,7 +25,7 @@ def attainment(points: npt.ArrayLike, runs: npt.ArrayLike, percentiles: Sequence
     x = _drawable(as_points(points))
     sets = np.asarray(runs)
     if sets.shape != (len(x),):
-        raise OptarenaError(f"{len(x)} points need as many runs; got the shape {sets.shape}")
+        raise OptarenaError(f"{len(x)} points need one run each; got the shape {sets.shape}")
     if not len(x):
         return np.zeros((0, x.shape[1] + 1))
     from moocore import eaf
@@ -72,6 +72,21 @@ def attainment_difference(first: Sequence[npt.ArrayLike], second: Sequence[npt.A
     rows[:, 4] /= both
     rows = rows[(rows[:, 4] != 0) & (rows[:, :2] < HUGE).all(axis=1)]
     return np.where(rows >= HUGE, np.inf, rows)
+
+
+def attained(fronts: Sequence[Floats], places: Floats) -> Floats:
+    """[x, y]: the share of the runs that attain each place of a raster; two objectives (docs/scores.md 3.12).
+
+    places: (n, 2), the coordinates of its columns and of its rows.
+    """
+    count = np.zeros((len(places), len(places)))
+    for front in fronts:
+        if len(front):
+            ordered = front[np.argsort(front[:, 0])]
+            at = np.searchsorted(ordered[:, 0], places[:, 0], side="right") - 1
+            level = np.where(at >= 0, np.minimum.accumulate(ordered[:, 1])[np.maximum(at, 0)], np.inf)
+            count += level[:, None] <= places[None, :, 1]
+    return count / len(fronts)
 
 
 def _labelled(fronts: Sequence[Floats]) -> tuple[Floats, Ints]:

@@ -22,7 +22,7 @@ def as_points(points: npt.ArrayLike, what: str = "points", width: int = 1) -> Fl
     try:
         x = np.asarray(points, dtype=float)
     except (TypeError, ValueError):
-        raise OptarenaError(f"{what} must be a matrix of numbers, each row with as many") from None
+        raise OptarenaError(f"{what} must be a matrix of numbers with rows of equal length") from None
     if x.ndim == 1 and not x.size:
         return np.zeros((0, width))
     if x.ndim != 2 or x.shape[1] < 1:
@@ -39,7 +39,7 @@ def as_pair(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Two points with as many objectives: an array would silently be stretched."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.ndim != 1 or a.shape != b.shape:
-        raise OptarenaError(f"two points have as many objectives; got the shapes {a.shape} and {b.shape}")
+        raise OptarenaError(f"two points must have as many objectives; got the shapes {a.shape} and {b.shape}")
     return a, b
 
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from optarena.dataset.tables import natural
 from optarena.traces import Floats
+from optarena.views.pareto.attainment import attained
 from optarena.views.pareto.measures import GREATER, RANKED
 from optarena.views.pareto.view import Pareto
 
@@ -180,7 +181,7 @@ def _difference(first: list[Floats], second: list[Floats]) -> Floats:
     high = high + MARGIN * np.where(high > low, high - low, 1.0)
     edges = np.linspace(low, high, CELLS + 1)
     centres = (edges[1:] + edges[:-1]) / 2
-    apart = _attained(first, centres) - _attained(second, centres)
+    apart = attained(first, centres) - attained(second, centres)
     out = []
     for i, column in enumerate(apart):  # cells one above the other that are equal make one rectangle
         starts = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
@@ -188,18 +189,6 @@ def _difference(first: list[Floats], second: list[Floats]) -> Floats:
             if column[a] != 0:
                 out.append((edges[i, 0], edges[a, 1], edges[i + 1, 0], edges[b, 1], column[a]))
     return np.array(out).reshape(-1, 5)
-
-
-def _attained(runs: list[Floats], places: Floats) -> Floats:
-    """[x, y]: the part of the runs that attain each place of a raster."""
-    count = np.zeros((len(places), len(places)))
-    for front in runs:
-        if len(front):
-            ordered = front[np.argsort(front[:, 0])]
-            at = np.searchsorted(ordered[:, 0], places[:, 0], side="right") - 1
-            level = np.where(at >= 0, np.minimum.accumulate(ordered[:, 1])[np.maximum(at, 0)], np.inf)
-            count += level[:, None] <= places[None, :, 1]
-    return count / len(runs)
 
 
 def _runs(view: Pareto, problem: str, optimizer: str) -> list[Floats]:

@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, nearest, one_of
 from optarena.sense import signs
 from optarena.traces import Floats
 from optarena.views import frame as frames
 from optarena.views.frame import saved
 from optarena.views.pareto.domination import non_dominated
 from optarena.views.pareto.indicators import front
-from optarena.views.pareto.reference_set import MODES, reference_set
+from optarena.views.pareto.reference_set import MODES, dominated_in, reference_set
 from optarena.views.pareto.studies import Objectives, Studies
 
 TRUE = "true"
@@ -43,7 +43,7 @@ class Reference:
     bounds: str
     """Where ideal and nadir come from."""
     dominated: int
-    """How many of the reference set are dominated; indicators are computed without them."""
+    """How many points of the reference set are dominated; indicators are computed without them."""
 
     @property
     def signs(self) -> Floats:
@@ -88,10 +88,8 @@ def make_frame(
     reference_point: float = REFERENCE_POINT,
 ) -> Frame:
     """The frame of a store. Problems that cannot have one are named in `studies.excluded`."""
-    if reference is not None and reference not in REFERENCES:
-        raise OptarenaError(
-            f"the reference is one of {', '.join(REFERENCES)}; got {reference!r}.{nearest(reference, REFERENCES)}"
-        )
+    if reference is not None:
+        one_of("reference", reference, REFERENCES)
     if not reference_point > 0:
         raise OptarenaError(f"the reference point lies beyond the ideal, at 0; got {reference_point}")
     if isinstance(epsilon, Mapping):
@@ -177,7 +175,7 @@ def _reference(studies: Studies, problem: int, chosen: Floats, source: str, refe
         reference_set=(chosen * one.signs + 0.0).tolist(),
         source=source,
         bounds=f"ideal {bounds[0]}, nadir {bounds[1]}",
-        dominated=len(chosen) - len(best),
+        dominated=dominated_in(chosen),
     )
 
 
@@ -190,7 +188,7 @@ def fitting(frame: Frame, studies: Studies) -> Frame:
     for p, name in enumerate(studies.problems):
         one = frame.problems.get(name)
         if one is None:
-            _leave_out(studies, name, "the frame does not have it")
+            _leave_out(studies, name, "it is not in the frame")
         elif not _same(one, studies.objectives[p]):
             raise OptarenaError(f"the objectives of {name} or their senses differ between the frame and the store")
     if not set(frame.problems) & set(studies.problems):

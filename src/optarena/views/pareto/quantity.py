@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import one_of
 from optarena.staircase import entering
 from optarena.traces import Floats
 from optarena.views.frame import hash_of
@@ -52,11 +52,6 @@ def distance_trace(points: Floats, by: Yardstick, indicator: str) -> Floats:
     )
 
 
-def _check(indicator: str) -> None:
-    if indicator not in RANKED:
-        raise OptarenaError(f"runtimes can be to {', '.join(RANKED)}; got {indicator!r}.{nearest(indicator, RANKED)}")
-
-
 def _unfit(by: Yardstick, indicator: str) -> str:
     """Why fronts of a problem have no distance by an indicator, if so."""
     if indicator == "r2" and len(by.corner) > 2:
@@ -79,7 +74,7 @@ def runtimes(
     count = len(traces)
     values = np.full(len(traces.values), np.inf)
     unfit = dict.fromkeys(range(count), "its fronts were not scored: see the pareto view")
-    _check(indicator)
+    one_of("indicator", indicator, RANKED)
     sticks = {name: Yardstick(one.points, one.corner) for name, one in frame.problems.items() if name in every.problems}
     for i, rows in enumerate(every.rows):
         name, study = every.problems[every.problem[i]], int(every.kept[i])

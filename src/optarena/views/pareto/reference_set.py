@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, one_of
 from optarena.traces import Floats, Ints
 from optarena.views.pareto.domination import (
     as_points,
@@ -42,10 +42,7 @@ def reference_set(
     decisions it is applied to the objectives. Modes other than crowding can keep dominated points: see `dominated_in`.
     See docs/scores.md 3.4.
     """
-    if mode not in MODES:
-        raise OptarenaError(
-            f"the mode of a reference set is one of {', '.join(MODES)}; got {mode!r}.{nearest(mode, MODES)}"
-        )
+    one_of("mode", mode, MODES)
     parts = [as_points(front, "a front") for front in fronts]
     full = [part for part in parts if len(part)]
     if not full and parts:

@@ -11,8 +11,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from optarena._numbers import counted
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, nearest, one_of
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores
 from optarena.views._view import View
@@ -21,14 +22,12 @@ from optarena.views.pareto import tables
 from optarena.views.pareto.frame import REFERENCE_POINT, Frame, fitting, make_frame, read_frame
 from optarena.views.pareto.measures import EXACT_UP_TO, GREATER, INDICATORS, NEVER_NEGATIVE, RANKED, Yardstick, measure
 from optarena.views.pareto.studies import Studies, studies_of
-from optarena.views.selection import cube
-from optarena.views.summary import possible
+from optarena.views.selection import COUNTED, cube
+from optarena.views.summary import OVER, possible
 
 if TYPE_CHECKING:
     from optarena.views.fixed_target import FixedTarget
 
-OVER = ("problems", "trials")
-COUNTED = ("evaluations", "batches")
 MOMENTS = 24
 """Of the anytime table, at most, beside the ends of studies."""
 
@@ -65,10 +64,7 @@ class Pareto(View):
 
         The interval of the mean stays within what is possible; null: it is infinite.
         """
-        if indicator not in RANKED:
-            raise OptarenaError(
-                f"fronts are ranked by {', '.join(RANKED)}; got {indicator!r}.{nearest(indicator, RANKED)}"
-            )
+        one_of("the indicator that fronts are ranked by", indicator, RANKED)
         down = indicator in GREATER
         each = self.problem.filter(pl.col("indicator") == indicator, pl.col("mean").is_not_null())
         each = each.filter(~pl.col("problem").is_in(self.coverage["left_out"]))
@@ -88,8 +84,7 @@ class Pareto(View):
     def scores(self, metric: str | None = None) -> Scores:
         """An indicator of every study's front at the end; where more is better (hypervolume), 1 less it."""
         metric = metric or "hypervolume_ratio"
-        if metric not in RANKED:
-            raise OptarenaError(f"metric must be one of {', '.join(RANKED)}; got {metric!r}.{nearest(metric, RANKED)}")
+        one_of("metric", metric, RANKED)
         values = self._cube(metric)
         return Scores(
             view=self.name,
@@ -180,11 +175,10 @@ def pareto(
     reference: `true`, `crowding`, `bdom-count` or `cdom`; by default the true front where it is known, else crowding.
     size: of a reference set made of all fronts; by default that of the largest front. epsilon: points whose numeric
     parameters differ by no more are duplicates; one number, or one for each parameter by name. reference_point: of
-    hypervolumes, where the ideal is 0 and the nadir 1. axis: any of `results.axes`. over: whether intervals speak of
-    new problems of the same kind, or of just these problems and new trials. frame: a saved one instead of all this.
+    hypervolumes, where the ideal is 0 and the nadir 1. axis: any of `results.axes`. over: whether intervals are for
+    similar problems, or for new trials on exactly these. frame: a saved one instead of all this.
     """
-    if over not in OVER:
-        raise OptarenaError(f"over must be one of {', '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
+    one_of("over", over, OVER)
     own = (reference, size, epsilon, reference_point) != (None, None, None, REFERENCE_POINT)
     if frame is not None and own:
         raise OptarenaError("a given frame has its reference: leave reference, size, epsilon and reference_point out")
@@ -223,7 +217,6 @@ def pareto(
             "hypervolume": {name: stick.volume for name, stick in sticks.items()},
             "intervals": f"95 % over {over}",
             "runs": int(scored.sum()),
-            "provisional": bool((results.studies["status"] == "running").any()),
         },
         excluded=every.excluded,
         notes=every.notes,
@@ -285,10 +278,10 @@ def _tell(every: Studies, frame: Frame, sticks: dict[str, Yardstick]) -> None:
         every.notes.append("r2 and spread are for two objectives: see generalised_spread for more")
     kept = {name: one.dominated for name, one in frame.problems.items() if one.dominated}
     for name, count in list(kept.items())[:3]:
-        every.notes.append(f"{name}: {count} of the reference set are dominated; indicators are computed without them")
+        every.notes.append(f"{name}: {count} points of the reference set are dominated and not used for indicators")
     empty = sum(not len(rows) for rows in every.final)
     if empty:
-        every.notes.append(f"{empty:,} {'study' if empty == 1 else 'studies'} found no feasible point: an empty front")
+        every.notes.append(f"{counted(empty, 'study')} found no feasible point: an empty front")
     if every.axis in COUNTED:
         uneven = [name for p, name in enumerate(every.problems) if len(np.unique(every.end[every.problem == p])) > 1]
         if uneven:
@@ -297,7 +290,4 @@ def _tell(every: Studies, frame: Frame, sticks: dict[str, Yardstick]) -> None:
                 f"studies of {uneven[0]}{more} end after different numbers of {every.axis}: "
                 "`anytime` compares them at equal effort"
             )
-    trials = np.bincount(every.problem * len(every.optimizers) + every.optimizer)
-    some = trials[trials > 0]
-    if some.min() < some.max():
-        every.notes.append(f"the number of trials differs: from {some.min()} to {some.max()}")
+    every.note_unequal_trials()
