@@ -26,8 +26,9 @@ from optarena.formats import import_files
 out = Path(sys.argv[1])
 import_files("coco", [Path(name) for name in sys.argv[2:]], out / "store")
 results = optarena.open(out / "store")
-(out / "tables.json").write_bytes(msgspec.json.encode(strict(results.fixed_target().to_data())))
-results.report(out / "report.html")
+view = results.fixed_target()
+(out / "tables.json").write_bytes(msgspec.json.encode(strict(view.to_data())))
+results.report(out / "report.html", fixed_target=view)
 """
 
 
