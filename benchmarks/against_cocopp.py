@@ -8,10 +8,12 @@ the folders and writes tables and figures. Both are CPU seconds of a process and
 
 from __future__ import annotations
 
+import compileall
 import sys
 import tempfile
 from pathlib import Path
 
+import optarena
 from _measure import cpu_of_command, load, write_table
 from _peers import python_of
 from coco_folders import data
@@ -26,13 +28,16 @@ from optarena.formats import import_files
 out = Path(sys.argv[1])
 import_files("coco", [Path(name) for name in sys.argv[2:]], out / "store")
 results = optarena.open(out / "store")
-(out / "tables.json").write_bytes(msgspec.json.encode(strict(results.fixed_target().to_data())))
-results.report(out / "report.html")
+view = results.fixed_target()
+(out / "tables.json").write_bytes(msgspec.json.encode(strict(view.to_data())))
+results.report(out / "report.html", fixed_target=view)
 """
 
 
 def main() -> None:
     folders = [str(folder) for folder in data()]
+    # pip compiles the peer; a source tree may have no bytecode, and PYTHONDONTWRITEBYTECODE would keep it so
+    compileall.compile_dir(Path(optarena.__file__).parent, quiet=1)
     with tempfile.TemporaryDirectory() as scratch:
         ours = cpu_of_command([sys.executable, "-c", JOB, scratch, *folders])
         peer = [str(python_of("cocopp", "cocopp", "six")), "-m", "cocopp", "-o", f"{scratch}/ppdata", *folders]

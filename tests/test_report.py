@@ -77,6 +77,15 @@ def test_the_policy_allows_exactly_the_scripts_and_the_style_of_the_file(tmp_pat
     assert " style=" not in text.split("<script", 1)[0]
 
 
+def test_a_report_uses_a_view_that_is_scored_already(tmp_path):
+    results = imported(tmp_path / "store")
+    view = results.fixed_target()
+    assert page(results, {"fixed_target": view}) == page(results)
+    for wrong in ({"fixed_cost": view}, {"fixed_target": oa.open(tmp_path / "store").fixed_target()}):
+        with pytest.raises(oa.OptarenaError, match="view of the studies of this report"):
+            page(results, wrong)
+
+
 def test_names_never_become_markup(tmp_path):
     text = page(hostile(tmp_path / "store"))
     assert text.count("<script") == 3  # the data, Vega, the page's own

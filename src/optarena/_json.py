@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 Number: TypeAlias = float | str | None
-AS_THEY_ARE = (int, bool, type(None))
+AS_THEY_ARE = frozenset((int, bool, type(None)))
+NULLABLE_TEXT = frozenset((str, type(None)))
+NULLABLE_FLOAT = frozenset((float, type(None)))
 
 
 def number(value: float) -> Number:
@@ -33,11 +36,43 @@ def strict(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {strict(key): strict(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        # tables are mostly columns of numbers: those need no look at each of them here
-        return numbers(value) if set(map(type, value)) == {float} else [strict(item) for item in value]
+        if set(map(type, value)) == {float}:  # columns of numbers need no look at each of them here
+            return numbers(value)
+        return _strict_rows(value) if _is_table(value) else [strict(item) for item in value]
     if isinstance(value, float):  # NumPy's
         return number(value)
     return printable(value) if isinstance(value, str) else value
+
+
+def _strict_rows(rows: Sequence[dict[Any, Any]]) -> list[dict[Any, Any]]:
+    """The rows of a table, column by column: in most columns no cell needs a change."""
+    out = [row.copy() for row in rows]
+    cells = list(chain.from_iterable(row.values() for row in rows))
+    for j, name in enumerate(rows[0]):
+        column = cells[j :: len(rows[0])]
+        kinds = set(map(type, column))
+        if not _is_strict_column(column, kinds):
+            make = number if kinds == {float} else strict
+            for row, cell in zip(out, column, strict=True):
+                row[name] = make(cell)
+    return out
+
+
+def _is_strict_column(column: Sequence[Any], kinds: set[type]) -> bool:
+    """Whether a column of cells of these types certainly needs no change."""
+    if kinds <= NULLABLE_TEXT:
+        return "".join(filter(None, column)).isascii()
+    if kinds <= NULLABLE_FLOAT:
+        return math.isfinite(sum(filter(None, column)))
+    return kinds <= AS_THEY_ARE
+
+
+def _is_table(rows: Sequence[Any]) -> bool:
+    """Whether all rows have the same columns, with names that UTF-8 can hold."""
+    if len(rows) < 2 or type(rows[0]) is not dict:
+        return False
+    names = list(rows[0])
+    return all(type(row) is dict and list(row) == names for row in rows) and strict(names) == names
 
 
 def printable(text: str) -> str:

@@ -18,6 +18,7 @@ from optarena.views._options import view_named
 if TYPE_CHECKING:
     from optarena.comparison import Comparison
     from optarena.experiment import Experiment
+    from optarena.views._view import View
     from optarena.views.anytime import Anytime
     from optarena.views.fixed_cost import FixedCost
     from optarena.views.fixed_target import FixedTarget
@@ -56,10 +57,11 @@ class Results(Dataset):
 
         return compare(self, optimizers, **options)
 
-    def report(self, path: str | Path, **options: Mapping[str, Any]) -> Path:
+    def report(self, path: str | Path, **options: Mapping[str, Any] | View) -> Path:
         """Write one HTML file that shows everything, works offline and can be mailed; returns its path.
 
-        options: of the views on the page, by the view's name, such as `fixed_target={"targets": [1e-1, 1e-3]}`.
+        options: of the views on the page, by the view's name, such as `fixed_target={"targets": [1e-1, 1e-3]}`; or a
+        view of these studies, which is not scored again, such as `fixed_target=results.fixed_target()`.
         """
         from optarena.report.page import write_report
 

@@ -198,7 +198,7 @@ class Dataset(RowsOfStudies):
 
     # ---- rows ------------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def attributes(self) -> pl.DataFrame:
         """What imported files say of their studies beyond the usual: `study`, and a column for each attribute."""
         starts = [attempt.start for attempt in self.attempts]
@@ -358,7 +358,7 @@ class Dataset(RowsOfStudies):
     def _with(self, columns: Columns, chosen: list[int], runs: list[RunFile]) -> Self:
         """Another choice of studies, or of rows."""
         out = copy.copy(self)
-        for name in ("studies", "rows", "_traces"):
+        for name in ("studies", "attributes", "rows", "_traces"):
             vars(out).pop(name, None)
         out.columns, out.chosen, out.runs = columns, chosen, runs
         return out

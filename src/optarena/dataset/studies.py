@@ -118,11 +118,12 @@ def _reductions(columns: Columns, at: Sequence[int], traces: Traces) -> dict[str
     """What rows say of their studies, for all studies at once."""
     chosen, tally = np.array(at, dtype=np.int64), columns.tally
     nanoseconds, made = tally.spent.copy(), tally.last.copy()
-    for i in at:
-        attempt = columns.attempts[i]
-        made[i] = max([int(made[i]), attempt.counted, *(end.evaluations for end in attempt.ends)])
-        for end in attempt.ends:
-            nanoseconds[i] += np.array(end.w)
+    ended = [(i, end) for i in at for end in columns.attempts[i].ends]
+    if ended:
+        owners = np.array([i for i, _ in ended], dtype=np.int64)
+        np.maximum.at(made, owners, [end.evaluations for _, end in ended])
+        np.add.at(nanoseconds, owners, [end.w for _, end in ended])
+    made[chosen] = np.maximum(made[chosen], [columns.attempts[i].counted for i in at])
     # where every evaluation is kept, missing rows were lost with a file; the same command makes them again
     whole = np.array([attempt.start.record == "all" for attempt in columns.attempts], dtype=bool)
     told = np.array([attempt.told for attempt in columns.attempts], dtype=np.int64)

@@ -30,7 +30,7 @@ def problems(results: Dataset) -> pl.DataFrame:
 
 def by_name(frame: pl.DataFrame) -> pl.Expr:
     """To sort by problem as a person would: f2 before f10."""
-    return pl.col("problem").cast(pl.Enum(natural(frame["problem"].drop_nulls())))
+    return pl.col("problem").cast(pl.Enum(natural(frame["problem"].drop_nulls().unique())))
 
 
 def natural(names: Iterable[str]) -> list[str]:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from optarena.formats._number_blocks import Say, blocks_of_numbers, without_cut_line
+from optarena.formats._number_blocks import (
+    Say,
+    blocks_of_numbers,
+    possible_evaluations,
+    tables_of_numbers,
+    without_cut_line,
+)
 from optarena.traces import Floats
 
 _PAIR = re.compile(r"\s*(\w+)\s*=\s*(?:'(.*?)'(?=\s*(?:,|$))|\"(.*?)\"(?=\s*(?:,|$))|([^,]*))\s*(?:,|$)")
@@ -115,16 +122,52 @@ def parse_blocks(data: bytes, say: Say, least: int, only: int | None = None) -> 
         lines[i] = b""
     if any(line.strip() for line in lines[: starts[0] if starts else None]):
         say("rows come before the header of the first run; left out")
-    out = []
-    for low, rows in zip(starts, blocks_of_numbers(lines, starts, say, least, only), strict=True):
-        block = BlockOfNumbers(rows)
-        if found := _FOPT.search(lines[low]):
-            block.f_opt = found[1].decode("ascii", "replace")
-        if found := _INSTANCE.match(lines[low]):
-            block.instance = int(found[1])
-            block.reference = (found[2] or b"").decode("ascii", "replace").rstrip(",")
-        out.append(block)
+    found = blocks_of_numbers(lines, starts, say, least, only)
+    return [_block(rows, lines[low]) for low, rows in zip(starts, found, strict=True)]
+
+
+def _block(rows: Floats, head: bytes) -> BlockOfNumbers:
+    block = BlockOfNumbers(rows)
+    if found := _FOPT.search(head):
+        block.f_opt = found[1].decode("ascii", "replace")
+    if found := _INSTANCE.match(head):
+        block.instance = int(found[1])
+        block.reference = (found[2] or b"").decode("ascii", "replace").rstrip(",")
+    return block
+
+
+def intact_blocks(files: Mapping[str, bytes], least: int) -> dict[str, list[BlockOfNumbers]]:
+    """The runs of the data files that are not damaged, all read at once; `parse_blocks` says what is wrong with others.
+
+    Every column is read.
+    """
+    split = {name: runs for name, data in files.items() if (runs := _split_runs(data)) is not None}
+    found = tables_of_numbers([bodies for _, bodies in split.values()], least)
+    out = {}
+    for (name, (heads, _)), tables in zip(split.items(), found, strict=True):
+        if tables is not None and all(possible_evaluations(rows).all() for rows in tables):
+            out[name] = [_block(rows, head) for rows, head in zip(tables, heads, strict=True)]
     return out
+
+
+def _split_runs(data: bytes) -> tuple[list[bytes], list[bytes]] | None:
+    """The heads of the runs of a data file, and the lines after each; None if it is cut, or begins without a head."""
+    before, *parts = (b"\n" + data).split(b"\n%")
+    if before.strip() or not data.endswith(b"\n"):
+        return None
+    heads: list[bytes] = []
+    bodies: list[bytes] = []
+    for part in parts:
+        head, _, body = part.partition(b"\n")
+        body += b"\n" if body and not body.endswith(b"\n") else b""
+        if _starts_run(b"%" + head):
+            heads.append(b"%" + head)
+            bodies.append(body)
+        elif bodies:
+            bodies[-1] += body
+        elif body.strip():
+            return None
+    return heads, bodies
 
 
 def count_runs(data: bytes) -> int:

@@ -1,19 +1,22 @@
-"""Lines of numbers, a block a run, as arrays: all of a file at once.
+"""Lines of numbers, a block a run, as arrays: all of a file, or of several files, at once.
 
 Only a damaged file is looked at line by line, and every line that is left out is named.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import polars as pl
 
-from optarena.traces import Floats
+from optarena.traces import Bools, Floats
 
 MOST = 10**15
 Say = Callable[[str], None]
+_SPACES = bytes.maketrans(b"\t", b" ")
+_NO_SEPARATORS = bytes(set(range(256)) - set(b"\t \n"))
+_ONE_PER_LINE = bytes.maketrans(b"\t \r", b"\n\n\n")
 
 
 def without_cut_line(data: bytes, say: Say) -> list[bytes]:
@@ -33,8 +36,10 @@ def blocks_of_numbers(
     The first column counts evaluations: rows where it cannot are left out.
     """
     bounds = list(zip(starts, [*starts, len(lines)][1:], strict=True))
-    bodies = [list(filter(None, lines[low + 1 : high])) for low, high in bounds]
-    together = _together(bodies, least, only)
+    bodies = [b"".join(line + b"\n" for line in lines[low + 1 : high] if line) for low, high in bounds]
+    (together,) = tables_of_numbers([bodies], least)
+    if together is None and only is not None and _width(b"".join(bodies), least):  # other columns need not be numbers
+        (together,) = tables_of_numbers([[_first_columns(body, only) for body in bodies]], least)
     found: Sequence[Floats | None] = [None] * len(bounds) if together is None else together
     return [
         _sane(_line_by_line(lines, low, high, say, least) if rows is None else rows, say, low)
@@ -42,24 +47,58 @@ def blocks_of_numbers(
     ]
 
 
-def _together(bodies: list[list[bytes]], least: int, only: int | None) -> list[Floats] | None:
-    """The numbers of all runs at once, if every line has as many columns; else None."""
-    body = [line for part in bodies for line in part]
-    width = len(body[0].split()) if body else least
-    if width < least or len({line.count(b" ") + line.count(b"\t") for line in body}) > 1:
+def tables_of_numbers(files: Sequence[Sequence[bytes]], least: int) -> list[list[Floats] | None]:
+    """The numbers of files, each given as blocks of complete lines, in one call, as each has a high fixed cost.
+
+    None for a file whose lines have different numbers of columns, or fewer than `least`, or a cell that is no number.
+    """
+    if not files:
+        return []
+    texts = [b"".join(bodies) for bodies in files]
+    widths = [_width(text, least) for text in texts]
+    flat = _numbers([text for text, width in zip(texts, widths, strict=True) if width])
+    expected = [text.count(b"\n") * width for text, width in zip(texts, widths, strict=True)]
+    if flat is None or len(flat) != sum(expected):
+        return [None] if len(files) == 1 else [tables_of_numbers([bodies], least)[0] for bodies in files]
+    out: list[list[Floats] | None] = []
+    for bodies, width, numbers in zip(files, widths, np.split(flat, np.cumsum(expected)[:-1]), strict=True):
+        ends = np.cumsum([body.count(b"\n") for body in bodies])
+        out.append(np.split(numbers.reshape(-1, width), ends[:-1]) if width and bodies else [] if width else None)
+    return out
+
+
+def _width(text: bytes, least: int) -> int:
+    """How many columns every line has; 0 unless all have as many, and enough."""
+    if not text:
+        return least
+    shape = text.translate(_SPACES, _NO_SEPARATORS)
+    line = shape[: shape.index(b"\n") + 1]
+    width = len(text[: text.index(b"\n")].split())
+    return width if width >= least and shape == line * (len(shape) // len(line)) else 0
+
+
+def _numbers(texts: Sequence[bytes]) -> Floats | None:
+    """All numbers of some texts, one after the other; None where something else is among them."""
+    text = b"".join(texts)
+    if not text.isascii():
         return None
-    if only is not None and only < width:
-        body, width = [b" ".join(line.split(None, only)[:only]) for line in body], only
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # a text that is no number
-        try:
-            flat = np.fromstring(b" ".join(body).decode("ascii"), dtype=float, sep=" ")
-        except (DeprecationWarning, ValueError):
-            return None
-    if len(flat) != len(body) * width:
+    if not text:
+        return np.zeros(0)
+    try:
+        column = pl.read_csv(
+            text.translate(_ONE_PER_LINE),
+            has_header=False,
+            separator="\t",
+            quote_char=None,
+            schema={"number": pl.Float64},
+        )["number"]
+    except pl.exceptions.PolarsError:
         return None
-    ends = np.cumsum([len(part) for part in bodies])
-    return np.split(flat.reshape(-1, width), ends[:-1]) if bodies else []
+    return column.drop_nulls().to_numpy()
+
+
+def _first_columns(body: bytes, only: int) -> bytes:
+    return b"".join(b" ".join(line.split(None, only)[:only]) + b"\n" for line in body.split(b"\n")[:-1])
 
 
 def _line_by_line(lines: list[bytes], low: int, high: int, say: Say, least: int) -> Floats:
@@ -81,10 +120,16 @@ def _line_by_line(lines: list[bytes], low: int, high: int, say: Say, least: int)
     return np.array(kept, dtype=float).reshape(-1, width)
 
 
+def possible_evaluations(rows: Floats) -> Bools:
+    """Which rows have a number of evaluations, their first column, that can be one."""
+    k = rows[:, 0]
+    good: Bools = (k >= 1) & (k <= MOST) & (k == np.floor(k))
+    return good
+
+
 def _sane(rows: Floats, say: Say, low: int) -> Floats:
     """Without rows whose number of evaluations cannot be one."""
-    k = rows[:, 0]
-    good = (k >= 1) & (k <= MOST) & (k == np.floor(k))
+    good = possible_evaluations(rows)
     if not good.all():
         say(f"{int((~good).sum())} rows of the run at line {low + 1} have impossible evaluation numbers; left out")
         rows = rows[good]

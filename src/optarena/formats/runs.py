@@ -15,7 +15,7 @@ import numpy as np
 
 from optarena._json import Number, numbers, printable
 from optarena.experiment import Budget
-from optarena.formats.incoming import Cards, imported_start, study_id
+from optarena.formats.incoming import Cards, imported_start
 from optarena.problem import Known, Objective
 from optarena.store.costs import no_costs
 from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows
@@ -106,7 +106,7 @@ def improvements(evaluation: Ints, values: Floats) -> Ints:
 
 
 def records(some: Runs) -> Iterator[Record]:
-    """The lines of a journal; times are left at 0."""
+    """The lines of a journal; times are left at 0. A study has its number for an id until it is admitted to a store."""
     number_trials(some)
     cards = Cards()
     for s, run in enumerate(some.runs):
@@ -119,7 +119,7 @@ def records(some: Runs) -> Iterator[Record]:
             printable(run.optimizer),
             run.trial,
             Budget(run.evaluations),
-            study=study_id(run.problem, run.optimizer, run.trial, run.instance),
+            study=str(s),
             record="all" if run.whole else "improvements",
             attributes={name: printable(text) for name, text in run.attributes.items() if text},
         )

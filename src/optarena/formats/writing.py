@@ -28,10 +28,12 @@ def write_journal(names: Sequence[str], records: Iterable[Record], store: Store)
     digest = hashlib.sha256()
     lines: list[bytes] = []
     for record in records:
-        digest.update(_encode(record))
+        line = _encode(record)
+        digest.update(line)
         if isinstance(record, (Start, End)):
             record.time = at
-        lines.append(_encode(record))
+            line = _encode(record)
+        lines.append(line)
     whole = sealed([_encode(journal_header(names, at)), *lines, _encode(Close())])
     write_whole(store.journals / f"import-{digest.hexdigest()[:24]}.jsonl", whole)
 

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -25,13 +25,18 @@ from optarena.report.bundle import vega_bundle
 from optarena.report.material import Material, framed
 from optarena.report.sections import SECTIONS, Pair
 from optarena.report.tables import Drawing, Table, dataset, plain, without_places
+from optarena.views._view import View
 
 SCRIPTS = ("basics.js", "filters.js", "embed.js", "charts.js", "tables.js", "problems.js", "page.js")
 """The page's script, in this order: one program."""
 
 
-def write_report(results: Dataset, path: str | Path, options: Mapping[str, Mapping[str, Any]] | None = None) -> Path:
-    """Write the report of a store; returns where it is. options: of the views on it, by the view's name."""
+ViewOptions: TypeAlias = Mapping[str, Mapping[str, Any] | View]
+"""The options of views, or views that are scored already, by the view's name."""
+
+
+def write_report(results: Dataset, path: str | Path, options: ViewOptions | None = None) -> Path:
+    """Write the report of a store; returns where it is."""
     path = Path(path)
     if path.is_dir():
         raise OptarenaError(f"{path} is a directory: name a file, as {path / 'report.html'}")
@@ -41,12 +46,17 @@ def write_report(results: Dataset, path: str | Path, options: Mapping[str, Mappi
 
 
 @no_collection()
-def page(results: Dataset, options: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+def page(results: Dataset, options: ViewOptions | None = None) -> str:
     """The complete file as text."""
     from optarena.report.drawing._style import unchecked
 
+    views = {name: view for name, view in (options or {}).items() if isinstance(view, View)}
+    given = {name: some for name, some in (options or {}).items() if not isinstance(some, View)}
+    for name, view in views.items():
+        if view.results is not results or view.name.replace("-", "_") != name:
+            raise OptarenaError(f"{name}: not a {name} view of the studies of this report; give its options instead")
     with unchecked():
-        data = payload(Material(results, options))
+        data = payload(Material(results, given, None, **views))
     return _html("page.html", SCRIPTS, data)
 
 

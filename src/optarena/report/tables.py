@@ -204,11 +204,11 @@ def dataset(table: pl.DataFrame, names: Mapping[str, Sequence[str]]) -> dict[str
         series = table[column]
         if column in names:
             at = {name: i for i, name in enumerate(names[column])}
-            columns[column] = [at[value] for value in series]
+            columns[column] = [at[value] for value in series.to_list()]
         elif series.dtype.is_float():
             columns[column] = _short(series)
         elif series.dtype == pl.String:
-            columns[column] = [None if value is None else visible(value) for value in series]
+            columns[column] = [None if value is None else visible(value) for value in series.to_list()]
         else:
             columns[column] = series.to_list()
     return {"size": table.height, "coded": [name for name in names if name in columns], "columns": columns}
@@ -218,4 +218,4 @@ def _short(series: pl.Series) -> list[float | int | None]:
     """Rounded to significant digits; whole numbers without a point: the page is smaller."""
     finite = series.is_finite()
     values = series.set(~finite.fill_null(False), None).round_sig_figs(DIGITS).to_list()
-    return [int(v) if v is not None and v == int(v) and abs(v) < 1e15 else v for v in values]
+    return [int(v) if v is not None and v.is_integer() and abs(v) < 1e15 else v for v in values]

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from optarena._memory import no_collection
 from optarena._services import service
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
@@ -132,6 +133,7 @@ class View:
 
         return {name: dataset(table) for name, table in self.tables.items()}
 
+    @no_collection()
     def to_data(self) -> dict[str, Any]:
         """The envelope that `optarena score --format json` prints: an undefined number is null."""
         return {
