@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +18,6 @@ from optarena.cli._view_options import ViewName, with_view_options
 from optarena.comparison import Comparison
 from optarena.comparison.compare import ALPHA
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
-from optarena.comparison.pairs import METHODS
 from optarena.comparison.power import DETECT
 from optarena.comparison.words import further_warnings
 from optarena.errors import OptarenaError
@@ -108,7 +108,9 @@ def command(
         print(made.to_latex(), end="")
     else:
         width = terminal_width()
-        print(made.text(width, f"optarena compare {clean(str(store))}"))
+        kept = {"optimizer": optimizer, "problem": problem, "dimension": [str(d) for d in dimension or ()]}
+        part = [word for flag, values in kept.items() for one in values or () for word in (f"--{flag}", one)]
+        print(made.text(width, clean(shlex.join(["optarena", "compare", str(store), *part]))))
         if details:
             for one in [made, *made.others]:
                 print("\n" + behind(one, width))
@@ -121,7 +123,7 @@ def behind(made: Comparison, width: int | None = None) -> str:
         parts += [f"optimizers ({clean(made.scores.what)})", optimizers(made).text(width), ""]
     found = made.table("pairs")
     which = "every two of them" if made.pairs.all_are_here else "the leader against each other one"
-    parts += [f"{which} ({METHODS[made.over]})", pairs(made, SHOWN).text(width)]
+    parts += [f"{which} ({made.pairs.method})", pairs(made, SHOWN).text(width)]
     if found.height > SHOWN:
         parts.append(f"  … and {found.height - SHOWN} more pairs (--format csv has all)")
     if made.overall is not None:

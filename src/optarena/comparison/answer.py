@@ -7,17 +7,19 @@ See docs/compare.md and docs/scores.md 5.11.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optarena._numbers import counted, number, probability
+from optarena._numbers import ABSENT, counted, number, probability
 from optarena.stats.improvement import BETTER, EQUIVALENT, UNDECIDED, WORSE
 
 if TYPE_CHECKING:
     from optarena.comparison.compare import Comparison
     from optarena.comparison.stability import Change
 
+SIGNS = {BETTER: "▲", WORSE: "▼", EQUIVALENT: "≈", UNDECIDED: "?"}
 SCALES = {
     "fixed-cost": "0 = best known value, 1 = random search with the same budget",
     "fixed-target": "0 = all targets reached at once, 1 = none reached",
@@ -69,14 +71,21 @@ class Answer:
         }
         return out | ({"values": self.values} if self.values else {})
 
+    @cached_property
+    def met(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Every pair as read from either side."""
+        return {(one["a"], one["b"]): one for pair in self.pairs for one in (pair, turned(pair))}
+
     def against(self, a: str, b: str) -> dict[str, Any]:
         """The pair as read from a; no such pair: a KeyError."""
-        for pair in self.pairs:
-            if (pair["a"], pair["b"]) == (a, b):
-                return pair
-            if (pair["a"], pair["b"]) == (b, a):
-                return turned(pair)
-        raise KeyError((a, b))
+        return self.met[a, b]
+
+    def cell(self, row: str, column: str) -> str:
+        """A cell of the matrix: '▲ 0.90'; a dot on the diagonal, a dash where the two share no problem."""
+        pair = self.met.get((row, column))
+        if pair is None:
+            return "·" if row == column else ""
+        return ABSENT if pair["pi"] is None else f"{SIGNS[pair['verdict']]} {probability(pair['pi'])}"
 
 
 def turned(pair: dict[str, Any]) -> dict[str, Any]:
@@ -99,9 +108,10 @@ def answer(made: Comparison) -> Answer:
         ends = np.column_stack(made.overall.score)
         scores = {made.optimizers[o]: [_known(x) for x in ends[o]] for o in made.overall.order}
     pairs = _pairs(made)
+    common = made.overall is not None
     coverage = {
-        "problems": len(made.scores.problems),
-        "functions": len(set(made.scores.functions)),
+        "problems": len(made.scores.problems) if common else 0,
+        "functions": len(set(made.scores.functions)) if common else 0,
         "trials": [int(made.scores.trials.min()), int(made.scores.trials.max())],
         "left_out": made.left_out,
     }
@@ -170,7 +180,7 @@ def headline(found: Answer) -> str:
         return "No ranking: no problem was run by all optimizers. Each pair is compared on the problems that it shares."
     k = len(found.order)
     first = found.winner or found.order[0]
-    others = [found.against(first, name) for name in found.order if name != first and _met(found, first, name)]
+    others = [found.met[first, name] for name in found.order if (first, name) in found.met]
     groups = {word: [pair["b"] for pair in others if pair["verdict"] == word] for word in VERBS}
     if found.winner is not None:
         if not groups[EQUIVALENT]:
@@ -182,6 +192,9 @@ def headline(found: Answer) -> str:
             f"No single winner: {first} has the best score, but {_names(groups[WORSE])} "
             f"{'beats' if len(groups[WORSE]) == 1 else 'beat'} it more often than not."
         )
+    tied = [name for name in found.order if found.score[name][0] == found.score[first][0]]
+    if not groups[BETTER] and len(tied) > 1:
+        return f"No winner: {_names(tied)} share the best score."
     if not groups[BETTER]:
         rest = "the other" if k == 2 else "any other"
         return f"No winner yet: {first} leads, but it is not shown to be better than {rest}."
@@ -190,14 +203,6 @@ def headline(found: Answer) -> str:
 
 
 VERBS = (BETTER, WORSE, EQUIVALENT, UNDECIDED)
-
-
-def _met(found: Answer, a: str, b: str) -> bool:
-    try:
-        found.against(a, b)
-    except KeyError:
-        return False
-    return True
 
 
 def _all(n: int) -> str:

@@ -15,7 +15,7 @@ from optarena._services import service
 from optarena.comparison.answer import SCALES, Answer, answer
 from optarena.comparison.overall import Overall, rate
 from optarena.comparison.pairs import MANY, Pairs, compare_apart, compare_pairs, scale_of
-from optarena.comparison.power import DETECT, Power, power
+from optarena.comparison.power import DETECT, UNKNOWN, Power, power
 from optarena.comparison.ratios import Ratios, expected, runtime_ratios
 from optarena.comparison.stability import Change, stability
 from optarena.dataset import Dataset
@@ -27,7 +27,7 @@ from optarena.stats.improvement import ROPE, enough_functions
 from optarena.status import FINISHED
 from optarena.traces import Bools
 from optarena.views import answering, score
-from optarena.views._options import options_of, view_named
+from optarena.views._options import dashed, options_of, view_named
 from optarena.views._scores import Scores
 from optarena.views._view import ORIGINALS, View
 from optarena.views.fixed_target import FixedTarget
@@ -200,14 +200,16 @@ def compare(
     kinds = [view_named(view)] if view is not None else answering(results)
     settings = {"over": over, "rope": rope, "alpha": alpha, "detect": detect, "resamples": resamples, "seed": seed}
     made: list[Comparison] = []
+    lost: list[str] = []
     for kind in kinds:
+        first = kind == kinds[0]
         try:
-            made.append(
-                _compare_by(results, optimizers, kind, metric if kind == kinds[0] else None, asked, scored, settings)
-            )
-        except OptarenaError:
-            if kind == kinds[0]:
+            made.append(_compare_by(results, optimizers, kind, metric if first else None, asked, scored, settings))
+        except OptarenaError as error:
+            if first:
                 raise
+            lost.append(f"The studies for the {dashed(kind)} view have no answer: {error}.")
+    made[0].cautions += lost
     made[0].others = made[1:]
     return made[0]
 
@@ -246,9 +248,22 @@ def _compare_by(
     ]
     out.frame, out.excluded, out.notes = main.frame, main.excluded, main.notes
     out.main_metric = metric is None
+    out.cautions += _unscored(main, scores.metric)
     if len(out.scores.problems) == 1:
         out.values = in_units(results, out.scores.problems[0], out.optimizers)
     return out
+
+
+def _unscored(view: View, metric: str) -> list[str]:
+    """Problems that were run and that the view cannot score, with the first reason."""
+    gone = [
+        one for one in view.excluded if one["problem"] and not one["optimizer"] and one.get("metric") in (None, metric)
+    ]
+    if not gone:
+        return []
+    some = ", ".join(one["problem"] for one in gone[:2]) + (", …" if len(gone) > 2 else "")
+    verb = "is" if len(gone) == 1 else "are"
+    return [f"{counted(len(gone), 'problem')} {verb} not scored ({some}): {gone[0]['reason']}."]
 
 
 def compare_scores(
@@ -288,7 +303,7 @@ def compare_scores(
     common = np.asarray((scores.trials > 0).all(axis=1))
     left_out = [scores.problems[p] for p in np.flatnonzero(some & ~common).tolist()]
     if not common.any():
-        return _apart(scores.on(some), trials.on(some), rope, alpha, resamples, seed, detect, left_out)
+        return _apart(scores.on(some), trials.on(some), over, rope, alpha, resamples, seed, detect, left_out)
     whole, ordered = scores.on(common), trials.on(common)
     _finite(whole)
     notes: list[str] = []
@@ -330,17 +345,21 @@ def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[
             f"one trial on {where} tells nothing of the noise: run more trials (-r 5)"
             f"{', or compare over problems with --over problems' if functions > 1 else ' and more problems'}"
         )
-    if over is not None:
-        return over, ""
-    if enough_functions(functions, tests, alpha):
-        return "problems", ""
+    enough = enough_functions(functions, tests, alpha)
+    if over == "trials" or enough:
+        return over or "problems", ""
     need = int(np.ceil(1 + np.log2(tests / alpha) - 1e-9))
     few = (
         f"{counted(functions, 'function')} {'is' if functions == 1 else 'are'} too few for claims about other problems "
         f"({need} would be enough)"
     )
+    if over == "problems":
+        return over, f"{few}: nothing can be decided."
     if trials > 1:
-        return "trials", f"{few}: this is about {'just this one' if len(scores.problems) == 1 else 'just these'}."
+        return (
+            "trials",
+            f"{few}: this is about just {'this problem' if len(scores.problems) == 1 else 'these problems'}.",
+        )
     if functions < 2:
         raise OptarenaError(
             "one trial on one problem tells nothing of the noise: run more trials (-r 5) and more problems"
@@ -349,8 +368,8 @@ def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[
 
 
 def _apart(
-    scores: Scores, trials: Scores, rope: float, alpha: float, resamples: int, seed: int, detect: float,
-    left_out: list[str],
+    scores: Scores, trials: Scores, over: str | None, rope: float, alpha: float, resamples: int, seed: int,
+    detect: float, left_out: list[str],
 ) -> Comparison:  # fmt: skip
     """Where no problem has all optimizers: no ranking, each pair on the problems that it shares."""
     k = len(scores.optimizers)
@@ -362,14 +381,12 @@ def _apart(
             both = np.asarray((scores.trials[:, [a, b]] > 0).all(axis=1))
             part = scores.on(both)
             shared += int(both.sum())
-            few = not both.any() or not enough_functions(len(set(part.functions)), tests, alpha)
-            scopes[a, b] = "trials" if few and (not both.any() or int(part.trials.max()) > 1) else "problems"
-            if both.any() and scopes[a, b] == "problems" and len(set(part.functions)) < 2:
-                scopes[a, b] = "trials"
+            enough = enough_functions(len(set(part.functions)), tests, alpha)
+            scopes[a, b] = over or ("problems" if enough else "trials")
     if not shared:
         raise OptarenaError("no two optimizers have run on the same problem: there is nothing to compare")
     pairs = compare_apart(trials, scopes, rope=rope, alpha=alpha, seed=seed)
-    nothing = np.zeros(len(pairs.first), dtype=np.int64)
+    nothing = np.full(len(pairs.first), UNKNOWN, dtype=np.int64)
     return Comparison(
         scores,
         trials,

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from optarena._numbers import fixed, number, p_value, probability
+from optarena.comparison.answer import SIGNS
 from optarena.comparison.compare import Comparison
 from optarena.comparison.pairs import TURNED
-from optarena.comparison.words import SIGNS
 
 MOST_PAIRS = 15
 """Beyond, the effect sizes of the first against all others are shown, not those of every pair."""

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from optarena.comparison.pairs import MANY, Levels, Pairs, by_mean, scale_of, settled
+from optarena.comparison.pairs import MANY, Levels, Pairs, by_score, scale_of, settled, used
 from optarena.stats import estimates
 from optarena.stats._result import Interval
 from optarena.stats.aggregates import (
@@ -131,7 +131,7 @@ def rate(
         strength=strength,
         best_on=np.sum(means <= means.min(axis=1, keepdims=True), axis=0),
         group=np.array([knots.ranks[name] for name in scores.optimizers], dtype=np.int64),
-        order=by_mean(means),
+        order=by_score(scores),
         friedman=friedman(functions) if several else None,
         diagrams={test: rank_diagram(functions, test=test, alpha=alpha) for test in TESTS} if several else {},
         scott_knott=knots,
@@ -142,7 +142,7 @@ def rate(
 
 def main_score(scores: Scores, scope: str) -> Ends:
     """The view's main score of each optimizer with its t interval, over problems or trials (docs/scores.md 1.8)."""
-    use = np.isfinite(scores.scale) if np.isfinite(scores.scale).any() else np.ones(len(scores.problems), dtype=bool)
+    use = used(scores)
     found = estimates.mean(scores.means[use].T)
     value, half = found.value, found.upper - found.value
     if scope == "trials":

@@ -39,6 +39,7 @@ MANY = 60
 its square."""
 BAYES = 4000
 """Samples of the Bayesian test of a pair."""
+LEADER = "simultaneous over functions: the wider of t and binomial ends, Bonferroni"
 METHODS = {
     "problems": "simultaneous over functions: decided by flipping signs, the wider of t and binomial ends",
     "trials": "simultaneous over trials on these problems: t of placements, Bonferroni",
@@ -109,6 +110,11 @@ class Pairs:
     """All pairs that there are: intervals and p-values hold for so many together."""
 
     @property
+    def method(self) -> str:
+        """How the intervals were made, in words."""
+        return METHODS[self.scope] if self.all_are_here or self.scope == "trials" else LEADER
+
+    @property
     def all_are_here(self) -> bool:
         """Whether every two optimizers are a pair here."""
         return len(self.first) == self.tests
@@ -164,8 +170,15 @@ def settled(means: Floats) -> Floats:
     return np.round(means, 12)
 
 
-def by_mean(means: Floats) -> Ints:
-    """Numbers of optimizers by their mean over problems (problems, optimizers), the best first; ties by rank."""
+def used(scores: Scores) -> Bools:
+    """(problems,): which are in the main score: those that have a scale; all, where none has."""
+    known = np.isfinite(scores.scale)
+    return known if known.any() else np.ones(len(known), dtype=bool)
+
+
+def by_score(scores: Scores) -> Ints:
+    """Numbers of optimizers by their main score, the best first; ties by average rank."""
+    means = settled(scores.means[used(scores)])
     order: Ints = np.lexsort((ranks_of(means, axis=1).mean(axis=0), settled(means.mean(axis=0))))
     return order
 
@@ -175,7 +188,7 @@ def chosen_pairs(scores: Scores) -> tuple[Ints, Ints, int]:
     k = len(scores.optimizers)
     if k <= MANY:
         return *all_pairs(k), k * (k - 1) // 2
-    leader = by_mean(settled(scores.means))[0]
+    leader = by_score(scores)[0]
     others = np.delete(np.arange(k), leader)
     return np.minimum(leader, others), np.maximum(leader, others), k * (k - 1) // 2
 

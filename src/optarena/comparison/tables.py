@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from optarena.comparison.overall import TAU, Ends
-from optarena.comparison.pairs import METHODS
 from optarena.comparison.stability import ordered
 from optarena.stats.effects import magnitude
 from optarena.stats.ranks import Friedman
@@ -81,7 +80,7 @@ def pairs(made: Comparison) -> pl.DataFrame:
         "ties": p.ties,
         "losses": either(p.losses, p.wins),
         "p": p.p,
-        "effect": [magnitude(float(value)) for value in improvement],
+        "effect": [None if np.isnan(value) else magnitude(float(value)) for value in improvement],
         "cliffs_delta": 2 * improvement - 1,
         "difference": either(p.difference, -p.difference),
         "difference_lb": either(p.difference_lb, -p.difference_ub),
@@ -219,7 +218,7 @@ def to_data(made: Comparison) -> dict[str, Any]:
         "resamples": made.resamples,
         "seed": made.seed,
         "tests": made.pairs.tests,
-        "intervals": {"pairs": METHODS[made.over], "optimizers": f"95 % over {made.over}"},
+        "intervals": {"pairs": made.pairs.method, "optimizers": f"95 % over {made.over}"},
         "other_test": made.pairs.other_test,
         "verdict": made.sentences,
         "notes": made.notes,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from optarena._numbers import ABSENT, counted, interval, number, probability, rough, significant
 from optarena._text import clean
 from optarena.comparison.power import DETECT, MOST, NEVER, UNKNOWN
-from optarena.stats.improvement import BETTER, EQUIVALENT, UNDECIDED, WORSE
+from optarena.stats.improvement import UNDECIDED
 
 if TYPE_CHECKING:
     from optarena.comparison.answer import Answer
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 WIDTH = 80
 CELL = 9
 """Characters of a column of the matrix."""
-SIGNS = {BETTER: "▲", WORSE: "▼", EQUIVALENT: "≈", UNDECIDED: "?"}
 WARNINGS = 3
 """Shown; the JSON and the details have all."""
 TOLD = 3
@@ -96,7 +95,9 @@ def board(found: Answer, width: int) -> list[str]:
     titles = "".join(short.rjust(CELL) for short in short_names(columns))
     lines.append(f"{_line(heads, widths)} {titles}")
     for name, row in zip(names, rows, strict=True):
-        lines.append(f"{_line(row, widths)} {''.join(_cell(found, name, other).rjust(CELL) for other in columns)}")
+        lines.append(
+            f"{_line(row, widths)} {''.join(_centred(found.cell(name, other)).rjust(CELL) for other in columns)}"
+        )
     if len(columns) < len(names):
         rest = f"({'the rest of the' if columns else 'the'} matrix needs more room: --details lists every pair)"
         lines += textwrap.wrap(rest, width)
@@ -191,14 +192,9 @@ def settles(made: Comparison, pairs: list[dict[str, Any]]) -> str:
     return f"{said[:1].upper()}{said[1:]} {hopeless}".rstrip()
 
 
-def _cell(found: Answer, name: str, other: str) -> str:
-    if name == other:
-        return "·   "
-    try:
-        pair = found.against(name, other)
-    except KeyError:
-        return ""
-    return ABSENT if pair["pi"] is None else f"{SIGNS[pair['verdict']]} {probability(pair['pi'])}"
+def _centred(cell: str) -> str:
+    """A dot under the numbers, not under their last digits."""
+    return f"{cell}   " if cell == "·" else cell
 
 
 def _cut(name: str, longest: int) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from optarena._numbers import number, probability, significant
+from optarena._numbers import number, significant
 from optarena._text import visible
 from optarena.comparison import Comparison
-from optarena.comparison.words import SIGNS
 from optarena.report.boards._board import Board
 from optarena.report.tables import Column
 
@@ -58,11 +57,7 @@ def _row(made: Comparison, name: str, against: list[str]) -> dict[str, Any]:
     found = made.answer
     value, lower, upper = found.score[name]
     count = found.failed.get(name, {"studies": 0, "of": 0})
-    cells = {}
-    for i, other in enumerate(against):
-        pair = None if other == name else found.against(name, other)
-        known = pair is not None and pair["pi"] is not None
-        cells[f"against {i}"] = f"{SIGNS[pair['verdict']]} {probability(pair['pi'])}" if pair and known else "·"
+    cells = {f"against {i}": found.cell(name, other) for i, other in enumerate(against)}
     return {
         "optimizer": name,
         **{key: found.values.get(name, {}).get(key) for key in ("median", "best")},

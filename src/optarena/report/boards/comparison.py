@@ -12,8 +12,7 @@ from optarena._numbers import grouped, number, probability, significant
 from optarena._text import visible
 from optarena.comparison import Comparison
 from optarena.comparison.numbers import Ranked
-from optarena.comparison.pairs import METHODS
-from optarena.comparison.words import SIGNS, coverage, sentences
+from optarena.comparison.words import coverage, sentences
 from optarena.report.boards._board import Board
 from optarena.report.tables import Column
 
@@ -65,7 +64,7 @@ def pairs(made: Comparison, most: int | None = None) -> Board:
             field="improvement", show=probability, better="higher",
         ),
         Column(
-            "95 % interval", "interval", None, METHODS[made.over], show=probability, joined=True,
+            "95 % interval", "interval", None, made.pairs.method, show=probability, joined=True,
             field=("improvement_lb", "improvement_ub"),
         ),
         Column("verdict", field="verdict", help="better, worse, equivalent or undecided, by the interval alone"),
@@ -134,10 +133,7 @@ def html(made: Comparison) -> str:
             told = f"{failed['studies']} of {failed['of']}" if failed["studies"] else "–"
             ends = "–" if lower is None else f"[{number(lower)}, {number(upper)}]"
             cells = [str(i), name, number(value), ends, told]
-        for other in names:
-            pair = None if other == name else found.against(name, other)
-            known = pair is not None and pair["pi"] is not None
-            cells.append(f"{SIGNS[pair['verdict']]} {probability(pair['pi'])}" if known and pair else "·")
+        cells += [found.cell(name, other) for other in names]
         rows.append("<tr>" + "".join(f"<td>{escape(visible(cell))}</td>" for cell in cells) + "</tr>")
     head = "".join(f"<th>{escape(visible(text))}</th>" for text in heads)
     notes = "".join(f"<li>{escape(visible(text))}</li>" for text in sentences(made)[1:])
@@ -153,7 +149,7 @@ def latex(made: Comparison) -> str:
     """A comparison for a paper: optimizers, then pairs, each a `tabular`."""
     comment = [
         f"{made.scores.what}; {made.scores.view}, {len(made.scores.problems)} problems",
-        f"intervals: {METHODS[made.over]}; p (Holm): {made.pairs.other_test}, {made.pairs.tests} tests",
+        f"intervals: {made.pairs.method}; p (Holm): {made.pairs.other_test}, {made.pairs.tests} tests",
         *([f"frame {made.frame['hash']}"] if "hash" in made.frame else []),
     ]
     ranking = "" if made.overall is None else optimizers(made).latex(comment) + "\n"

@@ -7,7 +7,6 @@ from functools import partial
 from optarena._numbers import counted, fixed
 from optarena._text import visible
 from optarena.comparison import figure_tables as tables
-from optarena.comparison.pairs import METHODS
 from optarena.report.figures._figure import Options, Shown
 from optarena.report.material import Material
 
@@ -47,7 +46,7 @@ def pairwise(material: Material, _: Options) -> list[Shown]:
         partial(pairwise, optimizers=len(made.optimizers)),
         "Every two of them",
         "The probability that a trial of the row's optimizer beats one of the column's. ▲ better, ▼ worse, "
-        f"≈ equivalent, ? undecided: {METHODS[made.over]}.",
+        f"≈ equivalent, ? undecided: {made.pairs.method}.",
         "Matrix of probabilities of improvement; the table below has its numbers.",
         legend=made.table("optimizers"),
         id="pairwise",
@@ -65,7 +64,7 @@ def effects(material: Material, _: Options) -> list[Shown]:
         tables.effects(made),
         effects,
         "Effect sizes",
-        f"Probability of improvement with the interval that decides ({METHODS[made.over]}); 0.5 is no difference, pale "
+        f"Probability of improvement with the interval that decides ({made.pairs.method}); 0.5 is no difference, pale "
         "is undecided.",
         "Dot plot of the probability of improvement of pairs; the table below has its numbers.",
         legend=made.table("optimizers"),

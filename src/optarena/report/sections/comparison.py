@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from optarena._numbers import counted
-from optarena.comparison.pairs import METHODS
 from optarena.report.boards.comparison import optimizers, pairs, rankings
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, add_figure, paired
@@ -24,7 +23,7 @@ def method_section(material: Material) -> Content:
     add_figure(material, "scott-knott", out)
     comment = [made.scores.what, f"frame {made.frame.get('hash', '')}"]
     note = (
-        f"Intervals: {METHODS[made.over]}, for {counted(made.pairs.tests, 'pair')}. p (Holm): {made.pairs.other_test}."
+        f"Intervals: {made.pairs.method}, for {counted(made.pairs.tests, 'pair')}. p (Holm): {made.pairs.other_test}."
     )
     out.blocks += [
         optimizers(made).table("verdict-optimizers", "Optimizers over all problems", comment=comment),
