@@ -510,7 +510,7 @@ def test_numbers_on_standard_input_are_ranked(monkeypatch, capsys):
     assert [line.split()[0] for line in lines if "x 2" in line or "x4" in line] == ["2", "2"]
     assert "by permuting numbers" in lines[-1]
     monkeypatch.setattr(sys, "stdin", io.StringIO(NUMBERS))
-    assert main(["compare", "--stdin", "--method", "bootstrap"]) == 0  # the original recipe, as published
+    assert main(["compare", "--stdin", "--method", "bootstrap"]) == 0  # the original recipe
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines if "x 2" in line or "x4" in line] == ["3", "3"]
     assert "not calibrated" in lines[-1]

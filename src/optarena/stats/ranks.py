@@ -21,8 +21,9 @@ from optarena.errors import OptarenaError
 from optarena.stats._result import Seed, generator, matrix
 from optarena.traces import Bools, Floats
 
-BLOCKS = 10
-"""From so many problems on the F of Iman and Davenport is trusted: its true level is then within a fifth of 5 %."""
+BLOCKS, BLOCKS_OF_TWO = 10, 15
+"""From so many problems on (of three or more optimizers, of two) the approximations are trusted: at 5 % the true level
+of Iman and Davenport's F is then at most a fifth too high (docs/scores.md 5.6)."""
 PERMUTATIONS = 10_000
 CHUNK = 2_000_000
 
@@ -32,11 +33,11 @@ class Friedman(NamedTuple):
 
     statistic: float
     p: float
-    """By chi-squared from `BLOCKS` problems on; with fewer, by permuting ranks within problems."""
+    """By chi-squared with enough problems (10; 15 for two optimizers), else by permuting ranks within them."""
     ranks: Floats
     iman_davenport_F: float
     iman_davenport_p: float
-    """NaN where there are fewer than `BLOCKS` problems, which cannot support it."""
+    """NaN where there are fewer problems, which cannot support it."""
     n: int
     method: str = ""
     """How `p` was found."""
@@ -116,7 +117,8 @@ def friedman(x: npt.ArrayLike, *, permutations: int = PERMUTATIONS, seed: Seed =
     """Do all optimizers have the same distribution of ranks? Ties are corrected for (docs/scores.md 5.6).
 
     Assumes independent problems (rows): give one row per function, not one per instance or dimension. With fewer than
-    10 rows no approximation holds: p comes from permuting the ranks within rows, and Iman and Davenport's p is NaN.
+    10 rows (15 for two optimizers) no approximation holds: p comes from permuting the ranks within rows, and Iman and
+    Davenport's p is NaN.
     Where all optimizers tie on all problems, p = 1.
     """
     data = matrix(x)
@@ -128,10 +130,11 @@ def friedman(x: npt.ArrayLike, *, permutations: int = PERMUTATIONS, seed: Seed =
     if np.isnan(chi2):
         return Friedman(0.0, 1.0, mean, 0.0, 1.0, n, "all tie", least)
     f, f_p = _iman_davenport(chi2, n, k)
-    if n >= BLOCKS:
+    needed = BLOCKS if k > 2 else BLOCKS_OF_TWO
+    if n >= needed:
         return Friedman(chi2, float(special.chdtrc(k - 1, chi2)), mean, f, f_p, n, "chi-squared", least)
     p = max(_permuted_p(ranks, permutations, generator(seed)), least)
-    note = f"{n} {'problem' if n == 1 else 'problems'} cannot support Iman-Davenport (it needs {BLOCKS})"
+    note = f"{n} {'problem' if n == 1 else 'problems'} cannot support Iman-Davenport (it needs {needed})"
     if least > 0.05:
         note += f"; no p-value below {least:.2g} is possible"
     return Friedman(chi2, p, mean, f, float("nan"), n, f"{permutations:,} permutations", least, note)
@@ -154,7 +157,8 @@ def _permuted_p(ranks: Floats, permutations: int, rng: np.random.Generator) -> f
 def iman_davenport(x: npt.ArrayLike) -> tuple[float, float]:
     """F and p: Friedman's statistic as an F with k - 1 and (k - 1)(n - 1) degrees of freedom (docs/scores.md 5.6).
 
-    With fewer than 10 problems p is NaN: the approximation claims far too much there. `friedman` has a p that holds.
+    With fewer than 10 problems (15 for two optimizers) p is NaN: the approximation claims far too much there.
+    `friedman` has a p that holds.
     """
     found = friedman(x)
     return found.iman_davenport_F, found.iman_davenport_p
