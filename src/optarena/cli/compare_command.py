@@ -120,7 +120,7 @@ def behind(made: Comparison, width: int | None = None) -> str:
     """The tables behind an answer, and what they are made of."""
     parts = []
     if made.overall is not None:
-        parts += [f"optimizers ({clean(made.scores.what)})", optimizers(made).text(width), ""]
+        parts += [f"optimizers (score: {clean(made.scale)})", optimizers(made).text(width), ""]
     found = made.table("pairs")
     which = "every two of them" if made.pairs.all_are_here else "the leader against each other one"
     parts += [f"{which} ({made.pairs.method})", pairs(made, SHOWN).text(width)]

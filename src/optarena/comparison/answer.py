@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optarena._numbers import ABSENT, counted, number, probability
-from optarena.stats.improvement import BETTER, EQUIVALENT, UNDECIDED, WORSE
+from optarena.stats.improvement import BETTER, EQUIVALENT, ROPE, UNDECIDED, WORSE
 
 if TYPE_CHECKING:
     from optarena.comparison.compare import Comparison
     from optarena.comparison.stability import Change
 
+LONG = 40
+"""Characters of a name that a sentence shows."""
+TENTH = "a tenth of the budget"
 SIGNS = {BETTER: "▲", WORSE: "▼", EQUIVALENT: "≈", UNDECIDED: "?"}
 SCALES = {
     "fixed-cost": "0 = best known value, 1 = random search with the same budget",
@@ -110,9 +113,9 @@ def answer(made: Comparison) -> Answer:
     pairs = _pairs(made)
     common = made.overall is not None
     coverage = {
-        "problems": len(made.scores.problems) if common else 0,
-        "functions": len(set(made.scores.functions)) if common else 0,
-        "trials": [int(made.scores.trials.min()), int(made.scores.trials.max())],
+        "problems": len(made.trials.problems) if common else 0,
+        "functions": len(set(made.trials.functions)) if common else 0,
+        "trials": [int(made.trials.trials.min()), int(made.trials.trials.max())],
         "left_out": made.left_out,
     }
     found = Answer(
@@ -180,26 +183,27 @@ def headline(found: Answer) -> str:
         return "No ranking: no problem was run by all optimizers. Each pair is compared on the problems that it shares."
     k = len(found.order)
     first = found.winner or found.order[0]
+    leader = _said(first)
     others = [found.met[first, name] for name in found.order if (first, name) in found.met]
     groups = {word: [pair["b"] for pair in others if pair["verdict"] == word] for word in VERBS}
     if found.winner is not None:
         if not groups[EQUIVALENT]:
-            return f"{first} is best: it beats {_all(k - 1)}."
+            return f"{leader} is best: it beats {_all(k - 1)}."
         beats = f"it beats {_names(groups[BETTER])}, and " if groups[BETTER] else ""
-        return f"Use {first}: {beats}{_names(groups[EQUIVALENT])} {_are(groups[EQUIVALENT])} equivalent."
+        return f"Use {leader}: {beats}{_names(groups[EQUIVALENT])} {_are(groups[EQUIVALENT])} equivalent."
     if groups[WORSE]:
         return (
-            f"No single winner: {first} has the best score, but {_names(groups[WORSE])} "
+            f"No single winner: {leader} has the best score, but {_names(groups[WORSE])} "
             f"{'beats' if len(groups[WORSE]) == 1 else 'beat'} it more often than not."
         )
     tied = [name for name in found.order if found.score[name][0] == found.score[first][0]]
-    if not groups[BETTER] and len(tied) > 1:
+    if len(tied) > 1:
         return f"No winner: {_names(tied)} share the best score."
     if not groups[BETTER]:
         rest = "the other" if k == 2 else "any other"
-        return f"No winner yet: {first} leads, but it is not shown to be better than {rest}."
+        return f"No winner yet: {leader} leads, but it is not shown to be better than {rest}."
     rest = _names([*groups[EQUIVALENT], *groups[UNDECIDED]])
-    return f"No winner yet: {first} leads and beats {_names(groups[BETTER])}; {rest} may be as good."
+    return f"No winner yet: {leader} leads and beats {_names(groups[BETTER])}; {rest} may be as good or better."
 
 
 VERBS = (BETTER, WORSE, EQUIVALENT, UNDECIDED)
@@ -210,9 +214,15 @@ def _all(n: int) -> str:
 
 
 def _names(names: list[str]) -> str:
+    names = [_said(name) for name in names]
     if len(names) > 3:
         return f"{', '.join(names[:2])} and {len(names) - 2} more"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _said(name: str) -> str:
+    """A name in a sentence: a very long one is cut."""
+    return name if len(name) <= LONG else f"{name[: LONG - 1]}…"
 
 
 def _are(names: list[str]) -> str:
@@ -232,38 +242,29 @@ def _coverage(made: Comparison, found: Answer) -> list[str]:
     if not left or not found.order:
         return []
     some = ", ".join(left[:2]) + (", …" if len(left) > 2 else "")
-    common = counted(len(made.scores.problems), "problem")
+    common = counted(len(made.trials.problems), "problem")
     gone = f"{counted(len(left), 'problem')} {_are(left)} left out ({some})"
     return [f"The optimizers did not run on the same problems: this is about the {common} that all have run; {gone}."]
 
 
 def _contradictions(found: Answer) -> list[str]:
-    """Where the order by score and the duels disagree: one wins more often, the other loses worse."""
-    out = []
-    for pair in found.pairs:  # a has the better score
-        if pair["pi"] is None:
+    """Where the order by score and the duels disagree, the decided ones first."""
+    decided, open_ones = [], []
+    for pair in found.pairs:  # a has the better score, or an equal one
+        a, b = pair["a"], pair["b"]
+        if pair["pi"] is None or found.score[a][0] == found.score[b][0]:
             continue
         if pair["verdict"] == WORSE:
-            a, b = pair["a"], pair["b"]
-            out.append(
-                f"{b} beats {a} in {_percent(1 - pair['pi'])} of duels, yet {a} has the better score: {b} wins more "
-                "often, but where it loses, it loses by more."
+            decided.append(
+                f"{b} beats {a} in {100 * (1 - pair['pi']):.0f} % of duels, yet {a} has the better score: {b} wins "
+                "more often, but where it loses, it loses by more."
             )
-    if out:
-        return out
-    for pair in found.pairs:
-        if pair["pi"] is not None and pair["pi"] < 0.5 and pair["verdict"] == UNDECIDED:
-            a, b = pair["a"], pair["b"]
-            out.append(
+        elif pair["pi"] < 0.5 - ROPE:
+            open_ones.append(
                 f"{a} has a better score than {b} ({_of(found, a)} against {_of(found, b)}), but wins only "
-                f"{_percent(pair['pi'])} of their duels: where {b} loses, it loses by more."
+                f"{100 * pair['pi']:.0f} % of their duels so far: where {b} loses, it loses by more."
             )
-    return out[:1]
-
-
-def _percent(share: float) -> str:
-    """A share of duels as a percentage: more digits where it would read as 50 %."""
-    return f"{100 * float(probability(share)):.4g} %"
+    return decided + open_ones
 
 
 def _of(found: Answer, name: str) -> str:
@@ -272,8 +273,16 @@ def _of(found: Answer, name: str) -> str:
 
 def _other_ways(made: Comparison, found: Answer) -> list[str]:
     """Other views, budgets or targets that put another first."""
-    first = found.order[0]
-    differ = [c for c in made.changes if c.kind == "ranking" and c.order[0] != first and c.places.count(1) == 1]
+    first = found.winner or found.order[0]
+    differ = [
+        c
+        for c in made.changes
+        if c.kind == "ranking"
+        and c.order[0] != first
+        and c.places.count(1) == 1
+        # the first few evaluations say little: they count only where they decide
+        and (TENTH not in c.label or any(first == worse for _, worse in [*c.reversed, *c.gained]))
+    ]
     if not differ:
         return []
     by: dict[str, list[str]] = {}

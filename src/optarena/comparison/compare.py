@@ -26,12 +26,14 @@ from optarena.stats.bootstrap import draws
 from optarena.stats.improvement import ROPE, enough_functions
 from optarena.status import FINISHED
 from optarena.traces import Bools
-from optarena.views import answering, score
+from optarena.views import score
+from optarena.views._answering import kinds
 from optarena.views._options import dashed, options_of, view_named
 from optarena.views._scores import Scores
 from optarena.views._view import ORIGINALS, View
 from optarena.views.fixed_target import FixedTarget
-from optarena.views.selection import failure_notes
+from optarena.views.pareto import Pareto
+from optarena.views.selection import ONE, SEVERAL, failure_notes
 
 OVER = ("problems", "trials")
 ALPHA = 0.05
@@ -46,7 +48,7 @@ class Comparison:
     scores: Scores
     """The view's main score of each trial, on the problems that are compared."""
     trials: Scores
-    """By what trials are ordered against each other, on the same problems."""
+    """By what trials are ordered against each other: on all problems that all have run, scored or not."""
     rope: float
     alpha: float
     resamples: int
@@ -140,8 +142,9 @@ class Comparison:
             "detect": self.power.detect,
             "seed": self.seed,
         }
+        here = np.isin(self.scores.problems, [p for p, kept in zip(self.trials.problems, which, strict=True) if kept])
         out = compare_scores(
-            self.scores.on(which), trials=self.trials.on(which), resamples=100, stable=False, **settings
+            self.scores.on(here), trials=self.trials.on(which), resamples=100, stable=False, **settings
         )
         out.frame, out.main_metric = self.frame, self.main_metric
         return out
@@ -196,22 +199,32 @@ def compare(
         raise OptarenaError(f"a comparison is over {' or '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
     _named(results, optimizers)
     asked = {name: value for name, value in options.items() if value is not None}
-    scored = dict(views or {})
-    kinds = [view_named(view)] if view is not None else answering(results)
     settings = {"over": over, "rope": rope, "alpha": alpha, "detect": detect, "resamples": resamples, "seed": seed}
+    parts: list[tuple[str, Dataset]] = [(view_named(view), results)] if view is not None else _parts(results)
+    scored = dict(views or {}) if len(parts) == 1 else {}
     made: list[Comparison] = []
     lost: list[str] = []
-    for kind in kinds:
-        first = kind == kinds[0]
+    for i, (kind, part) in enumerate(parts):
+        names = [name for name in optimizers if len(parts) == 1 or name in set(part.studies["optimizer"])]
         try:
-            made.append(_compare_by(results, optimizers, kind, metric if first else None, asked, scored, settings))
+            made.append(_compare_by(part, names, kind, None if i else metric, asked, scored, settings))
         except OptarenaError as error:
-            if first:
+            if len(parts) == 1:
                 raise
             lost.append(f"The studies for the {dashed(kind)} view have no answer: {error}.")
+    if not made:
+        raise OptarenaError(" ".join(lost))
     made[0].cautions += lost
     made[0].others = made[1:]
     return made[0]
+
+
+def _parts(results: Dataset) -> list[tuple[str, Dataset]]:
+    """The studies of each kind, with the view that answers for them."""
+    found = kinds(results)
+    if len(found) < 2:
+        return [(one, results) for one in found or ("fixed_cost",)]
+    return [(view, results.select(np.flatnonzero(mine))) for view, mine in found.items()]
 
 
 def _compare_by(
@@ -248,10 +261,27 @@ def _compare_by(
     ]
     out.frame, out.excluded, out.notes = main.frame, main.excluded, main.notes
     out.main_metric = metric is None
-    out.cautions += _unscored(main, scores.metric)
-    if len(out.scores.problems) == 1:
-        out.values = in_units(results, out.scores.problems[0], out.optimizers)
+    out.cautions += [*_absent(main, optimizers), *_unscored(main, scores.metric)]
+    if isinstance(main, Pareto) and (flat := int(main.without_volume.sum())):
+        out.cautions.append(
+            f"On {counted(flat, 'problem')} no front has any hypervolume: there IGD+ decides the duels."
+        )
+    if len(out.trials.problems) == 1:
+        out.values = in_units(results, out.trials.problems[0], out.optimizers)
     return out
+
+
+def _absent(view: View, asked: Sequence[str]) -> list[str]:
+    """Optimizers that have studies of this kind, none of which could be scored."""
+    there = set(view.scores().optimizers)
+    reasons: dict[str, list[str]] = {}
+    for one in view.excluded:
+        name = one["optimizer"]
+        if name and name not in there and (not asked or name in asked) and one["reason"] not in (SEVERAL, ONE):
+            reasons.setdefault(name, []).append(one["reason"])
+    return [
+        f"{name} is missing: {counted(len(why), 'study')} without a value ({why[0]})." for name, why in reasons.items()
+    ]
 
 
 def _unscored(view: View, metric: str) -> list[str]:
@@ -263,7 +293,7 @@ def _unscored(view: View, metric: str) -> list[str]:
         return []
     some = ", ".join(one["problem"] for one in gone[:2]) + (", …" if len(gone) > 2 else "")
     verb = "is" if len(gone) == 1 else "are"
-    return [f"{counted(len(gone), 'problem')} {verb} not scored ({some}): {gone[0]['reason']}."]
+    return [f"{counted(len(gone), 'problem')} {verb} not in the score ({some}): {gone[0]['reason']}."]
 
 
 def compare_scores(
@@ -286,36 +316,42 @@ def compare_scores(
     scoring the same optimizers, by name. runtimes: a view that has expected running times of the same problems.
     stable: look at what changes when something is left out.
     """
-    if not 0 <= rope < 0.5 or not 0 < alpha < 1 or resamples < 100 or not 0.5 < detect < 1:
-        raise OptarenaError(
-            "give a rope from 0 to 0.5, alpha between 0 and 1, detect between 0.5 and 1, at least 100 resamples; got "
-            f"{rope}, {alpha}, {detect}, {resamples}"
-        )
+    for name, value, good, right in (
+        ("rope", rope, 0 <= rope < 0.5, "at least 0 and below 0.5"),
+        ("alpha", alpha, 0 < alpha < 1, "between 0 and 1"),
+        ("detect", detect, 0.5 < detect < 1, "between 0.5 and 1"),
+        ("resamples", resamples, resamples >= 100, "at least 100"),
+    ):
+        if not good:
+            raise OptarenaError(f"{name} must be {right}; got {value:g}")
     trials = scores if trials is None else trials
     k = len(scores.optimizers)
     if k < 2:
         raise OptarenaError(f"a comparison needs two optimizers or more; got {', '.join(scores.optimizers) or 'none'}")
-    some = np.asarray((scores.trials > 0).any(axis=1))
-    if not some.any():
+    some = np.asarray((trials.trials > 0).any(axis=1))
+    common = np.asarray((trials.trials > 0).all(axis=1))
+    if not some.any() or not (scores.trials > 0).any():
         raise OptarenaError(
             f"no problem has a score ({scores.metric}) to compare: optarena score shows what the view has"
         )
-    common = np.asarray((scores.trials > 0).all(axis=1))
-    left_out = [scores.problems[p] for p in np.flatnonzero(some & ~common).tolist()]
+    left_out = [trials.problems[p] for p in np.flatnonzero(some & ~common).tolist()]
     if not common.any():
-        return _apart(scores.on(some), trials.on(some), over, rope, alpha, resamples, seed, detect, left_out)
-    whole, ordered = scores.on(common), trials.on(common)
+        return _apart(trials.on(some), over, rope, alpha, resamples, seed, detect, left_out)
+    ordered = trials.on(common)  # duels need no scale: a problem that has no score counts all the same
+    whole = scores.on(np.isin(scores.problems, ordered.problems)).complete()
+    if not len(whole.problems):
+        raise OptarenaError(f"no problem that all optimizers ran has a score ({scores.metric}): name those to compare")
     _finite(whole)
     notes: list[str] = []
     tests = k * (k - 1) // 2
-    scope, why = _scope(whole, tests, alpha, over)
+    scope, why = _scope(ordered, tests, alpha, over)
     if why:
         notes.append(why)
     rng = np.random.default_rng(seed)
     counts = draws(len(set(whole.functions)), resamples, rng)
     ranks = ordered.ranked()
-    pairs = compare_pairs(whole, ranks, counts, scope=scope, rope=rope, alpha=alpha, seed=seed)
-    overall = rate(whole, ranks, pairs, counts, alpha=alpha, resamples=resamples, rng=rng)
+    pairs = compare_pairs(whole, ordered, ranks, counts, scope=scope, rope=rope, alpha=alpha, seed=seed)
+    overall = rate(whole, ordered, ranks, pairs, counts, alpha=alpha, resamples=resamples, rng=rng)
     if not pairs.all_are_here:
         notes.append(
             f"{k:,} optimizers are {tests:,} pairs: only those of the leader with each other one are compared, "
@@ -323,12 +359,12 @@ def compare_scores(
         )
     ratios = None
     if runtimes is not None:
-        erts, axis = expected(runtimes, whole.optimizers, whole.problems)
+        erts, axis = expected(runtimes, whole.optimizers, ordered.problems)
         ratios = runtime_ratios(erts, axis, pairs.first, pairs.second, resamples, seed)
     return Comparison(
         whole, ordered, rope, alpha, resamples, seed, pairs, overall, ratios,
-        power(whole, pairs, detect=detect, seed=seed),
-        stability(whole, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed) if stable else [],
+        power(ordered, pairs, detect=detect, seed=seed),
+        stability(whole, ordered, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed) if stable else [],
         left_out=left_out,
         cautions=notes,
     )  # fmt: skip
@@ -368,18 +404,18 @@ def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[
 
 
 def _apart(
-    scores: Scores, trials: Scores, over: str | None, rope: float, alpha: float, resamples: int, seed: int,
-    detect: float, left_out: list[str],
+    trials: Scores, over: str | None, rope: float, alpha: float, resamples: int, seed: int, detect: float,
+    left_out: list[str],
 ) -> Comparison:  # fmt: skip
     """Where no problem has all optimizers: no ranking, each pair on the problems that it shares."""
-    k = len(scores.optimizers)
+    k = len(trials.optimizers)
     tests = k * (k - 1) // 2
     scopes: dict[tuple[int, int], str] = {}
     shared = 0
     for a in range(k):
         for b in range(a + 1, k):
-            both = np.asarray((scores.trials[:, [a, b]] > 0).all(axis=1))
-            part = scores.on(both)
+            both = np.asarray((trials.trials[:, [a, b]] > 0).all(axis=1))
+            part = trials.on(both)
             shared += int(both.sum())
             enough = enough_functions(len(set(part.functions)), tests, alpha)
             scopes[a, b] = over or ("problems" if enough else "trials")
@@ -388,7 +424,7 @@ def _apart(
     pairs = compare_apart(trials, scopes, rope=rope, alpha=alpha, seed=seed)
     nothing = np.full(len(pairs.first), UNKNOWN, dtype=np.int64)
     return Comparison(
-        scores,
+        trials,
         trials,
         rope,
         alpha,

@@ -32,6 +32,8 @@ from optarena.views._scores import Scores
 Ends = tuple[Floats, Floats, Floats]
 """Values (optimizers,) and the ends of their intervals."""
 
+SOME = 20
+"""Beyond so many optimizers what costs much per pair is resampled less."""
 FEWER = 1000
 """Resamplings of each optimizer where there are very many of them."""
 FEW_PERMUTATIONS = 399
@@ -72,7 +74,8 @@ class Overall:
 
 def rate(
     scores: Scores,
-    trials: Floats,
+    trials: Scores,
+    placed: Floats,
     pairs: Pairs,
     counts: Floats,
     *,
@@ -82,7 +85,7 @@ def rate(
 ) -> Overall:
     """Rate the optimizers of a complete cube.
 
-    trials: by which trials are ordered, as in `compare_pairs`; counts: how often resamplings draw each function.
+    trials, placed: by what trials are ordered, and their ranks; counts: how often resamplings draw each function.
     """
     means = settled(scores.means)
     k = len(scores.optimizers)
@@ -111,16 +114,18 @@ def rate(
     rank = mean_intervals(ranks, counts)[:3] if over_functions else _alone(ranks.mean(axis=0))
     several = len(functions) > 1
     knots = scott_knott(
-        trials,
+        placed,
         scores.optimizers,
-        functions=scores.functions,
+        functions=trials.functions,
         over="functions" if over_functions else "trials",
         alpha=alpha,
         permutations=PERMUTATIONS if k <= MANY else FEW_PERMUTATIONS,
         seed=rng,
     )
     drawn_too = over_functions and k <= MANY  # each resampling is a system of k equations
-    strength = bradley_terry_interval(levels.means(_wins(means)), counts if drawn_too else counts[:2])
+    strength = bradley_terry_interval(
+        levels.means(_wins(means)), counts[: FEWER if k > SOME else None] if drawn_too else counts[:2]
+    )
     strength = strength if drawn_too else _alone(strength[0])
     return Overall(
         score=main_score(scores, pairs.scope),

@@ -17,6 +17,7 @@ from optarena.stats.bootstrap import mean_intervals
 from optarena.stats.corrections import holm
 from optarena.stats.improvement import (
     BETTER,
+    FLIPS,
     UNDECIDED,
     WORSE,
     Duels,
@@ -198,36 +199,48 @@ def all_pairs(k: int) -> tuple[Ints, Ints]:
     return first.astype(np.int64), second.astype(np.int64)
 
 
-def decide(found: Duels, levels: Levels, scope: str, alpha: float, tests: int, seed: Seed = 0) -> Simultaneous:
+def decide(
+    found: Duels, levels: Levels, scope: str, alpha: float, tests: int, seed: Seed = 0, flips: int = FLIPS
+) -> Simultaneous:
     """The simultaneous intervals of pairs that were all met on the same problems (docs/scores.md 5.3)."""
     if scope == "problems":
-        return over_functions(by_function(found.share, levels.function), alpha=alpha, tests=tests, seed=seed)
+        shares = by_function(found.share, levels.function)
+        return over_functions(shares, alpha=alpha, tests=tests, seed=seed, flips=flips)
     return over_trials(found, problem_weights(levels.function), alpha=alpha, tests=tests)
 
 
 def compare_pairs(
-    scores: Scores, trials: Floats, counts: Floats, *, scope: str, rope: float, alpha: float, seed: int
+    scores: Scores,
+    trials: Scores,
+    ranks: Floats,
+    counts: Floats,
+    *,
+    scope: str,
+    rope: float,
+    alpha: float,
+    seed: int,
 ) -> Pairs:
     """The pairs of a complete cube (see `chosen_pairs`).
 
-    trials: (problems, optimizers, trials), by which trials are ordered; counts: how often resamplings draw each
-    function; scope: `problems` or `trials`.
+    trials, ranks: by what trials are ordered, and their ranks (problems, optimizers, trials); scores: of these problems
+    or of some of them; counts: how often resamplings draw each function; scope: `problems` or `trials`.
     """
-    levels = Levels.of(scores)
     first, second, tests = chosen_pairs(scores)
-    found = duels(trials, first, second)
-    made = decide(found, levels, scope, alpha, tests, seed)
+    found = duels(ranks, first, second)
+    over = Levels.of(trials)
+    made = decide(found, over, scope, alpha, tests, seed)
+    levels = Levels.of(scores)
     apart = scores.means[:, first] - scores.means[:, second]
     unit = scale_of(scores)
     if scope == "problems":
         difference, lower, upper, _ = mean_intervals(levels.shares(apart), counts)
         other, _ = signed_rank_p(_rounded(levels.means(apart)).T)
         other_test = "Wilcoxon's signed ranks of functions"
-        bayes = _bayes(by_function(found.share, levels.function) - 0.5, rope, np.random.default_rng(seed))
+        bayes = _bayes(by_function(found.share, over.function) - 0.5, rope, np.random.default_rng(seed))
     else:
         values = stratified_differences(scores.means, trial_variances(scores), scores.trials)
         difference, lower, upper = (one[first, second] for one in values)
-        other, exact = stratified_mann_whitney(1.0 - found.share, *sizes_and_ties(trials, first, second))
+        other, exact = stratified_mann_whitney(1.0 - found.share, *sizes_and_ties(ranks, first, second))
         other_test = f"Mann-Whitney within problems, {'exact' if exact else 'normal'}"
         bayes = np.full((len(first), 3), np.nan)
     return Pairs(
@@ -295,5 +308,6 @@ def _rounded(apart: Floats) -> Floats:
 
 def _bayes(away: Floats, rope: float, rng: np.random.Generator) -> Floats:
     """(pairs, 3): the Bayesian signed-rank test of each; one set of weights of the functions serves all."""
-    weights = posterior_weights(away.shape[1], BAYES, rng)
-    return np.array([signed_rank_votes(one, weights, rope) / BAYES for one in away]).reshape(-1, 3)
+    samples = BAYES if len(away) <= 200 else BAYES // 4
+    weights = posterior_weights(away.shape[1], samples, rng)
+    return np.array([signed_rank_votes(one, weights, rope) / samples for one in away]).reshape(-1, 3)

@@ -16,9 +16,10 @@ from optarena.stats.ranks import kendall_tau, ranks_of
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores
 
-MOST_WORK = 2e10
+MOST_WORK = 3e9
 """Multiplications that leaving out may cost; beyond, its decisions are not repeated, and that is said."""
-FLIPS = 5_000
+FLIPS = 1000
+"""Random patterns of signs when something is left out: fewer than for the answer itself."""
 
 Named = tuple[str, str]
 """A pair of optimizers, the better first."""
@@ -53,7 +54,8 @@ class _Base:
     """What all the other ways of looking are compared with."""
 
     scores: Scores
-    trials: Floats
+    trials: Scores
+    ranks: Floats
     pairs: Pairs
     levels: Levels
     rope: float
@@ -62,7 +64,7 @@ class _Base:
     def signs(self, found: Duels, levels: Levels, pairs: int | None = None) -> Floats:
         """(pairs,): 1 where the first is better, -1 where the second is, 0 where neither is shown to be."""
         tests = self.pairs.tests if pairs is None else pairs
-        made = decide(found, levels, self.pairs.scope, self.pairs.alpha, tests, self.seed)
+        made = decide(found, levels, self.pairs.scope, self.pairs.alpha, tests, self.seed, FLIPS)
         return signs_of(verdicts(made.lower, made.upper, self.rope))
 
     def too_much(self, parts: int) -> bool:
@@ -73,7 +75,8 @@ class _Base:
 
 def stability(
     scores: Scores,
-    trials: Floats,
+    trials: Scores,
+    ranks: Floats,
     pairs: Pairs,
     others: Sequence[tuple[str, Scores]],
     *,
@@ -81,7 +84,7 @@ def stability(
     seed: int,
 ) -> list[Change]:
     """Everything that may be left out, in turn, then the other ways of scoring."""
-    base = _Base(scores, trials, pairs, Levels.of(scores), rope, seed)
+    base = _Base(scores, trials, ranks, pairs, Levels.of(trials), rope, seed)
     return [
         *_without_optimizers(base),
         *_without_functions(base),
@@ -97,12 +100,13 @@ def _without_optimizers(base: _Base) -> list[Change]:
     if k < 3 or not pairs.all_are_here:
         return []
     means = settled(scores.means)
-    average = base.levels.means(ranks_of(means, axis=1)).mean(axis=0)
+    levels = Levels.of(scores)
+    average = levels.means(ranks_of(means, axis=1)).mean(axis=0)
     skipped = base.too_much(k)
     out = []
     for o in range(k):
         rest = [i for i in range(k) if i != o]
-        after = base.levels.means(ranks_of(means[:, rest], axis=1)).mean(axis=0)
+        after = levels.means(ranks_of(means[:, rest], axis=1)).mean(axis=0)
         mine = (pairs.first != o) & (pairs.second != o)
         now = np.zeros(len(mine))
         left = Duels(*(one[mine] for one in pairs.duels))
@@ -126,14 +130,15 @@ def _without_functions(base: _Base) -> list[Change]:
         now = np.full(len(base.pairs.first), np.nan)
         if not skipped:
             left = Duels(*(one[:, keep] for one in base.pairs.duels))
-            now = base.signs(left, Levels.of(base.scores.on(keep)))
-        out.append(_moved(base, "function", name, means[keep].mean(axis=0), now))
+            now = base.signs(left, Levels.of(base.trials.on(keep)))
+        rest = np.array([one != name for one in base.scores.functions], dtype=bool)
+        out.append(_moved(base, "function", name, means[rest if rest.any() else ~rest].mean(axis=0), now))
     return out
 
 
 def _without_trials(base: _Base) -> list[Change]:
     """The first trial of every cell, then the second, and so on."""
-    trials = base.trials.shape[2]
+    trials = base.ranks.shape[2]
     if int(base.scores.trials.min()) < 3:
         return []
     out = []
@@ -142,7 +147,7 @@ def _without_trials(base: _Base) -> list[Change]:
         keep = np.arange(trials) != t
         now = np.full(len(base.pairs.first), np.nan)
         if not skipped:
-            now = base.signs(duels(base.trials[:, :, keep], base.pairs.first, base.pairs.second), base.levels)
+            now = base.signs(duels(base.ranks[:, :, keep], base.pairs.first, base.pairs.second), base.levels)
         means = np.nanmean(base.scores.values[:, :, keep], axis=2)
         out.append(_moved(base, "trial", f"trial {t + 1} of each", means.mean(axis=0), now))
     return out

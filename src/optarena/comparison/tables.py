@@ -54,7 +54,7 @@ def optimizers(made: Comparison) -> pl.DataFrame:
             **ends("strength", o.strength),
         }
     )
-    return table[o.order.tolist()]
+    return table[o.order.tolist()].with_columns(pl.selectors.float().fill_nan(None))
 
 
 def pairs(made: Comparison) -> pl.DataFrame:

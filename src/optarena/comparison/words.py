@@ -58,6 +58,8 @@ def head(made: Comparison, width: int) -> list[str]:
 
 def coverage(found: Answer) -> str:
     """'48 problems (24 functions), 5 trials each'."""
+    if not found.order:
+        return "each pair on the problems that both have run"
     about = found.coverage
     low, high = about["trials"]
     functions = f" ({counted(about['functions'], 'function')})" if about["functions"] != about["problems"] else ""
@@ -80,8 +82,9 @@ def board(found: Answer, width: int) -> list[str]:
     """The leaderboard with the matrix at its right: as many columns as fit, the best first."""
     names = found.order or sorted({pair[key] for pair in found.pairs for key in ("a", "b")})
     heads, rows = _figures(found, names, ends=True)
-    room = width - _wide(heads, rows) - 1
-    if room < 0 or (found.values and room < CELL * len(names)):  # the scores stay, their intervals are in the details
+    room, less = (width - _wide(*_figures(found, names, ends=ends)) - 1 for ends in (True, False))
+    whole = CELL * len(names)
+    if room < 0 or room < whole <= less:  # the matrix decides, the intervals of scores do not: the details have them
         heads, rows = _figures(found, names, ends=False)
     spare = width - _wide(heads, rows)
     if spare < 0:

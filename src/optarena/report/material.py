@@ -181,10 +181,10 @@ class Material:
         """The comparison on all problems and, where there are several dimensions, on those of each."""
         made = self.must_compare()
         out = {ALL: made}
-        found = sorted({d for d in made.scores.dimensions if d is not None})
+        found = sorted({d for d in made.trials.dimensions if d is not None})
         for dimension in found if len(found) > 1 else ():
             try:
-                out[str(dimension)] = made.on(np.array([one == dimension for one in made.scores.dimensions]))
+                out[str(dimension)] = made.on(np.array([one == dimension for one in made.trials.dimensions]))
             except OptarenaError:  # one trial on one problem, say: the answer to all stands alone
                 continue
         return out

@@ -114,7 +114,9 @@ def enough_functions(functions: int, pairs: int, alpha: float = 0.05) -> bool:
     return pairs * 2.0 ** (1 - functions) <= alpha
 
 
-def over_functions(shares: Floats, *, alpha: float = 0.05, tests: int | None = None, seed: Seed = 0) -> Simultaneous:
+def over_functions(
+    shares: Floats, *, alpha: float = 0.05, tests: int | None = None, seed: Seed = 0, flips: int = FLIPS
+) -> Simultaneous:
     """The mean over functions of shares (pairs, functions), for claims about similar problems (docs/scores.md 5.3).
 
     Decided by flipping signs: under the null a function is as likely to favour one optimizer as the other, so all pairs
@@ -135,14 +137,14 @@ def over_functions(shares: Floats, *, alpha: float = 0.05, tests: int | None = N
     low, high = _binomial(value, worth, tail)
     lower, upper = np.minimum(centre - half, low), np.maximum(centre + half, high)
     if tests == pairs:
-        p = flipped_p(away, seed)
+        p = flipped_p(away, seed, flips)
     else:
         student = 2 * special.stdtr(max(n - 1, 1), -np.abs(centre - 0.5) / error)
         p = np.minimum(1.0, tests * np.maximum(student, _binomial_p(value, worth)))
     return Simultaneous(value, *_decided(value, lower, upper, p <= alpha), p)
 
 
-def flipped_p(away: Floats, seed: Seed = 0) -> Floats:
+def flipped_p(away: Floats, seed: Seed = 0, flips: int = FLIPS) -> Floats:
     """(pairs,): p-values of shares less 0.5 (pairs, functions), corrected for all pairs, by flipping signs.
 
     The statistic of a pair is |sum| / sqrt(sum of squares + 1/4): a monotone function of its t. See docs/scores.md 5.3.
@@ -150,18 +152,18 @@ def flipped_p(away: Floats, seed: Seed = 0) -> Floats:
     n = away.shape[1]
     scaled = away / np.sqrt(np.sum(away**2, axis=1) + 0.25)[:, None]
     seen = np.abs(scaled.sum(axis=1)) * (1 - 1e-9)
-    greatest = np.concatenate([np.abs(scaled @ signs.T).max(axis=0, initial=0.0) for signs in _signs(n, seed)])
+    greatest = np.concatenate([np.abs(scaled @ signs.T).max(axis=0, initial=0.0) for signs in _signs(n, seed, flips)])
     greatest.sort()
     return 1.0 - np.searchsorted(greatest, seen, "left") / len(greatest)
 
 
-def _signs(n: int, seed: Seed) -> list[Floats]:
+def _signs(n: int, seed: Seed, flips: int) -> list[Floats]:
     """Patterns of signs (flips, n) in blocks, the data's own among them; the first sign stays: |sum| is symmetric."""
     if n <= ENUMERATED:
         number = np.arange(2 ** (n - 1))
         return [np.where((number[:, None] << 1 >> np.arange(n)) & 1, -1.0, 1.0)]
     rng = generator(seed)
-    blocks = [np.where(rng.integers(0, 2, (1000, n)), -1.0, 1.0) for _ in range(FLIPS // 1000)]
+    blocks = [np.where(rng.integers(0, 2, (1000, n)), -1.0, 1.0) for _ in range(max(1, flips // 1000))]
     blocks[0][0] = 1.0
     return blocks
 

@@ -28,19 +28,23 @@ def answering(results: Dataset) -> list[str]:
     Solver runs: `anytime`. Several objectives: `pareto`. Else `fixed_cost` where random search was run, else
     `fixed_target`.
     """
+    return list(kinds(results)) or ["fixed_cost"]
+
+
+def kinds(results: Dataset) -> dict[str, Bools]:
+    """By the view that answers: (begun studies,), which studies are of its kind; the kind of most studies first."""
     begun = results.studies.filter(results.studies["status"] != "missing")
     several = begun["sense"].is_null().to_numpy()
     solver = solver_runs(results) & ~several
     rest = ~several & ~solver
     random = np.array([is_random_search(name) for name in begun["optimizer"]], dtype=bool)
     whole = (begun["record"] == "all").to_numpy() & (begun["evaluations"] > 0).to_numpy()
-    counts = {
-        "fixed_cost" if (rest & random & whole).any() or not rest.any() else "fixed_target": int(rest.sum()),
-        "pareto": int(several.sum()),
-        "anytime": int(solver.sum()),
+    found = {
+        "fixed_cost" if (rest & random & whole).any() or not rest.any() else "fixed_target": rest,
+        "pareto": several,
+        "anytime": solver,
     }
-    found = [view for view in sorted(counts, key=lambda view: -counts[view]) if counts[view]]
-    return found or ["fixed_cost"]
+    return {view: found[view] for view in sorted(found, key=lambda view: -found[view].sum()) if found[view].any()}
 
 
 def solver_runs(results: Dataset) -> Bools:

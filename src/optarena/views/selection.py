@@ -26,7 +26,8 @@ COUNTED = ("batches", "evaluations")
 SEVERAL = "it has several objectives: see the pareto view"
 ONE = "it has one objective: see the fixed-cost and fixed-target views"
 LEVEL = (
-    pl.when(pl.col("function").fill_null("") == "")
+    # a file's object is named by where it stands: several may have been made by one Python function
+    pl.when((pl.col("function").fill_null("") == "") | pl.col("problem").str.contains(r"\.py:"))
     .then("problem")
     .when(pl.col("suite").fill_null("") == "")
     .then("function")
@@ -279,7 +280,7 @@ class Selection:
     def note_unfinished(self) -> None:
         """Note the studies that are scored although they made fewer evaluations than their budget."""
         made, budget = self.table["evaluations"].to_numpy(), self.table["budget"].fill_null(0).to_numpy()
-        to_the_end = "its best value is kept to the end of its budget"
+        to_the_end = "the best value counts to the end of the budget"
         for status, what in (
             ("stopped early", to_the_end),
             ("interrupted", "scored from what it recorded"),

@@ -30,7 +30,9 @@ def overview_section(material: Material) -> Content:
         board, scopes = scoped({scope: one for scope, one in answers.items() if one.overall is not None})
         note = f"Score: {made.scale}. ▲ better, ▼ worse, ≈ equivalent, ? undecided."
         comment = [made.scores.what, f"frame {made.frame.get('hash', '')}"]
-        out.blocks.append(board.table("answer", "Who beats whom", scopes=scopes, note=note, comment=comment))
+        out.blocks.append(
+            board.table("answer", "Who beats whom: P(row beats column)", scopes=scopes, note=note, comment=comment)
+        )
     if figure := shown_first(material):
         add_figure(material, figure, out, metric=made.scores.metric if figure == "normalised" else None)
         out.blocks = [block.figures[0] if isinstance(block, Pair) else block for block in out.blocks[:2]]

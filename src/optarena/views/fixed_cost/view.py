@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena._numbers import counted
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, one_of
 from optarena.traces import Bools, Floats
@@ -329,9 +330,26 @@ def _baseline_of(given: Frame, name: str, *, asked: bool) -> Baseline | None:
 
 
 def _ends(every: Curves, grid: Floats, given: Frame | None) -> Floats:
-    """(problems,): where each problem's budget ends: in this store, or in the one that the frame is of."""
+    """(problems,): where each problem's budget ends: in this store, or in the one that the frame is of.
+
+    In mode exact the optimizers are compared at one effort: where budgets differ, at the least, which all have.
+    """
+    end = np.minimum(every.end, grid[-1])
     out = np.zeros(len(every.problems))
-    np.maximum.at(out, every.problem, np.minimum(every.end, grid[-1]))
+    np.maximum.at(out, every.problem, end)
+    if every.mode == "exact":
+        each = np.full((len(every.problems), len(every.optimizers)), np.inf)
+        own = np.full(each.shape, -np.inf)
+        np.maximum.at(own, (every.problem[every.ended], every.optimizer[every.ended]), end[every.ended])
+        least = np.where(own > -np.inf, own, each).min(axis=1)
+        shorter = np.isfinite(least) & (least < out * (1 - 1e-12)) & (least > 0)
+        if shorter.any():
+            some = every.problems[int(np.argmax(shorter))]
+            every.notes.append(
+                f"budgets differ on {counted(int(shorter.sum()), 'problem')} ({some}: {least[shorter][0]:g} to "
+                f"{out[shorter][0]:g} {every.axis}): compared after the least, which all optimizers have"
+            )
+        out = np.where(shorter, least, out)
     pinned = {} if given is None else given.facts.get("ends", {})
     return np.array([pinned.get(name, out[i]) for i, name in enumerate(every.problems)])
 
