@@ -455,7 +455,7 @@ def test_a_notebook_shows_the_answer(store):
         (["--view", "fixed"], "view must be one of"),
         (["--view", "fixed-cost", "--targets", "1"], "--targets is not an option of the fixed-cost view"),
         (["--metric", "hidden"], "metric must be one of"),
-        (["--resamples", "5"], "at least 100 resamples"),
+        (["--resamples", "5"], "resamples must be at least 100; got 5"),
         (["--maximise"], "--maximise is for plain numbers"),
         (["--format", "csv", "--table", "pair"], "Did you mean 'pairs'?"),
     ],

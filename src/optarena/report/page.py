@@ -86,8 +86,8 @@ def payload(material: Material) -> dict[str, Any]:
         part: dict[str, Any] = {"id": section.id, "title": section.title, "help": section.help, "absent": said(reason)}
         if not reason:
             content = section.content(material)
-            known = section.view and not material.why_no(section.view)
-            part["frame"] = framed(material.must(section.view)) if known else ""
+            view = section.view_of(material)
+            part["frame"] = framed(material.must(view)) if view and not material.why_no(view) else ""
             part["words"] = [said(text) for text in content.words]
             for name, texts in (("scoped", content.scoped), ("after", content.after)):
                 part[name] = {scope: [said(text) for text in told] for scope, told in texts.items()}

@@ -43,7 +43,7 @@ class Pair:
 class Section:
     """One part of the page. `absent` gives the reason why a store cannot have it, or nothing; '-': not worth a word.
 
-    `view`: the name of the view whose scores its figures draw; they then name its frame.
+    `view`: the name of the view whose scores its figures draw, or what finds it; they then name its frame.
     """
 
     id: str
@@ -51,7 +51,11 @@ class Section:
     help: str
     content: Callable[[Material], Content]
     absent: Callable[[Material], str] = lambda _: ""
-    view: str = ""
+    view: str | Callable[[Material], str] = ""
+
+    def view_of(self, material: Material) -> str:
+        """The name of its view for this store; nothing where it has none."""
+        return self.view(material) if callable(self.view) else self.view
 
 
 def look_of(material: Material) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from optarena.comparison import Comparison
 from optarena.comparison.words import coverage, first_lines, further_warnings, undecided
 from optarena.errors import OptarenaError
@@ -12,6 +14,7 @@ from optarena.report.scales import scales_of
 from optarena.report.sections._section import Content, Pair, add_figure, look_of, spec_of
 from optarena.report.sections.problems import points_of, shared
 from optarena.report.tables import Drawing
+from optarena.views._options import view_named
 
 FIRST = {"fixed-cost": "normalised", "fixed-target": "ecdf", "pareto": "hypervolume", "anytime": "curves"}
 """The figure beside the answer, by the view that answers."""
@@ -35,8 +38,17 @@ def overview_section(material: Material) -> Content:
         )
     if figure := shown_first(material):
         add_figure(material, figure, out, metric=made.scores.metric if figure == "normalised" else None)
-        out.blocks = [block.figures[0] if isinstance(block, Pair) else block for block in out.blocks[:2]]
+        shown = [block.figures[0] if isinstance(block, Pair) else block for block in out.blocks[:2]]
+        if figure != "normalised":  # it stands in its own section too
+            shown = [replace(block, id="first") if isinstance(block, Drawing) else block for block in shown]
+        out.blocks = shown
     return out
+
+
+def answering_view(material: Material) -> str:
+    """The view of the first screen, by its name in Python; nothing where nothing can be compared."""
+    made = material.comparison
+    return "" if made is None else view_named(made.scores.view)
 
 
 def shown_first(material: Material) -> str:
