@@ -5,11 +5,10 @@
     python examples/leaderboard.py --quick             a few seconds, to see how it works
 
 Stop it at any time; the same command goes on where it stopped, and more evaluations or trials extend what is there.
-It ends with the scores of both suites and with `report.html` in the store. An optimizer that is not installed is left
+It ends with the answer and with `report.html` in the store. An optimizer that is not installed is left
 out with a line that says how to install it; so is one that takes more than 0.05 s of CPU a point, unless `--slow`.
 
-Score: 100 is the best value that anyone saw on a problem, 0 the median of single random points. Normed: 0 is the best,
-1 random search with as many evaluations, more is worse than that.
+Score: 0 is the best value that anyone saw on a problem, 1 random search with as many evaluations, more is worse.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import argparse
 from pathlib import Path
 
 import optarena as oa
+from optarena.comparison import Comparison
 from optarena.optimizer import OPTIMIZERS
 
 PROBLEMS = {
@@ -58,6 +58,22 @@ def chosen(slow: bool, quick: bool) -> list[str]:
     return out
 
 
+def table(made: Comparison) -> str:
+    """The answer as Markdown: score, and the duels with random search."""
+    lines = ["| | optimizer | score | 95 % | beats random search |", "| ---: | --- | ---: | --- | --- |"]
+    for place, name in enumerate(made.answer.order, 1):
+        value, lower, upper = made.answer.score[name]
+        pair = made.answer.met.get((name, "RandomSearch"))
+        ends = "–" if lower is None or upper is None else f"{lower:.2f} to {upper:.2f}"
+        duels = (
+            ""
+            if pair is None
+            else f"{made.answer.cell(name, 'RandomSearch')} [{pair['lower']:.2f}, {pair['upper']:.2f}]"
+        )
+        lines.append(f"| {place} | {name} | {value:.2f} | {ends} | {duels} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", type=Path, default=Path("leaderboard-store"), help="directory of the results")
@@ -66,6 +82,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, help="processes (one a core; 0: in this one)")
     parser.add_argument("--slow", action="store_true", help="also those that take more than 0.05 s a point")
     parser.add_argument("--quick", action="store_true", help="six optimizers, two problems, 10 evaluations, 2 trials")
+    parser.add_argument("--table", type=Path, help="write the answer's table to this Markdown file")
     given = parser.parse_args()
     problems = QUICK if given.quick else PROBLEMS
     evaluations, trials = (10, 2) if given.quick else (given.evaluations, given.trials)
@@ -76,16 +93,10 @@ def main() -> None:
     )
     results = experiment.run(given.store, workers=given.workers)
 
-    for title, pattern in problems.items():
-        view = results.filter(problem=pattern.partition("/")[0] + "/*").fixed_cost()
-        print(f"\n{title}, after {evaluations} evaluations")
-        print("     optimizer                     score   95 % interval over problems (0 best known, 1 random search)")
-        for place, row in enumerate(view.leaderboard().iter_rows(named=True), 1):
-            ends = row["score_lb"], row["score_ub"]
-            interval = "–" if None in ends else f"{ends[0]:.2f} to {ends[1]:.2f}"
-            print(f"{place:3d}  {row['optimizer']:28s} {row['score']:6.2f}   {interval}")
-        for item in view.notes:
-            print(f"note: {item}")
+    made = results.compare()
+    print(f"\n{made.text(120)}")
+    if given.table is not None:
+        given.table.write_text(table(made), encoding="utf-8")
     print(f"\nreport: {results.report(given.store / 'report.html')}")
 
 
