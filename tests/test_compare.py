@@ -609,3 +609,82 @@ def test_columns_of_names_that_begin_alike_are_told_apart():
 
 def test_the_legend_names_the_level_that_was_asked_for():
     assert "undecided (99 %)" in compare_scores(made_up(gaps=(0.0, 0.0)), alpha=0.01, **FEW).text()
+
+
+# ---- like compared with like -----------------------------------------------------------------------------------------
+
+EIGHT = tuple(f"p{i}" for i in range(8))
+
+
+def rows(optimizers, problems=EIGHT, trials=3, evaluations=5, seed=0, **more):
+    rng = np.random.default_rng([seed, *map(ord, "".join(optimizers))])
+    return [
+        {"problem": p, "optimizer": o, "trial": t, "evaluation": e, "value": float(rng.random())} | more
+        for p in problems
+        for o in optimizers
+        for t in range(trials)
+        for e in range(1, evaluations + 1)
+    ]
+
+
+def compared(*parts):
+    return oa.from_frame(pl.DataFrame([row for part in parts for row in part], infer_schema_length=None)).compare(**FEW)
+
+
+def test_optimizers_with_different_budgets_are_compared_after_the_least():
+    found = compared(rows(["A", "B"], evaluations=5), rows(["RandomSearch"], evaluations=9))
+    assert found.answer.coverage["problems"] == 8
+    assert len(found.answer.order) == 3
+    assert any("budgets differ on 8 problems (p0: 5 to 9" in note for note in found.notes)
+
+
+def test_random_search_elsewhere_does_not_hide_what_two_optimizers_share():
+    found = compared(rows(["A", "B"]), rows(["RandomSearch"], ("z",)))
+    alone = compared(rows(["A", "B"]), rows(["RandomSearch"]))
+    assert found.answer.against("A", "B")["pi"] == pytest.approx(alone.answer.against("A", "B")["pi"])
+    assert found.answer.against("A", "RandomSearch")["pi"] is None
+
+
+def test_problems_that_have_no_score_count_in_duels():
+    """One evaluation each: where random search is the best there is no scale, yet it wins the duel."""
+    for seed in range(5):
+        found = compared(rows(["RandomSearch", "Mine"], [f"p{i}" for i in range(20)], 1, 1, seed))
+        assert found.answer.coverage["problems"] == 20
+        assert found.answer.winner is None
+        assert any("not in the score" in text for text in found.answer.warnings)
+
+
+def test_an_optimizer_without_any_value_yet_is_named():
+    nothing = [
+        {"problem": p, "optimizer": "B", "trial": t, "evaluation": None, "value": None, "status": "interrupted"}
+        for p in EIGHT
+        for t in range(3)
+    ]
+    found = compared(rows(["A", "RandomSearch"], status=None), nothing)
+    assert any(text.startswith("B is missing: 24 studies") for text in found.answer.warnings)
+
+
+def test_each_kind_of_studies_has_an_answer(tmp_path):
+    problems = ["functions/{sphere,ackley}/d2", "zdt/zdt1/d30"]
+    results = oa.Experiment(["RandomSearch", "QuasiRandom"], problems, 12, trials=3).run(tmp_path / "s", workers=0)
+    found = results.compare(**FEW)
+    assert [one.scores.view for one in (found, *found.others)] == ["fixed-cost", "pareto"]
+    assert len(found.to_data()["others"]) == 1
+    assert "By pareto" in str(found)
+
+
+def test_problems_that_one_python_function_made_are_functions_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "import optarena as oa\n"
+        "def make(k):\n"
+        "    @oa.as_problem({'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}})\n"
+        "    def f(x):\n"
+        "        return (x['x'] - k / 10) ** 2\n"
+        "    return f\n"
+        "one, two = make(1), make(2)\n"
+    )
+    results = oa.Experiment(["RandomSearch", "QuasiRandom"], ["mine.py:one", "mine.py:two"], 8, trials=3).run(
+        "s", workers=0
+    )
+    assert results.compare(**FEW).answer.coverage["functions"] == 2
