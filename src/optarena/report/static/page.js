@@ -48,9 +48,9 @@ function sectionOf(part) {
       blocks: block.blocks?.map((one) => ({...one, frame: part.frame})),
     }),
   );
-  node.append(make("div", {class: first && blocks.length > 1 ? "first" : "blocks"}, ...blocks));
-  if (Object.keys(part.after).length) node.append(scopedWords(part.after, "word"));
-  node.append(help);
+  const beside = first && blocks.length > 1;
+  if (Object.keys(part.after).length) blocks.push(scopedWords(part.after, "word"));
+  node.append(make("div", {class: beside ? "first" : "blocks"}, ...blocks), help);
   return node;
 }
 
