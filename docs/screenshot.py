@@ -26,7 +26,6 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
         page.goto((Path(directory) / "demo-store" / "report.html").as_uri())
         page.wait_for_selector("#normalised-0 svg")
-        page.wait_for_selector("#final-0 svg")
         page.screenshot(path=PICTURE)
         browser.close()
     print(f"{PICTURE} ({PICTURE.stat().st_size / 1e3:.0f} kB)")
