@@ -71,7 +71,7 @@ def _row(made: Comparison, name: str, against: list[str]) -> dict[str, Any]:
 
 def _short(name: str) -> str:
     """A name as the head of a narrow column."""
-    return name if len(name) <= 8 else f"{name[:7]}…"
+    return name if len(name) <= 7 else f"{name[:6]}…"
 
 
 def _four(value: float) -> str:
