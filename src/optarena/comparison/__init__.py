@@ -3,6 +3,7 @@
 >>> print(optarena.open("results").compare("CMA-ES", "Optuna-TPE"))     # doctest: +SKIP
 """
 
-from optarena.comparison.compare import Comparison, compare, compare_scores
+from optarena.comparison.compare import Comparison, compare_scores
+from optarena.comparison.of_store import compare
 
 __all__ = ["Comparison", "compare", "compare_scores"]

@@ -1,0 +1,198 @@
+"""A store in, a comparison out: which view answers, what it leaves out, and the values in the problem's own unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from optarena._numbers import counted
+from optarena.comparison.compare import ALPHA, OVER, Comparison, compare_scores
+from optarena.comparison.power import DETECT
+from optarena.dataset import Dataset
+from optarena.errors import OptarenaError, nearest
+from optarena.sense import signs
+from optarena.stats._result import RESAMPLES
+from optarena.stats.improvement import ROPE
+from optarena.status import FINISHED
+from optarena.views import score
+from optarena.views._answering import kinds
+from optarena.views._options import dashed, options_of, view_named
+from optarena.views._view import ORIGINALS, View
+from optarena.views.fixed_target import FixedTarget
+from optarena.views.pareto import Pareto
+from optarena.views.selection import ONE, SEVERAL, failure_notes
+
+SECOND = ("fixed_cost", "fixed_target")
+"""Views whose order is looked at beside that of the main one."""
+
+
+def compare(
+    results: Dataset,
+    optimizers: Sequence[str] = (),
+    *,
+    view: str | None = None,
+    metric: str | None = None,
+    over: str | None = None,
+    rope: float = ROPE,
+    alpha: float = ALPHA,
+    detect: float = DETECT,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    views: Mapping[str, View] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare the optimizers of a store, or those named.
+
+    view: by default the one that answers for this store (`optarena.views.answering`); a store with several kinds of
+    problems has an answer for each. over: whether claims are about similar `problems` or about new `trials` on just
+    these; by default problems, where there are enough functions to decide at all. rope: probabilities of improvement
+    within 0.5 plus or minus it are equivalent. detect: the difference that advice on further runs is about. views:
+    those that are scored already. Other options are those of the view that is compared: `mode`, `axis`, `targets`, …
+    """
+    if over is not None and over not in OVER:
+        raise OptarenaError(f"a comparison is over {' or '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
+    _named(results, optimizers)
+    asked = {name: value for name, value in options.items() if value is not None}
+    settings = {"over": over, "rope": rope, "alpha": alpha, "detect": detect, "resamples": resamples, "seed": seed}
+    parts: list[tuple[str, Dataset]] = [(view_named(view), results)] if view is not None else _parts(results)
+    scored = dict(views or {}) if len(parts) == 1 else {}
+    made: list[Comparison] = []
+    lost: list[str] = []
+    for i, (kind, part) in enumerate(parts):
+        names = [name for name in optimizers if len(parts) == 1 or name in set(part.studies["optimizer"])]
+        try:
+            made.append(_compare_by(part, names, kind, None if i else metric, asked, scored, settings))
+        except OptarenaError as error:
+            if len(parts) == 1:
+                raise
+            lost.append(f"The studies for the {dashed(kind)} view have no answer: {error}.")
+    if not made:
+        raise OptarenaError(" ".join(lost))
+    made[0].cautions += lost
+    made[0].others = made[1:]
+    return made[0]
+
+
+def _parts(results: Dataset) -> list[tuple[str, Dataset]]:
+    """The studies of each kind, with the view that answers for them."""
+    found = kinds(results)
+    if len(found) < 2:
+        return [(one, results) for one in found or ("fixed_cost",)]
+    return [(view, results.select(np.flatnonzero(mine))) for view, mine in found.items()]
+
+
+def _compare_by(
+    results: Dataset,
+    optimizers: Sequence[str],
+    kind: str,
+    metric: str | None,
+    asked: dict[str, Any],
+    scored: Mapping[str, View],
+    settings: dict[str, Any],
+) -> Comparison:
+    main = _view(results, kind, asked, scored)
+    ways = main.ways(metric)
+    names = list(optimizers) or sorted(ways[0][1].optimizers)
+    scores, trials = ways[0][1].of(names), main.trial_scores(metric).of(names)
+    beside = {name: found for name in SECOND if name != kind and (found := _allowed(results, name, scored)) is not None}
+    others = [*ways[1:], *(way for one in beside.values() for way in one.ways())]
+    timed = main if kind == "fixed_target" else beside.get("fixed_target")
+    if len(set(scores.dimensions)) > 1:
+        for d in sorted({d for d in scores.dimensions if d is not None}):
+            others.append((f"dimension {d} alone", scores.on(np.array([one == d for one in scores.dimensions]))))
+    out = compare_scores(
+        scores,
+        trials=trials,
+        others=others,
+        runtimes=timed if isinstance(timed, FixedTarget) else None,
+        **settings,
+    )
+    out.failed = {name: main.failed[name] for name in names if name in main.failed}
+    mine = main.failures.filter(pl.col("optimizer").is_in(names))
+    out.failures = [
+        f"{text}.".replace("failed eval", "Failed eval", 1)
+        for text in failure_notes(mine, ORIGINALS.get(main.mode, ""))
+    ]
+    out.frame, out.excluded, out.notes = main.frame, main.excluded, main.notes
+    out.main_metric = metric is None
+    out.cautions += [*_absent(main, optimizers), *_unscored(main, scores.metric)]
+    if isinstance(main, Pareto) and (flat := int(main.without_volume.sum())):
+        out.cautions.append(
+            f"On {counted(flat, 'problem')} no front has any hypervolume: there IGD+ decides the duels."
+        )
+    if len(out.trials.problems) == 1:
+        out.values = in_units(results, out.trials.problems[0], out.optimizers)
+    return out
+
+
+def _absent(view: View, asked: Sequence[str]) -> list[str]:
+    """Optimizers that have studies of this kind, none of which could be scored."""
+    there = set(view.scores().optimizers)
+    reasons: dict[str, list[str]] = {}
+    for one in view.excluded:
+        name = one["optimizer"]
+        if name and name not in there and (not asked or name in asked) and one["reason"] not in (SEVERAL, ONE):
+            reasons.setdefault(name, []).append(one["reason"])
+    return [
+        f"{name} is missing: {counted(len(why), 'study')} without a value ({why[0]})." for name, why in reasons.items()
+    ]
+
+
+def _unscored(view: View, metric: str) -> list[str]:
+    """Problems that were run and that the view cannot score, with the first reason."""
+    gone = [
+        one for one in view.excluded if one["problem"] and not one["optimizer"] and one.get("metric") in (None, metric)
+    ]
+    if not gone:
+        return []
+    some = ", ".join(one["problem"] for one in gone[:2]) + (", …" if len(gone) > 2 else "")
+    verb = "is" if len(gone) == 1 else "are"
+    return [f"{counted(len(gone), 'problem')} {verb} not in the score ({some}): {gone[0]['reason']}."]
+
+
+def _named(results: Dataset, optimizers: Sequence[str]) -> None:
+    known = sorted(set(results.studies["optimizer"]))
+    for name in optimizers:
+        if name not in known:
+            raise OptarenaError(
+                f"store {results.path} has no optimizer {name!r}.{nearest(name, known)} (it has {', '.join(known)})"
+            )
+    if len(set(optimizers)) != len(optimizers):
+        raise OptarenaError("an optimizer is named twice: name each once")
+
+
+def _view(results: Dataset, kind: str, asked: dict[str, Any], scored: Mapping[str, View]) -> View:
+    options = options_of(kind, asked)
+    if not asked and kind in scored:
+        return scored[kind]
+    only = {"bootstrap": 0, "only": ("ert",)} if kind == "fixed_target" else {}
+    made: View = score(results, kind, **only | options)
+    return made
+
+
+def _allowed(results: Dataset, kind: str, scored: Mapping[str, View]) -> View | None:
+    """Another view to look at beside the main one, where the store allows it."""
+    try:
+        return _view(results, kind, {}, scored)
+    except OptarenaError:
+        return None
+
+
+def in_units(results: Dataset, problem: str, optimizers: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Best and median value of each optimizer on a problem of one objective, in its unit; a failure is the worst."""
+    rows = results.studies.filter(
+        (pl.col("problem") == problem) & pl.col("sense").is_not_null() & pl.col("status").is_in(list(FINISHED))
+    )
+    out: dict[str, dict[str, Any]] = {}
+    for name in optimizers:
+        mine = rows.filter(pl.col("optimizer") == name)
+        if not mine.height:
+            return {}
+        sign = signs(mine["sense"])[0]
+        values = np.sort(np.where(mine["best"].is_null(), np.inf, mine["best"].fill_null(0.0).to_numpy() * sign))
+        best, middle = (None if np.isinf(x) else float(x * sign) for x in (values[0], np.median(values)))
+        out[name] = {"best": best, "median": middle, "trials": mine.height}
+    return out
