@@ -131,15 +131,13 @@ def answer(made: Comparison) -> Answer:
         warnings=[],
         values={name: made.values[name] for name in order if name in made.values},
     )
-    failed = [text for text in made.failures if " failed in " in text]
-    first = [*failed, *_coverage(made, found)]
-    told = [
+    first = [*made.failures, *_coverage(made, found)]
+    warnings = [
         *first,
         *made.cautions,
-        *(text for text in made.failures if text not in failed),
         *([] if made.overall is None else _doubts(made, found)),
     ]
-    return replace(found, warnings=told, first=len(first), headline=headline(found))
+    return replace(found, warnings=warnings, first=len(first), headline=headline(found))
 
 
 def _pairs(made: Comparison) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ class Comparison:
     failed: dict[str, dict[str, int]] = field(default_factory=dict)
     """Of each optimizer: studies that failed, of how many, and evaluations that failed."""
     failures: list[str] = field(default_factory=list)
-    """The same in words, the worst first; nothing where nothing failed."""
+    """The failed studies in words, the worst first; nothing where none failed."""
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     """With one problem: best and median of each optimizer in the problem's own unit."""
     frame: dict[str, Any] = field(default_factory=dict)

@@ -23,7 +23,7 @@ from optarena.views._options import dashed, options_of, view_named
 from optarena.views._view import ORIGINALS, View
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.pareto import Pareto
-from optarena.views.selection import ONE, SEVERAL, failure_notes
+from optarena.views.selection import ONE, SEVERAL, failed_evaluations, failed_studies
 
 SECOND = ("fixed_cost", "fixed_target")
 """Views whose order is looked at beside that of the main one."""
@@ -112,10 +112,8 @@ def _compare_by(
     )
     out.failed = {name: main.failed[name] for name in names if name in main.failed}
     mine = main.failures.filter(pl.col("optimizer").is_in(names))
-    out.failures = [
-        f"{text}.".replace("failed eval", "Failed eval", 1)
-        for text in failure_notes(mine, ORIGINALS.get(main.mode, ""))
-    ]
+    out.failures = [f"{text}." for text in failed_studies(mine, ORIGINALS.get(main.mode, ""))]
+    out.cautions += [f"{text[:1].upper()}{text[1:]}." for text in failed_evaluations(mine)]
     out.frame, out.excluded, out.notes = main.frame, main.excluded, main.notes
     out.main_metric = metric is None
     out.cautions += [*_absent(main, optimizers), *_unscored(main, scores.metric)]

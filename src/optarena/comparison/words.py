@@ -22,8 +22,8 @@ CELL = 9
 """Characters of a column of the matrix."""
 WARNINGS = 3
 """Shown; the JSON and the details have all."""
-TOLD = 3
-"""Undecided pairs that are told one by one."""
+LISTED = 3
+"""Undecided pairs that are listed one by one."""
 
 
 def text(made: Comparison, width: int | None = None, command: str = "") -> str:
@@ -163,11 +163,11 @@ def undecided(made: Comparison) -> list[str]:
     if not pairs:
         return []
     out = []
-    for pair in pairs[:TOLD]:
+    for pair in pairs[:LISTED]:
         ends = f"{probability(pair['pi'])} [{probability(pair['lower'])}, {probability(pair['upper'])}]"
         out.append(f"{pair['a']} against {pair['b']}: {ends}.")
-    if len(pairs) > TOLD:
-        out.append(f"{counted(len(pairs) - TOLD, 'more undecided pair')} (of {len(found.pairs):,} in all).")
+    if len(pairs) > LISTED:
+        out.append(f"{counted(len(pairs) - LISTED, 'more undecided pair')} (of {len(found.pairs):,} in all).")
     if made.overall is not None:
         out.append(settles(made, pairs))
     return out

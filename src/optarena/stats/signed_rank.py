@@ -79,30 +79,6 @@ def _by_all_signs(ranks: Floats, lesser: Floats) -> Floats:
     return np.minimum(1.0, 2 * np.concatenate(found))
 
 
-def signed_rank_p_of_counts(d: npt.ArrayLike, counts: Floats) -> tuple[Floats, Floats]:
-    """`signed_rank_p` of samples in which difference i occurs counts[:, i] times: normal, with tie correction.
-
-    The work does not grow with the size of the samples, so that large designs can be simulated.
-    """
-    data = np.asarray(d, dtype=float)
-    order = np.argsort(np.abs(data), kind="stable")
-    size, sign = np.abs(data)[order], np.sign(data)[order]
-    kept = size > 0
-    size, sign = size[kept], sign[kept]
-    c = counts[:, order][:, kept]
-    starts = np.flatnonzero(np.append(True, size[1:] != size[:-1])) if len(size) else np.empty(0, dtype=np.int64)
-    if not len(starts):
-        return np.ones(len(counts)), np.zeros(len(counts))
-    groups = np.add.reduceat(c, starts, axis=1)  # equal sizes share their rank
-    upto = np.cumsum(groups, axis=1)
-    rank = upto - (groups - 1) / 2
-    plus = np.sum(np.add.reduceat(np.where(sign > 0, c, 0.0), starts, axis=1) * rank, axis=1)
-    used = upto[:, -1]
-    total = used * (used + 1) / 2
-    square = np.sum(groups * rank**2, axis=1)
-    return np.where(used > 0, _normal(plus, total, square), 1.0), np.sign(plus - (total - plus))
-
-
 def least_p(n: int) -> float:
     """The least p-value that n pairs can give: 2 / 2^n."""
     return min(1.0, 2.0 ** (1 - n))

@@ -15,7 +15,7 @@ from optarena.errors import OptarenaError, nearest
 from optarena.views._scores import Scores
 from optarena.views.coverage import Coverage
 from optarena.views.frame import Frame
-from optarena.views.selection import FAILURES, failure_notes
+from optarena.views.selection import FAILURES, failed_evaluations, failed_studies
 
 Excluded = dict[str, Any]
 ORIGINALS = {"bayesmark": "Bayesmark", "coco": "cocopp"}
@@ -75,7 +75,8 @@ class View:
         """What limits every ranking: what failed, and which problems are not those of all. The first of `notes`."""
         original = ORIGINALS.get(self.mode, "")
         return [
-            *failure_notes(self.failures, original),
+            *failed_studies(self.failures, original),
+            *failed_evaluations(self.failures),
             *([] if self.covered is None else self.covered.notes()),
         ]
 

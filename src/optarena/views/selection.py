@@ -337,8 +337,8 @@ def no_value(row: dict[str, Any]) -> str:
     return f"it has no value yet ({row['status']})" if row["evaluations"] else no_evaluation(row)
 
 
-def failure_notes(failures: pl.DataFrame, original: str = "") -> list[str]:
-    """What a reader must know of failures, the worst first; nothing where nothing failed. original: a tool's name."""
+def failed_studies(failures: pl.DataFrame, original: str = "") -> list[str]:
+    """Which optimizers' studies failed, the worst first; nothing where none did. original: a tool's name."""
     failed = failures.filter(pl.col("studies") > 0).sort(
         pl.col("studies") / pl.col("of"), descending=True, maintain_order=True
     )
@@ -349,12 +349,15 @@ def failure_notes(failures: pl.DataFrame, original: str = "") -> list[str]:
             f"{more.height} more optimizers failed in {more['studies'].sum():,} of {more['of'].sum():,} studies: "
             f"{more['without_value'].sum():,} without any value"
         )
-    only = failures.filter(pl.col("studies") == 0, pl.col("evaluations") > 0).sort("evaluations", descending=True)
-    if only.height:
-        each = [f"{row['evaluations']:,} of {row['optimizer']}" for row in only.head(SHOWN).iter_rows(named=True)]
-        rest = f" and some of {only.height - SHOWN} more optimizers" if only.height > SHOWN else ""
-        out.append(f"failed evaluations: {', '.join(each)}{rest}")
     return out
+
+
+def failed_evaluations(failures: pl.DataFrame) -> list[str]:
+    """Which optimizers have failed evaluations, though none of their studies failed; nothing where none has."""
+    only = failures.filter(pl.col("studies") == 0, pl.col("evaluations") > 0).sort("evaluations", descending=True)
+    each = [f"{row['evaluations']:,} of {row['optimizer']}" for row in only.head(SHOWN).iter_rows(named=True)]
+    rest = f" and some of {only.height - SHOWN} more optimizers" if only.height > SHOWN else ""
+    return [f"failed evaluations: {', '.join(each)}{rest}"] if each else []
 
 
 def _failed(row: dict[str, Any], original: str) -> str:

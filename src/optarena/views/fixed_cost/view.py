@@ -338,10 +338,9 @@ def _ends(every: Curves, grid: Floats, given: Frame | None) -> Floats:
     out = np.zeros(len(every.problems))
     np.maximum.at(out, every.problem, end)
     if every.mode == "exact":
-        each = np.full((len(every.problems), len(every.optimizers)), np.inf)
-        own = np.full(each.shape, -np.inf)
+        own = np.full((len(every.problems), len(every.optimizers)), -np.inf)
         np.maximum.at(own, (every.problem[every.ended], every.optimizer[every.ended]), end[every.ended])
-        least = np.where(own > -np.inf, own, each).min(axis=1)
+        least = np.where(np.isfinite(own), own, np.inf).min(axis=1)
         shorter = np.isfinite(least) & (least < out * (1 - 1e-12)) & (least > 0)
         if shorter.any():
             some = every.problems[int(np.argmax(shorter))]
