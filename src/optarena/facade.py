@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optarena.dataset import Dataset
+from optarena.errors import OptarenaError
 from optarena.views import score
 from optarena.views._options import view_named
 
 if TYPE_CHECKING:
     from optarena.comparison import Comparison
+    from optarena.comparison.race import Race
     from optarena.experiment import Experiment
     from optarena.views._view import View
     from optarena.views.anytime import Anytime
@@ -70,10 +72,24 @@ class Results(Dataset):
 
 def run(experiment: Experiment, store: str | Path, **options: Any) -> Results:
     """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
+    execute(experiment, store, **options)
+    return open_store(store)
+
+
+def execute(experiment: Experiment, store: str | Path, **options: Any) -> Race | None:
+    """Run what the store does not have yet; of a race, as many rounds as it takes (see `optarena.runner.local.run`)."""
     from optarena.runner import local
 
-    local.run(experiment, store, **options)
-    return open_store(store)
+    if experiment.race is None:
+        local.run(experiment, store, **options)
+        return None
+    from optarena.comparison.race import Rounds
+
+    if options.get("retry"):
+        raise OptarenaError("a race counts its failures: to retry would change rounds that were looked at")
+    rounds = Rounds()
+    local.run(experiment, store, rounds=rounds, **options)
+    return rounds.race
 
 
 def from_frame(frame: Any, store: str | Path | None = None) -> Results:

@@ -120,6 +120,19 @@ class RunProgress:
             self._bars.update(self._tasks[""], advance=1)
         self._show()
 
+    def looked(self, standing: str, todo: list[Study]) -> None:
+        """After a round of a race: how it stands, and the studies of the next round."""
+        self.total += len(todo)
+        line = clean(standing)
+        if self._bars is not None:
+            self._bars.console.print(line, markup=False, highlight=False)
+            for label, count in Counter(clean(study.optimizer.label) for study in todo).items():
+                self._bars.update(self._tasks[label], total=self._bars.tasks[self._tasks[label]].total + count)
+            self._bars.update(self._tasks[""], total=self.total)
+        else:
+            self._say(line)
+            self.out.flush()
+
     def notice(self, text: str) -> None:
         if text not in self.notices:
             self.notices.append(text)

@@ -15,9 +15,9 @@ from optarena._text import clean
 from optarena.cli._progress import RunProgress
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment
+from optarena.facade import execute
 from optarena.optimizer import OPTIMIZERS
 from optarena.problem import SUITES
-from optarena.runner.local import run
 from optarena.solver import SOLVERS, is_solver
 
 
@@ -58,6 +58,26 @@ def command(
         ),
     ] = None,
     trials: Annotated[int | None, typer.Option("-r", "--trials", help="Repetitions of each pairing [1].")] = None,
+    until_decided: Annotated[
+        bool,
+        typer.Option(
+            "--until-decided", help="Add trials, round by round, until the optimizers are told apart (docs/race.md)."
+        ),
+    ] = False,
+    max_trials: Annotated[
+        int | None, typer.Option("--max-trials", help="With --until-decided: at most so many trials of each [100].")
+    ] = None,
+    max_evaluations: Annotated[
+        int | None,
+        typer.Option("--max-evaluations", help="With --until-decided: at most so many evaluations in all."),
+    ] = None,
+    leader_only: Annotated[
+        bool, typer.Option("--leader-only", help="With --until-decided: stop when the best one is known.")
+    ] = False,
+    view: Annotated[
+        str | None,
+        typer.Option("--view", help="With --until-decided: whose score of a trial decides [the one that answers]."),
+    ] = None,
     batch: Annotated[int | None, typer.Option("--batch", help="Points suggested at a time [1].")] = None,
     seconds: Annotated[float | None, typer.Option("--seconds", help="Seconds a study may spend.")] = None,
     target: Annotated[
@@ -101,6 +121,11 @@ def command(
         "problems": [SUITES.reference(name).absolute for name in problem or ()],
         "budget": budget,
         "trials": trials,
+        "until_decided": until_decided or None,
+        "max_trials": max_trials,
+        "max_evaluations": max_evaluations,
+        "leader_only": leader_only or None,
+        "view": view,
         "batch": batch,
         "seconds": seconds,
         "target": target,
@@ -122,14 +147,16 @@ def command(
     signal.signal(signal.SIGTERM, _interrupt)
     with RunProgress(str(store)) as progress:
         try:
-            run(experiment, store, workers=workers, retry=retry, new=new, kernels=kernels, progress=progress)
+            race = execute(experiment, store, workers=workers, retry=retry, new=new, kernels=kernels, progress=progress)
         except KeyboardInterrupt:
             progress.__exit__()
             again = shlex.join(["optarena", *[word for word in sys.argv[1:] if word != "--new"]])
             print(f"interrupted; what was evaluated is kept. Continue: {clean(again)}", file=sys.stderr)
             raise typer.Exit(130) from None
     print(progress.summary())
-    further = "score {} --view anytime" if progress.solvers_only else "best {}"
+    if race is not None:
+        print("\n".join(clean(sentence) for sentence in race.sentences))
+    further = "compare {}" if race is not None else "score {} --view anytime" if progress.solvers_only else "best {}"
     place = clean(shlex.quote(str(store)))
     print(f"look: optarena status {place}   ·   optarena {further.format(place)}")
     if progress.failed:

@@ -22,7 +22,16 @@ FIELDS = (
     "record",
     "limits",
     "seed",
+    "until_decided",
+    "max_trials",
+    "max_evaluations",
+    "leader_only",
+    "view",
 )
+RACE = FIELDS[-4:]
+"""The fields that only a race has."""
+MAX_TRIALS = 100
+"""Rounds of a race, where no other limit is given."""
 RECORD = ("all", "improvements")
 LEAST_MEMORY = 500.0
 
@@ -38,6 +47,18 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     """Megabytes for a worker; beyond, allocations fail, or the evaluation is recorded as crashed."""
     deaths: int = 3
     """How often a worker may be killed from outside at the same evaluation before that counts as its crash."""
+
+
+class Race(msgspec.Struct, frozen=True):
+    """How long trials are added: until the optimizers are told apart, or until a limit (docs/race.md)."""
+
+    max_trials: int = MAX_TRIALS
+    max_evaluations: int | None = None
+    """Of all optimizers on all problems together; a round that would exceed it is not begun."""
+    leader_only: bool = False
+    """Whether it ends when one optimizer is better than, or equivalent to, every other one."""
+    view: str | None = None
+    """By which score of a trial; by default the view that answers for such studies."""
 
 
 def shortened(value: Any) -> str:
@@ -79,6 +100,24 @@ def as_limits(given: Mapping[str, Any] | Limits | None) -> Limits:
             f"a worker itself needs {LEAST_MEMORY:g} MB, got {given['memory']!r}", field="limits.memory"
         )
     return Limits(**values, deaths=count(given.get("deaths", 3), "limits.deaths"))
+
+
+def as_race(until_decided: Any, given: Mapping[str, Any]) -> Race | None:
+    """The limits of a race, if there is to be one; given: its fields, None where they were not given."""
+    fields = {key: value for key, value in given.items() if value is not None and value is not False}
+    for key, value in (("until_decided", until_decided), ("leader_only", given["leader_only"])):
+        if not isinstance(value, bool | None):
+            raise OptarenaError(f"expected true or false, got {value!r}", field=key)
+    if not until_decided:
+        for key in fields:
+            raise OptarenaError("this belongs to a race: add until_decided (--until-decided)", field=key)
+        return None
+    for key in ("max_trials", "max_evaluations"):
+        if key in fields:
+            fields[key] = count(fields[key], key)
+    if not isinstance(fields.get("view", ""), str):
+        raise OptarenaError(f"expected the name of a view, got {fields['view']!r}", field="view")
+    return Race(**fields)
 
 
 def count(value: Any, field: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,19 @@ from optarena._services import service
 from optarena._source import class_hash
 from optarena.errors import OptarenaError, nearest
 from optarena.experiment.budget import Budget, evaluations, parse
-from optarena.experiment.fields import FIELDS, RECORD, Limits, as_limits, as_list, count, finite, line_of, positive
+from optarena.experiment.fields import (
+    FIELDS,
+    RACE,
+    RECORD,
+    Limits,
+    as_limits,
+    as_list,
+    as_race,
+    count,
+    finite,
+    line_of,
+    positive,
+)
 from optarena.experiment.identity import Study, as_root, canonical
 from optarena.experiment.pairing import misfit
 from optarena.experiment.uses import Named, Use, as_use
@@ -49,6 +61,9 @@ class Plan:
         self.experiment = experiment
         self.root = root
         self.studies: list[Study] = []
+        """All of them; of a race, those of its current round."""
+        self.pairs: list[tuple[Subject, Use]] = []
+        """What runs on what, in every trial."""
         self.refused: list[Refusal] = []
         self.problems: dict[str, Subject] = {}
         self.classes: dict[str, type[Optimizer] | type[Solver]] = {}
@@ -65,7 +80,9 @@ class Experiment:
     budget: evaluations a study, a number or an expression in the dimension such as "100*D"; None with `seconds`.
     seconds: time for suggesting, evaluating and observing, all together. target: stop when f - optimum <= target
     (with no known optimum: when f itself reaches it). record: "all", or "improvements" only. limits: hard ones, on time
-    and memory (see `Limits`).
+    and memory (see `Limits`). until_decided: a race, which adds trials until the optimizers are told apart, instead of
+    `trials` (docs/race.md): at most max_trials of each (100) and max_evaluations of all together; leader_only: until
+    the best one is known; view: whose score of a trial decides.
     """
 
     afresh = "use --new to start again beside the old studies, or another --store"
@@ -86,6 +103,11 @@ class Experiment:
         record: str = "all",
         limits: Mapping[str, Any] | Limits | None = None,
         seed: str | uuid.UUID | None = None,
+        until_decided: bool = False,
+        max_trials: int | None = None,
+        max_evaluations: int | None = None,
+        leader_only: bool = False,
+        view: str | None = None,
         base: Path | None = None,
     ) -> None:
         self.optimizers = [
@@ -117,7 +139,15 @@ class Experiment:
             parse(budget)
         self.seconds = None if seconds is None else positive(seconds, "seconds")
         self.target = None if target is None else finite(target, "target")
+        race = dict(zip(RACE, (max_trials, max_evaluations, leader_only, view), strict=True))
+        self.race = as_race(until_decided, race)
         self.trials = count(trials, "trials")
+        if self.race is not None:
+            if self.trials != 1:
+                raise OptarenaError("a race finds out how many are needed: give max_trials instead", field="trials")
+            if len(self.optimizers) < 2:
+                raise OptarenaError("a race needs two optimizers or more", field="optimizers")
+            self.trials = self.race.max_trials
         self.batch = count(batch, "batch")
         if record not in RECORD:
             raise OptarenaError(
@@ -188,6 +218,10 @@ class Experiment:
         for key in ("budget", "seconds", "target"):
             if getattr(self, key) is not None:
                 out[key] = getattr(self, key)
+        if self.race is not None:
+            del out["trials"]
+            limits = msgspec.to_builtins(self.race)
+            out |= {"until_decided": True} | {key: limits[key] for key in RACE if limits[key] not in (None, False)}
         if self.limits != Limits():
             out["limits"] = msgspec.to_builtins(self.limits)
         return out
@@ -199,18 +233,19 @@ class Experiment:
         self._find_problems(plan)
         if len(plan.problems) * len(self.optimizers) * self.trials > MAX_STUDIES:
             raise OptarenaError(f"the experiment has more than {MAX_STUDIES:,} studies: narrow it")
-        pairs = []
         for id, problem in plan.problems.items():
             for item in self.optimizers:
                 reason = misfit(plan.classes[item.label], problem, self, item)
                 if reason:
                     plan.refused.append(Refusal(item.label, id, reason))
                 else:
-                    pairs.append((problem, item))
-        for trial in range(self.trials):
-            plan.studies.extend(self._study(plan, problem, item, trial) for problem, item in pairs)
+                    plan.pairs.append((problem, item))
+        if self.race is not None:
+            self._keep_common(plan)
+        for trial in range(self.trials if self.race is None else 1):
+            plan.studies.extend(self.of_trial(plan, trial))
         seen: dict[str, Study] = {}
-        for study in plan.studies[: len(pairs)]:
+        for study in plan.studies[: len(plan.pairs)]:
             other = seen.setdefault(study.id, study)
             if other is not study:
                 one, two = other.optimizer.label, study.optimizer.label
@@ -218,6 +253,22 @@ class Experiment:
                     f"{one!r} and {two!r} are the same optimizer with the same settings", field="optimizers"
                 )
         return plan
+
+    def of_trial(self, plan: Plan, trial: int, labels: Collection[str] | None = None) -> list[Study]:
+        """The studies of a trial, of all optimizers or of some."""
+        return [
+            self._study(plan, problem, item, trial)
+            for problem, item in plan.pairs
+            if labels is None or item.label in labels
+        ]
+
+    def _keep_common(self, plan: Plan) -> None:
+        """A race is run on the problems that all its optimizers can take: only there can they be compared."""
+        unfit = {refusal.problem for refusal in plan.refused}
+        plan.pairs = [(problem, item) for problem, item in plan.pairs if problem.id not in unfit]
+        if unfit and plan.pairs:
+            some = ", ".join(sorted(unfit)[:2]) + (", …" if len(unfit) > 2 else "")
+            plan.notices.append(f"left out, since not all optimizers can take them: {len(unfit):,} problems ({some})")
 
     def _find_classes(self, plan: Plan) -> None:
         """Load the optimizers and solvers, check their settings, and note what their files held."""

@@ -72,7 +72,7 @@ def replay(store: str | Path, study: str) -> Verdict:
         place = Store(Path(directory) / "store")
         place.create()
         supervisor = Supervisor(place, plan, plan.experiment, Silent(), lambda: None, kernels)
-        supervisor.run([planned], {planned.id: answered}, 1)
+        supervisor.run([([planned], {planned.id: answered})], 1)
         again = Dataset.of_store(place.path).in_full().columns
         made = from_columns(again, planned.id)
         if planned.solver:

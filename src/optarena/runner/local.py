@@ -7,7 +7,7 @@ import functools
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,13 +31,36 @@ from optarena.runner.torch_kernels import pin_torch
 from optarena.sense import sign as sign_of_sense
 from optarena.solver import Solver
 from optarena.status import FINISHED, PROVEN, UNSUCCESSFUL
-from optarena.store import Store
+from optarena.store import RaceFile, RunFile, Store
 from optarena.store.columns import Columns
 from optarena.store.journal import Journal, problem_card
 from optarena.store.merging import differing
 from optarena.store.signatures import has_changed, made_with
 
 HEARTBEAT_SECONDS = 2.0
+
+
+class Rounds(Protocol):
+    """A race: which studies come next follows from what the rounds before have given."""
+
+    def begin(self, plan: Plan, runs: Sequence[RunFile]) -> None:
+        """runs: of the store, with the looks that are recorded."""
+
+    def studies(self) -> list[Study]:
+        """Of the next round; none when the race is over."""
+
+    def look(self, results: Dataset) -> None:
+        """At the studies of the round, when all of them have ended."""
+
+    def record(self) -> RaceFile:
+        """For the run file of the round: with the looks that no other run file has."""
+
+    def saved(self) -> None:
+        """What `record` gave is in a run file that will not change any more."""
+
+    @property
+    def standing(self) -> str:
+        """Who beats whom, who is out, what is open."""
 
 
 class Progress(Protocol):
@@ -47,6 +70,7 @@ class Progress(Protocol):
     def tick(self, study: Study, evaluations: int) -> None: ...
     def ended(self, study: Study, outcome: Outcome) -> None: ...
     def notice(self, text: str) -> None: ...
+    def looked(self, standing: str, todo: list[Study]) -> None: ...
 
 
 class Silent:
@@ -56,6 +80,7 @@ class Silent:
     def tick(self, study: Study, evaluations: int) -> None: ...
     def ended(self, study: Study, outcome: Outcome) -> None: ...
     def notice(self, text: str) -> None: ...
+    def looked(self, standing: str, todo: list[Study]) -> None: ...
 
 
 def run(
@@ -67,8 +92,9 @@ def run(
     new: bool = False,
     kernels: str = "pinned",
     progress: Progress | None = None,
+    rounds: Rounds | None = None,
 ) -> None:
-    """Run what the store lacks under its root (`new`: under a fresh one).
+    """Run what the store lacks under its root (`new`: under a fresh one); of a race, round by round.
 
     workers: processes, by default one per core. 0 runs in this process, without hard limits: needed for a problem or a
     class that only this process has (one of a notebook), and chosen for it by default. retry: failed studies too.
@@ -97,11 +123,11 @@ def run(
         experiment.settle(plan, before)
         _refuse_drift(plan, before, retry)
         _refuse_other_values(plan, before, functools.partial(signatures, kernels=chosen if workers else None))
-        todo = list(_todo(plan, before, retry))
+        if rounds is not None:
+            rounds.begin(plan, before.runs)
+        course = _Course(place, plan, before, rounds, kernels, retry)
+        todo = course.next()
         plan.notices += _left_failed(plan, before, todo)
-        if todo:
-            newest = {a.start.study: (a.start.attempt, a.start.life) for a in before.attempts}
-            this = place.begin_run(plan, [study.id for study in todo], kernels, newest)
     plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
     if not todo:  # nothing is written, either
         progress.begin(plan, todo, len(plan.studies), workers)
@@ -110,22 +136,82 @@ def run(
     compacting = Compacting(place, progress.notice)
     try:
         progress.begin(plan, todo, len(plan.studies) - len(todo), workers)
-        heart = _Heart(place, this, compacting)
+        heart = _Heart(course, compacting)
+        batches = course.batches(todo, progress)
         if workers:
-            Supervisor(place, plan, experiment, progress, heart, chosen, retry).run(
-                todo, _recorded(plan, before, todo), workers
-            )
+            Supervisor(place, plan, experiment, progress, heart, chosen, retry).run(batches, workers)
         else:
-            _here(place, plan, todo, before, progress, heart, retry)
+            for batch, pasts in batches:
+                _here(place, plan, batch, pasts, progress, heart, retry)
         how = "done"
     except KeyboardInterrupt:
         how = "interrupted"
         raise
     finally:
-        place.end_run(this, how)
+        course.end(how)
         if how != "done":
             compacting.stop()
     compacting.finish()
+
+
+class _Course:
+    """What is run next: all that a plan lacks, or round after round of a race; and the run file of each."""
+
+    def __init__(
+        self, store: Store, plan: Plan, before: Dataset, rounds: Rounds | None, kernels: str, retry: bool
+    ) -> None:
+        self.store, self.plan, self.before, self.rounds = store, plan, before, rounds
+        self.kernels, self.retry = kernels, retry
+        self.file: RunFile | None = None
+        self._newest = {a.start.study: (a.start.attempt, a.start.life) for a in before.attempts}
+
+    def next(self) -> list[Study]:
+        """The next studies, announced in a run file; none at the end. Call it under the lock "run".
+
+        Rounds of a race that the store had finished before are looked at here.
+        """
+        todo = list(_todo(self.plan, self.before, self.retry)) if self.rounds is None else []
+        while self.rounds is not None and not todo:
+            self.plan.studies = self.rounds.studies()
+            if not self.plan.studies:
+                break
+            todo = list(_todo(self.plan, self.before, self.retry))
+            if not todo:
+                self.rounds.look(_only(self.before, self.plan.studies))
+        if todo:
+            race = None if self.rounds is None else self.rounds.record()
+            self.file = self.store.begin_run(self.plan, [study.id for study in todo], self.kernels, self._newest, race)
+        return todo
+
+    def batches(self, todo: list[Study], progress: Progress) -> Iterator[tuple[list[Study], Pasts]]:
+        """The first studies, and after each round those of the next one, with what they continue from."""
+        while todo:
+            yield todo, _recorded(self.plan, self.before, todo)
+            if self.rounds is None:
+                return
+            assert self.file is not None
+            self.rounds.look(_only(Dataset.of_store(self.store.path), self.plan.studies))
+            self.file.race = self.rounds.record()
+            self.end("done")
+            self.rounds.saved()
+            with self.store.lock("run"):
+                todo = self.next()
+            progress.looked(self.rounds.standing, todo)
+
+    def end(self, how: str) -> None:
+        if self.file is not None:
+            self.store.end_run(self.file, how)
+        self.file = None
+
+    def beat(self) -> None:
+        if self.file is not None:
+            self.store.heartbeat(self.file)
+
+
+def _only(results: Dataset, studies: list[Study]) -> Dataset:
+    """Some studies of a dataset, all of which it has."""
+    place = {attempt.start.study: i for i, attempt in enumerate(results.attempts)}
+    return results.select(np.array([place[study.id] for study in studies], dtype=np.int64))
 
 
 def _root_of(store: Store, experiment: Experiment) -> uuid.UUID | None:
@@ -176,14 +262,14 @@ def _unpinned(wanted: str, workers: int) -> list[str]:
 class _Heart:
     """Writes heartbeats while a run is in progress, and does what is due then."""
 
-    def __init__(self, store: Store, run: object, due: Callable[[], None]) -> None:
-        self.store, self.run, self.due = store, run, due
+    def __init__(self, course: _Course, due: Callable[[], None]) -> None:
+        self.course, self.due = course, due
         self.next = 0.0
 
     def __call__(self) -> None:
         if time.monotonic() >= self.next:
             self.next = time.monotonic() + HEARTBEAT_SECONDS
-            self.store.heartbeat(self.run)  # type: ignore[arg-type]
+            self.course.beat()
             self.due()
 
 
@@ -214,17 +300,14 @@ def _here(
     place: Store,
     plan: Plan,
     todo: list[Study],
-    before: Dataset,
+    recorded: Pasts,
     progress: Progress,
     heart: Callable[[], None],
     retry: bool,
 ) -> None:
     """In this process: study by study."""
-    if not todo:
-        return
     if kernels_.in_use() == kernels_.PINNED:
         pin_torch()
-    recorded = _recorded(plan, before, todo)
     with contextlib.ExitStack() as stack:
         journal: Journal | None = None
         for study in todo:

@@ -51,6 +51,8 @@ PREPARE_SECONDS = 600.0
 """Beyond a study's limit: how long its problem and library may take to load, where there is such a limit."""
 GRACE_SECONDS = 5.0
 AHEAD = 2
+MAKING, WAITING = "making", "waiting"
+"""Instead of a task: the next one takes a while to make; there is none before others have ended."""
 STILLBORN = 3
 ERROR_TAIL = 4_000
 LONGEST_ANSWER = 1 << 24
@@ -245,20 +247,20 @@ class Pool:
         self._environment = {**for_workers(kernels), WITHIN: self._scratch.name}
         self.alone: Callable[[Task], bool] = lambda task: False  # noqa: ARG005
 
-    def run(self, tasks: Iterator[Task | None], beat: Callable[[], None]) -> None:
+    def run(self, tasks: Iterator[Task | str], beat: Callable[[], None]) -> None:
         """Run all tasks; `beat` is called between polls. An exception (an interrupt, say) ends every worker first.
 
-        None instead of a task: the next one takes a while to make, and this is the time to look after workers.
+        `MAKING` or `WAITING` instead of a task: this is the time to look after workers.
         """
         todo: deque[Task] = deque()
         try:
             while True:
                 # a task is made when it is about to be given: its past may be large
-                making = self._more(tasks, todo)
-                if not todo and not making and not any(worker.tasks for worker in self._workers.values()):
+                next_one = self._more(tasks, todo)
+                if not todo and next_one is None and not any(worker.tasks for worker in self._workers.values()):
                     break
                 self._fill(todo)
-                self._listen(todo, 0.0 if making else POLL_SECONDS)
+                self._listen(todo, 0.0 if next_one is MAKING else POLL_SECONDS)
                 beat()
             self._dismiss()
         except BaseException:
@@ -272,17 +274,17 @@ class Pool:
             self._selector.close()
             self._scratch.cleanup()
 
-    def _more(self, tasks: Iterator[Task | None], todo: deque[Task]) -> bool:
-        """Take the next tasks, as many as are wanted; whether one is still being made."""
+    def _more(self, tasks: Iterator[Task | str], todo: deque[Task]) -> str | None:
+        """Take the next tasks, as many as are wanted; why there are no more just now, or None."""
         while len(todo) < self.wanted * AHEAD:
             try:
                 task = next(tasks)
             except StopIteration:
-                return False
-            if task is None:
-                return True
+                return None
+            if isinstance(task, str):
+                return task
             todo.append(task)
-        return False
+        return WAITING
 
     # ---- giving work -----------------------------------------------------------------------------------------------
 

@@ -8,9 +8,9 @@ when it happens at the same evaluation again and again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from optarena.experiment import Experiment, Plan, Study
 from optarena.optimizer import Optimizer
@@ -19,7 +19,7 @@ from optarena.runner.attempt import Outcome, begin
 from optarena.runner.cell import EVALUATE, PHASES
 from optarena.runner.environment import environment
 from optarena.runner.past import Past, Pasts, from_columns
-from optarena.runner.pool import PREPARE_SECONDS, Death, Pool
+from optarena.runner.pool import MAKING, PREPARE_SECONDS, WAITING, Death, Pool
 from optarena.runner.reasons import Reasons, reason_of
 from optarena.runner.recorded import failed
 from optarena.runner.solve import grace
@@ -31,6 +31,8 @@ from optarena.store.journal import Journal
 from optarena.store.records import End, Rows, Start
 from optarena.store.streaming import read_columns
 
+Batch: TypeAlias = tuple[list[Study], Pasts | Mapping[str, Past]]
+"""Studies, and what each continues from: what a store has of it, or a given past."""
 FAULTS_ALLOWED = 1
 HARMS_ALLOWED = 1
 KILLS_WITHOUT_PROGRESS = 20
@@ -59,41 +61,51 @@ class Supervisor:
         self._deaths: dict[str, tuple[tuple[int, int, bool], int]] = {}
         self._starts: dict[tuple[str, int], Start] = {}
         self._pasts: Pasts | Mapping[str, Past] = {}
+        self._serial = 0
+        self._open: set[str] = set()
+        """The studies of the current batch that have not ended."""
 
-    def run(self, todo: list[Study], pasts: Pasts | Mapping[str, Past], workers: int) -> None:
-        """Run studies, each from its past: what a store has of it, or a given one."""
-        self._pasts = pasts
+    def run(self, batches: Iterable[Batch], workers: int) -> None:
+        """Run studies, each from its past. A batch is asked for when all studies of the one before have ended."""
         pool = Pool(self.store.path, workers, self.limits, self, self.kernels)
         pool.alone = self._alone
         try:
-            pool.run(self._tasks(todo), self.heart)
+            pool.run(self._tasks(batches), self.heart)
         finally:
             if self._journal is not None:
                 self._journal.close()
 
-    def _tasks(self, todo: list[Study]) -> Iterator[Task | None]:
-        """The tasks; None, now and then, while a large past is being read: the pool has deadlines to keep."""
-        for serial, study in enumerate(todo, start=1):
-            past: Past | None = None
-            for past in self._past(study):
-                if past is None:
-                    yield None
-            task = Task(
-                serial=serial,
-                study=study,
-                problem=self.plan.references[study.problem],
-                base=self.base,
-                source=self.plan.sources.get(study.optimizer.label),
-                past=past or Past(),
-            )
-            if study.solver:
-                assert study.budget.seconds is not None
-                task.hard = study.budget.seconds + grace(study.budget.seconds)
-            else:
-                task.singly = self.limits.evaluation is not None
-                # a solver's threads reserve more than they use: the pool watches what it holds instead
-                task.memory = int(self.limits.memory * 1e6) if self.limits.memory else None
-            yield task
+    def _tasks(self, batches: Iterable[Batch]) -> Iterator[Task | str]:
+        """The tasks; now and then, while a large past is being read, a word: the pool has deadlines to keep."""
+        for todo, self._pasts in batches:
+            self._open = {study.id for study in todo}
+            for study in todo:
+                yield from self._task(study)
+            while self._open:
+                yield WAITING
+
+    def _task(self, study: Study) -> Iterator[Task | str]:
+        past: Past | None = None
+        for past in self._past(study):
+            if past is None:
+                yield MAKING
+        self._serial += 1
+        task = Task(
+            serial=self._serial,
+            study=study,
+            problem=self.plan.references[study.problem],
+            base=self.base,
+            source=self.plan.sources.get(study.optimizer.label),
+            past=past or Past(),
+        )
+        if study.solver:
+            assert study.budget.seconds is not None
+            task.hard = study.budget.seconds + grace(study.budget.seconds)
+        else:
+            task.singly = self.limits.evaluation is not None
+            # a solver's threads reserve more than they use: the pool watches what it holds instead
+            task.memory = int(self.limits.memory * 1e6) if self.limits.memory else None
+        yield task
 
     def _past(self, study: Study) -> Iterator[Past | None]:
         if isinstance(self._pasts, Pasts):
@@ -117,6 +129,7 @@ class Supervisor:
         self.progress.tick(task.study, evaluations)
 
     def ended(self, task: Task, answer: Answer) -> None:
+        self._open.discard(task.study.id)
         self.progress.ended(
             task.study,
             Outcome(answer.status, answer.evaluations, answer.reason, failures=answer.failures, reasons=answer.reasons),
@@ -276,6 +289,7 @@ class Supervisor:
         self._journal.end(
             End(start.s, status, evaluations, time.time(), no_costs(), reason, word=ending, life=task.past.life + 1)
         )
+        self._open.discard(task.study.id)
         why = Reasons()
         failures = list(task.past.rows.failures()) if task.past is not None else []
         for kind, message in failures:

@@ -49,6 +49,36 @@ class PlannedStudy(msgspec.Struct, array_like=True):
     trial: int
 
 
+class Look(msgspec.Struct):
+    """What was seen after a round of a race."""
+
+    round: int
+    evaluations: int
+    """Made in the race so far."""
+    live: list[str]
+    """Who goes on."""
+    pairs: list[tuple[str, str, float, float, float, str]]
+    """Who against whom: the share of duels won, the natural logarithms of the e-values for better and for worse, and
+    the verdict."""
+    end: str = ""
+    """Why the race is over; empty while it goes on."""
+
+
+class RaceFile(msgspec.Struct):
+    """A race, as far as it is known when one of its rounds is run: part of that round's run file."""
+
+    optimizers: list[str]
+    problems: list[str]
+    view: str
+    alpha: float
+    rope: float
+    max_trials: int
+    max_evaluations: int | None = None
+    leader_only: bool = False
+    looks: list[Look] = []
+    """Those at this round, and at rounds before that no other run file has."""
+
+
 class RunFile(msgspec.Struct):
     """What a run means to do, in `runs/<id>.json`."""
 
@@ -76,6 +106,8 @@ class RunFile(msgspec.Struct):
     """Of studies that it continues: the newest attempt, and its last life, before this run."""
     place: str = ""
     """Where its pid means something: the boot of the machine and the PID namespace. Empty in older files."""
+    race: RaceFile | None = None
+    """Of a round of a race."""
 
 
 class Store:
@@ -200,6 +232,7 @@ class Store:
         todo: Sequence[str],
         kernels: str = "",
         before: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+        race: RaceFile | None = None,
     ) -> RunFile:
         """Say what is going to be done, before it is done; a live run that does some of the same is not disturbed.
 
@@ -219,6 +252,7 @@ class Store:
             pid=os.getpid(),
             born=born(os.getpid()),
             place=place(),
+            race=race,
         )
         mine = set(run.todo)
         others = self.runs()

@@ -1,0 +1,432 @@
+"""A race: trials are added round by round until the optimizers are told apart (docs/race.md, docs/scores.md 6).
+
+A round is one new trial of every optimizer that is still in the race, on every problem. Who is beaten leaves. The same
+class drives a run and computes its verdict again from a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from optarena._numbers import counted, probability
+from optarena.comparison.pairs import all_pairs
+from optarena.dataset import Dataset
+from optarena.errors import OptarenaError
+from optarena.experiment import Plan, Study
+from optarena.problem import Problem
+from optarena.solver import Solver
+from optarena.stats.improvement import (
+    BETTER,
+    EQUIVALENT,
+    ROPE,
+    UNDECIDED,
+    WORSE,
+    Simultaneous,
+    duels,
+    problem_weights,
+)
+from optarena.stats.sequences import Bets, levels_of, log_threshold, refuted, sequence
+from optarena.status import FINISHED
+from optarena.store import Look, RaceFile, RunFile
+from optarena.traces import Bools, Floats
+from optarena.views._options import view_named
+from optarena.views._scores import Scores
+from optarena.views.trial_scores import trial_scores
+
+ALPHA = 0.05
+DECIDED, LEADER, TRIALS, EVALUATIONS = "decided", "leader known", "max_trials reached", "max_evaluations reached"
+"""Why a race is over."""
+LISTED = 4
+"""Pairs that a line names one by one."""
+
+
+class Race:
+    """Looks at rounds, and what follows from them. `plan` says who races, on what, and until when."""
+
+    def __init__(self, plan: RaceFile) -> None:
+        self.plan = plan
+        self.first, self.second = all_pairs(len(plan.optimizers))
+        self.live = list(plan.optimizers)
+        self.out: dict[str, tuple[str, int]] = {}
+        """Who has left: beaten by whom, in which round."""
+        self.verdicts = [UNDECIDED] * len(self.first)
+        self.values: list[Floats] = []
+        """Of each round: (pairs, problems), 1 where the first won, 0.5 for a tie; NaN for pairs that did not meet."""
+        self.evaluations = 0
+        self.looks: list[Look] = []
+        self.weights: Floats = np.ones(len(plan.problems))
+        self._bets: Bets | None = None
+
+    @property
+    def rounds(self) -> int:
+        return len(self.values)
+
+    @property
+    def end(self) -> str:
+        """Why it is over; empty while it is not."""
+        return self.looks[-1].end if self.looks else ""
+
+    def look(self, results: Dataset) -> Look:
+        """At a round: results has its studies, all of which have ended.
+
+        Each round is scored by itself: what comes later never changes what was seen.
+        """
+        scores = trial_scores(results, self.plan.view)
+        met = self._met(scores)
+        self.values.append(met)
+        self.evaluations += int(results.studies["evaluations"].sum())
+        budgets = dict(results.studies.group_by("optimizer").agg(pl.col("budget").sum()).iter_rows())
+        if self._bets is None:
+            places = {name: i for i, name in enumerate(dict.fromkeys(scores.functions))}
+            of = dict(zip(scores.problems, scores.functions, strict=True))
+            function = [places.setdefault(of.get(name, name), len(places)) for name in self.plan.problems]
+            self.weights = problem_weights(np.array(function))
+            self._bets = Bets(self.weights, levels_of(len(self.first), self.plan.rope))
+        self._bets.add(met)
+        self._decide(self._bets)
+        look = self._record(self._bets, sum(budgets.get(name) or 0 for name in self.live))
+        self.looks.append(look)
+        return look
+
+    def _met(self, scores: Scores) -> Floats:
+        """(pairs, problems): how the round's duels ended. A trial without a score loses, as one without a value."""
+        rows = [scores.problems.index(name) if name in scores.problems else -1 for name in self.plan.problems]
+        columns = [scores.optimizers.index(name) if name in scores.optimizers else -1 for name in self.plan.optimizers]
+        ranks = np.pad(scores.ranked()[:, :, :1], ((0, 1), (0, 1), (0, 0)), constant_values=np.nan)
+        here = np.nan_to_num(ranks[rows][:, columns], nan=np.inf)
+        out = duels(here, self.first, self.second).share
+        out[~self._open] = np.nan
+        return out
+
+    @property
+    def _open(self) -> Bools:
+        """(pairs,): which pairs still meet: both are in the race, and neither is known to be better."""
+        live = np.array([name in self.live for name in self.plan.optimizers])
+        settled = np.array([word in (BETTER, WORSE) for word in self.verdicts], dtype=bool)
+        return live[self.first] & live[self.second] & ~settled
+
+    def _decide(self, bets: Bets) -> None:
+        above, below = refuted(bets.evidence, self.plan.alpha, len(self.first))
+        for i in np.flatnonzero(self._open).tolist():
+            if above[i, 1] or below[i, 1]:
+                self.verdicts[i] = BETTER if above[i, 1] else WORSE
+            else:
+                self.verdicts[i] = EQUIVALENT if above[i, 0] and below[i, 2] else UNDECIDED
+        beats: dict[str, set[str]] = {name: set() for name in self.live}
+        for i, word in enumerate(self.verdicts):
+            a, b = (self.plan.optimizers[int(which[i])] for which in (self.first, self.second))
+            better, worse = (a, b) if word == BETTER else (b, a)
+            if word in (BETTER, WORSE) and better in beats and worse in beats:
+                beats[better].add(worse)
+        # optimizers that beat each other in a circle stay: nobody outside the circle is better than they are
+        unbeaten = [name for name in self.live if not any(name in others for others in beats.values())]
+        gone: dict[str, str] = {}
+        reached = list(unbeaten)
+        for name in reached:
+            for other in sorted(beats[name] - gone.keys()):
+                gone[other] = name
+                reached.append(other)
+        self.out |= {name: (by, self.rounds) for name, by in gone.items()}
+        self.live = [name for name in self.live if name not in gone]
+
+    def _record(self, bets: Bets, next_round: int) -> Look:
+        found, means = bets.evidence, bets.means
+        pairs = [
+            (
+                self.plan.optimizers[int(self.first[i])], self.plan.optimizers[int(self.second[i])],
+                float(means[i]), float(found.above[i, 1]), float(found.below[i, 1]), self.verdicts[i],
+            )
+            for i in range(len(self.first))
+        ]  # fmt: skip
+        return Look(self.rounds, self.evaluations, list(self.live), pairs, self._end(next_round))
+
+    def _end(self, next_round: int) -> str:
+        words = [self.verdicts[i] for i in np.flatnonzero(self._open).tolist()]
+        if UNDECIDED not in words:
+            return DECIDED
+        if self.plan.leader_only and any(self._leads(name) for name in self.live):
+            return LEADER
+        if self.rounds >= self.plan.max_trials:
+            return TRIALS
+        if self.plan.max_evaluations is not None and self.evaluations + next_round > self.plan.max_evaluations:
+            return EVALUATIONS
+        return ""
+
+    def _leads(self, name: str) -> bool:
+        """Whether it is better than, or equivalent to, all others that are in the race."""
+        for i, word in enumerate(self.verdicts):
+            a, b = (self.plan.optimizers[int(which[i])] for which in (self.first, self.second))
+            if name in (a, b) and a in self.live and b in self.live:
+                good = {BETTER if name == a else WORSE, EQUIVALENT}
+                if word not in good:
+                    return False
+        return True
+
+    # ---- what is known -----------------------------------------------------------------------------------------------
+
+    def intervals(self) -> Simultaneous:
+        """Of every pair, with an interval that holds at every look, for all pairs together."""
+        values = np.array(self.values).swapaxes(0, 1)
+        return sequence(values, self.weights, alpha=self.plan.alpha, rope=self.plan.rope)
+
+    @property
+    def still_open(self) -> list[tuple[str, str]]:
+        """The pairs that are in the race and undecided."""
+        return [
+            (self.plan.optimizers[int(self.first[i])], self.plan.optimizers[int(self.second[i])])
+            for i in np.flatnonzero(self._open).tolist()
+            if self.verdicts[i] == UNDECIDED
+        ]
+
+    @property
+    def rounds_left(self) -> tuple[int | None, int]:
+        """How many more rounds it may take if all goes on as it did, where that can be said; and at most."""
+        most = self.plan.max_trials - self.rounds
+        if self._bets is None:
+            return None, most
+        found = self._bets.evidence
+        strongest = np.maximum(found.above[:, 1], found.below[:, 1])
+        wanted = log_threshold(self.plan.alpha, len(self.first))
+        slowest = 0.0
+        for i in np.flatnonzero(self._open).tolist():
+            if self.verdicts[i] == UNDECIDED:
+                per_round = strongest[i] / self.rounds
+                if per_round * most < wanted - strongest[i]:
+                    return None, most
+                slowest = max(slowest, (wanted - strongest[i]) / per_round)
+        return int(np.ceil(slowest)), most
+
+    @property
+    def standing(self) -> str:
+        """A line: who beats whom, who is equivalent, what is open."""
+        said = [
+            *(f"{by} ▲ {name}" for name, (by, _) in self.out.items()),
+            *(f"{a} ≈ {b}" for a, b in self._live_pairs(EQUIVALENT)),
+            *(f"{a} ? {b}" for a, b in self.still_open),
+        ]
+        more = f" and {counted(len(said) - LISTED, 'more pair')}" if len(said) > LISTED else ""
+        return f"round {self.rounds}: {', '.join(said[:LISTED])}{more}"
+
+    def _live_pairs(self, word: str) -> list[tuple[str, str]]:
+        names = self.plan.optimizers
+        pairs = [(names[int(a)], names[int(b)]) for a, b in zip(self.first, self.second, strict=True)]
+        return [
+            pair
+            for pair, verdict in zip(pairs, self.verdicts, strict=True)
+            if verdict == word and set(pair) <= set(self.live)
+        ]
+
+    @property
+    def sentences(self) -> list[str]:
+        """How the race ended, or stands: one sentence each, of who is left, who was beaten, and what is open."""
+        rounds = counted(self.rounds, "round")
+        open_ones = self.still_open
+        if not self.end:
+            first = f"The race goes on after {rounds}: {counted(len(open_ones), 'pair')} undecided."
+        elif len(self.live) == 1:
+            first = (
+                f"Decided after {rounds}: {self.live[0]} is best; it beats {_others(len(self.plan.optimizers) - 1)}."
+            )
+        elif not open_ones and not self._circle:
+            first = f"Decided after {rounds}: {_names(self.live)} are equivalent."
+        elif not open_ones:
+            first = f"Decided after {rounds}, without a best one: {_names(self.live)} beat each other in turn."
+        elif self.end == LEADER:
+            best = next(name for name in self.live if self._leads(name))
+            first = f"Decided after {rounds}: {best} is better than or equivalent to {_others(len(self.live) - 1)}."
+        else:
+            limit = {
+                TRIALS: f"its limit of {counted(self.plan.max_trials, 'trial')}",
+                EVALUATIONS: f"its limit of {self.plan.max_evaluations:,} evaluations",
+            }[self.end]
+            first = f"Not decided within {limit}, after {rounds}: {counted(len(open_ones), 'pair')} undecided."
+        out = [first]
+        by_round: dict[int, list[str]] = {}
+        for name, (by, when) in self.out.items():
+            by_round.setdefault(when, []).append(f"{name} (by {by})")
+        if by_round:
+            told = [f"{', '.join(names)} after round {when}" for when, names in by_round.items()]
+            out.append(f"Beaten: {'; '.join(told)}.")
+        if self.end and len(self.live) > 1 and (same := self._live_pairs(EQUIVALENT)) and open_ones:
+            out.append(f"Equivalent: {', '.join(f'{a} and {b}' for a, b in same[:LISTED])}.")
+        if open_ones:
+            means = self._bets.means if self._bets is not None else np.zeros(0)
+            place = {
+                (self.plan.optimizers[int(a)], self.plan.optimizers[int(b)]): i
+                for i, (a, b) in enumerate(zip(self.first, self.second, strict=True))
+            }
+            some = [f"{a} against {b} ({probability(float(means[place[a, b]]))})" for a, b in open_ones[:LISTED]]
+            more = f" and {len(open_ones) - LISTED} more" if len(open_ones) > LISTED else ""
+            out.append(f"Undecided: {', '.join(some)}{more}.")
+        return out
+
+    @property
+    def _circle(self) -> bool:
+        return bool(self._live_pairs(BETTER) or self._live_pairs(WORSE))
+
+
+def _others(n: int) -> str:
+    return "the other one" if n == 1 else f"all {n} others"
+
+
+def _names(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+# ---- running one -----------------------------------------------------------------------------------------------------
+
+
+class Rounds:
+    """A race that is being run: gives the runner the studies of one round after the other."""
+
+    race: Race
+
+    def begin(self, plan: Plan, runs: Sequence[RunFile]) -> None:
+        """runs: of the store, with the looks that are recorded."""
+        wanted = plan.experiment.race
+        assert wanted is not None
+        file = RaceFile(
+            optimizers=[item.label for item in plan.experiment.optimizers],
+            problems=list(dict.fromkeys(problem.id for problem, _ in plan.pairs)),
+            view=view_named(wanted.view) if wanted.view is not None else _view_of(plan),
+            alpha=ALPHA,
+            rope=ROPE,
+            max_trials=wanted.max_trials,
+            max_evaluations=wanted.max_evaluations,
+            leader_only=wanted.leader_only,
+        )
+        one = sum(study.budget.evaluations or 0 for study in plan.studies)
+        if wanted.max_evaluations is not None and one > wanted.max_evaluations:
+            raise OptarenaError(
+                f"one round has {one:,} evaluations, got {wanted.max_evaluations:,}", field="max_evaluations"
+            )
+        self._plan, self.race = plan, Race(file)
+        self._saved = {look.round: look for run in runs for look in _looks(run, file, str(plan.root))}
+
+    def studies(self) -> list[Study]:
+        """Of the next round; none when the race is over."""
+        if self.race.end:
+            return []
+        return self._plan.experiment.of_trial(self._plan, self.race.rounds, self.race.live)
+
+    def look(self, results: Dataset) -> None:
+        """At the studies of the round. What was recorded of it before must be what its data say now."""
+        look = self.race.look(results)
+        known = self._saved.get(look.round, look)
+        if (known.live, known.pairs) != (look.live, look.pairs):
+            self._plan.notices.append(
+                f"round {look.round} is not what it was when it was looked at: its studies have changed since"
+            )
+
+    def record(self) -> RaceFile:
+        """For the run file of the round: with the looks that no other run file has."""
+        new = [look for look in self.race.looks if look.round not in self._saved]
+        return msgspec.structs.replace(self.race.plan, looks=new)
+
+    def saved(self) -> None:
+        """What `record` gave is in a run file that will not change any more."""
+        self._saved = {look.round: look for look in self.race.looks}
+
+    @property
+    def standing(self) -> str:
+        """Who beats whom, who is out, what is open."""
+        return self.race.standing
+
+
+def _view_of(plan: Plan) -> str:
+    """The view that answers for the studies of a plan (docs/scores.md 0.5); fixed cost needs no random search here."""
+    found = set()
+    for problem, item in plan.pairs:
+        if issubclass(plan.classes[item.label], Solver):
+            found.add("anytime")
+        else:
+            assert isinstance(problem, Problem)
+            found.add("pareto" if len(problem.objectives) > 1 else "fixed_cost")
+    if len(found) > 1:
+        raise OptarenaError(
+            "problems of one objective, of several, and instances for solvers cannot be in one race: run one for each",
+            field="problems",
+        )
+    return found.pop()
+
+
+def _looks(run: RunFile, like: RaceFile, root: str) -> list[Look]:
+    """The looks that a run file has of this race."""
+    same = ("optimizers", "problems", "view", "alpha", "rope")
+    mine = (
+        run.race is not None and run.root == root and all(getattr(run.race, key) == getattr(like, key) for key in same)
+    )
+    return run.race.looks if run.race is not None and mine else []
+
+
+# ---- from a store ----------------------------------------------------------------------------------------------------
+
+
+def race_of(results: Dataset) -> Race | None:
+    """The newest race of a store, looked at again round by round; None where there is none, or not all of a round.
+
+    Where only some problems or optimizers were chosen, it is the race on these.
+    """
+    runs = [run for run in results.all_runs if run.race is not None]
+    if not runs:
+        return None
+    newest = runs[-1]
+    assert newest.race is not None
+    have = {
+        (attempt.start.optimizer, attempt.card.id, attempt.start.trial): i
+        for i, (attempt, status) in enumerate(zip(results.attempts, results.studies["status"], strict=False))
+        if attempt.start.root == newest.root and status in FINISHED
+    }
+    there = {(optimizer, problem) for optimizer, problem, _ in have}
+    plan = msgspec.structs.replace(
+        newest.race,
+        optimizers=[name for name in newest.race.optimizers if name in {one for one, _ in there}],
+        problems=[name for name in newest.race.problems if name in {one for _, one in there}],
+        looks=[],
+    )
+    planned: dict[int, set[str]] = {}
+    for run in runs:
+        if run.root == newest.root:
+            for study in run.studies:
+                planned.setdefault(study.trial, set()).add(study.optimizer)
+    race = Race(plan)
+    while race.rounds in planned and len(plan.optimizers) > 1:
+        race.live = [name for name in plan.optimizers if name in planned[race.rounds]]
+        wanted = [(name, problem, race.rounds) for name in race.live for problem in plan.problems]
+        if len(race.live) < 2 or not all(key in have for key in wanted):
+            break
+        race.look(results.select(np.array([have[key] for key in wanted], dtype=np.int64)))
+    return race if race.rounds else None
+
+
+def by_trial(trials: Scores) -> tuple[Floats, Floats]:
+    """Trials of any store as rounds: (pairs, rounds, problems) with NaN where a pair lacks some, and weights.
+
+    trials: by what trials are ordered, on the problems that all optimizers have run.
+    """
+    first, second = all_pairs(len(trials.optimizers))
+    ranks = trials.ranked()
+    places = {name: i for i, name in enumerate(dict.fromkeys(trials.functions))}
+    weights = problem_weights(np.array([places[name] for name in trials.functions]))
+    rounds = [duels(ranks[:, :, r : r + 1], first, second).share for r in range(ranks.shape[2])]
+    return np.array(rounds).swapaxes(0, 1), weights
+
+
+def grown(results: Dataset) -> int:
+    """In how many runs the trials of a store came, where later ones added trials to what earlier ones had; else 1."""
+    last: dict[tuple[str, str, str], int] = {}
+    added = set()
+    for run in results.all_runs:
+        if run.race is None:
+            trials: dict[tuple[str, str, str], int] = {}
+            for study in run.studies:
+                key = (run.root, study.optimizer, study.problem)
+                trials[key] = max(trials.get(key, -1), study.trial)
+            if any(most > last.get(key, most) for key, most in trials.items()):
+                added.add(run.id)
+            last |= trials
+    return len(added) + 1
