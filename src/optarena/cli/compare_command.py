@@ -60,6 +60,10 @@ def command(
     alpha: Annotated[float, typer.Option("--alpha", help="How often any false claim is accepted.")] = ALPHA,
     resamples: Annotated[int, typer.Option("--resamples", help="Resamples for intervals.")] = 10_000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the resampling.", min=0)] = 0,
+    sequence: Annotated[
+        bool,
+        typer.Option("--sequence", help="Intervals that hold however often one looks and adds trials (docs/race.md)."),
+    ] = False,
     maximise: Annotated[bool, typer.Option("--maximise", help="For plain numbers: larger is better.")] = False,
     method: Annotated[
         Method | None,
@@ -75,7 +79,7 @@ def command(
     if stdin or (store is not None and store.is_file()):
         given = {
             "names": names, "--view": view, "--optimizer": optimizer, "--problem": problem, "--dimension": dimension,
-            "--table": which, **{f"--{dashed(name)}": True for name in options},
+            "--table": which, "--sequence": sequence, **{f"--{dashed(name)}": True for name in options},
         }  # fmt: skip
         if useless := next((name for name, value in given.items() if value), None):
             raise OptarenaError(f"plain numbers are ranked as they are: {useless} needs a store")
@@ -98,6 +102,7 @@ def command(
         detect=detect,
         resamples=resamples,
         seed=seed,
+        sequence=sequence or None,
         **options,
     )
     if format is Format.json:

@@ -54,6 +54,8 @@ class Answer:
     """With one problem: best and median value of each in the problem's own unit."""
     headline: str = ""
     """The first sentence: what to use."""
+    at_every_look: bool = False
+    """Whether intervals and verdicts hold however often one looks: those of a race, or of trials in their order."""
     first: int = 0
     """So many of the warnings belong above everything: what failed, and problems that not all have run."""
 
@@ -71,6 +73,7 @@ class Answer:
             "failed": self.failed,
             "coverage": self.coverage,
             "warnings": self.warnings,
+            "at_every_look": self.at_every_look,
         }
         return out | ({"values": self.values} if self.values else {})
 
@@ -130,6 +133,7 @@ def answer(made: Comparison) -> Answer:
         coverage=coverage,
         warnings=[],
         values={name: made.values[name] for name in order if name in made.values},
+        at_every_look=made.pairs.at_every_look,
     )
     first = [*made.failures, *_coverage(made, found)]
     warnings = [

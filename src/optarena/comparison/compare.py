@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,10 +21,13 @@ from optarena.comparison.stability import Change, stability
 from optarena.errors import OptarenaError, nearest
 from optarena.stats._result import RESAMPLES
 from optarena.stats.bootstrap import draws
-from optarena.stats.improvement import ROPE, enough_functions
+from optarena.stats.improvement import ROPE, Simultaneous, enough_functions
 from optarena.traces import Bools
 from optarena.views._scores import Scores
 from optarena.views.fixed_target import FixedTarget
+
+if TYPE_CHECKING:
+    from optarena.comparison.race import Race
 
 OVER = ("problems", "trials")
 ALPHA = 0.05
@@ -62,6 +65,8 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     """What the view has to say."""
     excluded: list[dict[str, Any]] = field(default_factory=list)
+    race: Race | None = None
+    """Of a store that was run until decided: the race, whose looks decide."""
     others: list[Comparison] = field(default_factory=list)
     """Of a store with several kinds of problems: the answers to the other kinds."""
 
@@ -174,12 +179,14 @@ def compare_scores(
     others: Sequence[tuple[str, Scores]] = (),
     runtimes: FixedTarget | None = None,
     stable: bool = True,
+    sequences: Simultaneous | None = None,
 ) -> Comparison:
     """The same for scores of any origin.
 
     trials: by what trials are ordered against each other, if not by the scores themselves. others: other ways of
     scoring the same optimizers, by name. runtimes: a view that has expected running times of the same problems.
-    stable: look at what changes when something is left out.
+    stable: look at what changes when something is left out. sequences: intervals of all pairs that hold at every look
+    and decide instead of the usual ones; the claim is then about these problems.
     """
     for name, value, good, right in (
         ("rope", rope, 0 <= rope < 0.5, "at least 0 and below 0.5"),
@@ -209,13 +216,15 @@ def compare_scores(
     _finite(whole)
     notes: list[str] = []
     tests = k * (k - 1) // 2
-    scope, why = _scope(ordered, tests, alpha, over)
+    scope, why = ("trials", "") if sequences is not None else _scope(ordered, tests, alpha, over)
     if why:
         notes.append(why)
     rng = np.random.default_rng(seed)
     counts = draws(len(set(whole.functions)), resamples, rng)
     ranks = ordered.ranked()
-    pairs = compare_pairs(whole, ordered, ranks, counts, scope=scope, rope=rope, alpha=alpha, seed=seed)
+    pairs = compare_pairs(
+        whole, ordered, ranks, counts, scope=scope, rope=rope, alpha=alpha, seed=seed, sequences=sequences
+    )
     overall = rate(whole, ordered, ranks, pairs, counts, alpha=alpha, resamples=resamples, rng=rng)
     if not pairs.all_are_here:
         notes.append(

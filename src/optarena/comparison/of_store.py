@@ -11,15 +11,18 @@ import polars as pl
 from optarena._numbers import counted
 from optarena.comparison.compare import ALPHA, OVER, Comparison, compare_scores
 from optarena.comparison.power import DETECT
+from optarena.comparison.race import Race, by_trial, grown, race_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.sense import signs
 from optarena.stats._result import RESAMPLES
-from optarena.stats.improvement import ROPE
+from optarena.stats.improvement import ROPE, Simultaneous
+from optarena.stats.sequences import sequence as at_every_look
 from optarena.status import FINISHED
 from optarena.views import score
 from optarena.views._answering import kinds
 from optarena.views._options import dashed, options_of, view_named
+from optarena.views._scores import Scores
 from optarena.views._view import ORIGINALS, View
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.pareto import Pareto
@@ -41,6 +44,7 @@ def compare(
     detect: float = DETECT,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    sequence: bool | None = None,
     views: Mapping[str, View] | None = None,
     **options: Any,
 ) -> Comparison:
@@ -49,14 +53,19 @@ def compare(
     view: by default the one that answers for this store (`optarena.views.answering`); a store with several kinds of
     problems has an answer for each. over: whether claims are about similar `problems` or about new `trials` on just
     these; by default problems, where there are enough functions to decide at all. rope: probabilities of improvement
-    within 0.5 plus or minus it are equivalent. detect: the difference that advice on further runs is about. views:
-    those that are scored already. Other options are those of the view that is compared: `mode`, `axis`, `targets`, …
+    within 0.5 plus or minus it are equivalent. detect: the difference that advice on further runs is about. sequence:
+    intervals that hold however often one looks, trials taken as rounds; by default where the store was run until
+    decided. views: those that are scored already. Other options are those of the view that is compared: `mode`,
+    `axis`, `targets`, …
     """
     if over is not None and over not in OVER:
         raise OptarenaError(f"a comparison is over {' or '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
     _named(results, optimizers)
     asked = {name: value for name, value in options.items() if value is not None}
     settings = {"over": over, "rope": rope, "alpha": alpha, "detect": detect, "resamples": resamples, "seed": seed}
+    if sequence and over == "problems":
+        raise OptarenaError("a sequence is about these problems: leave out --over problems, or --sequence")
+    settings["sequence"] = sequence if over != "problems" else False
     parts: list[tuple[str, Dataset]] = [(view_named(view), results)] if view is not None else _parts(results)
     scored = dict(views or {}) if len(parts) == 1 else {}
     made: list[Comparison] = []
@@ -103,13 +112,22 @@ def _compare_by(
     if len(set(scores.dimensions)) > 1:
         for d in sorted({d for d in scores.dimensions if d is not None}):
             others.append((f"dimension {d} alone", scores.on(np.array([one == d for one in scores.dimensions]))))
+    settings = dict(settings)
+    wanted = settings.pop("sequence")
+    race = race_of(results) if wanted is not False else None
+    sequences = None
+    if wanted or race is not None:
+        sequences = _sequences(race, main, trials, metric, alpha=settings["alpha"], rope=settings["rope"])
     out = compare_scores(
         scores,
         trials=trials,
         others=others,
         runtimes=timed if isinstance(timed, FixedTarget) else None,
+        sequences=sequences,
         **settings,
     )
+    out.race = race
+    out.cautions += [] if sequences is not None else _extended(results)
     out.failed = {name: main.failed[name] for name in names if name in main.failed}
     mine = main.failures.filter(pl.col("optimizer").is_in(names))
     out.failures = [f"{text}." for text in failed_studies(mine, ORIGINALS.get(main.mode, ""))]
@@ -124,6 +142,33 @@ def _compare_by(
     if len(out.trials.problems) == 1:
         out.values = in_units(results, out.trials.problems[0], out.optimizers)
     return out
+
+
+def _sequences(
+    race: Race | None, view: View, trials: Scores, metric: str | None, *, alpha: float, rope: float
+) -> Simultaneous:
+    """Intervals of all pairs that hold at every look: from the rounds of a race, else from trials in their order."""
+    names = trials.optimizers
+    if (
+        race is not None
+        and metric is None
+        and dashed(race.plan.view) == view.name
+        and set(names) <= set(race.plan.optimizers)
+    ):
+        return at_every_look(race.values_of(names), race.weights, alpha=alpha, rope=rope, tests=len(race.first))
+    common = trials.on(np.asarray((trials.trials > 0).all(axis=1)))
+    if not len(common.problems):
+        raise OptarenaError("no problem was run by all optimizers: rounds need problems that all have run")
+    return at_every_look(*by_trial(common), alpha=alpha, rope=rope)
+
+
+def _extended(results: Dataset) -> list[str]:
+    """What to say where trials were added by several runs."""
+    runs = grown(results)
+    if runs < 2:
+        return []
+    text = f"Trials came in {runs} runs. If you looked in between, these intervals promise too much"
+    return [f"{text}: --sequence gives those that hold however often one looks."]
 
 
 def _absent(view: View, asked: Sequence[str]) -> list[str]:

@@ -41,6 +41,7 @@ its square."""
 BAYES = 4000
 """Samples of the Bayesian test of a pair."""
 LEADER = "simultaneous over functions: the wider of t and binomial ends, Bonferroni"
+SEQUENCE = "simultaneous at every look: betting confidence sequences over rounds, Bonferroni"
 METHODS = {
     "problems": "simultaneous over functions: decided by flipping signs, the wider of t and binomial ends",
     "trials": "simultaneous over trials on these problems: t of placements, Bonferroni",
@@ -109,10 +110,14 @@ class Pairs:
     alpha: float
     tests: int
     """All pairs that there are: intervals and p-values hold for so many together."""
+    at_every_look: bool = False
+    """Whether intervals and verdicts hold however often one looks."""
 
     @property
     def method(self) -> str:
         """How the intervals were made, in words."""
+        if self.at_every_look:
+            return SEQUENCE
         return METHODS[self.scope] if self.all_are_here or self.scope == "trials" else LEADER
 
     @property
@@ -199,6 +204,14 @@ def all_pairs(k: int) -> tuple[Ints, Ints]:
     return first.astype(np.int64), second.astype(np.int64)
 
 
+def pair_places(k: int) -> Ints:
+    """(optimizers, optimizers): where a pair stands in `all_pairs`, either way round."""
+    first, second = all_pairs(k)
+    out = np.zeros((k, k), dtype=np.int64)
+    out[first, second] = out[second, first] = np.arange(len(first))
+    return out
+
+
 def decide(
     found: Duels, levels: Levels, scope: str, alpha: float, tests: int, seed: Seed = 0, flips: int = FLIPS
 ) -> Simultaneous:
@@ -219,16 +232,22 @@ def compare_pairs(
     rope: float,
     alpha: float,
     seed: int,
+    sequences: Simultaneous | None = None,
 ) -> Pairs:
     """The pairs of a complete cube (see `chosen_pairs`).
 
     trials, ranks: by what trials are ordered, and their ranks (problems, optimizers, trials); scores: of these problems
-    or of some of them; counts: how often resamplings draw each function; scope: `problems` or `trials`.
+    or of some of them; counts: how often resamplings draw each function; scope: `problems` or `trials`. sequences: what
+    decides all pairs, where it is not these trials taken together.
     """
     first, second, tests = chosen_pairs(scores)
     found = duels(ranks, first, second)
     over = Levels.of(trials)
-    made = decide(found, over, scope, alpha, tests, seed)
+    if sequences is None:
+        made = decide(found, over, scope, alpha, tests, seed)
+    else:
+        place = pair_places(len(scores.optimizers))[first, second]
+        made = Simultaneous(*(one[place] for one in sequences))
     levels = Levels.of(scores)
     apart = scores.means[:, first] - scores.means[:, second]
     unit = scale_of(scores)
@@ -246,7 +265,7 @@ def compare_pairs(
     return Pairs(
         first, second, made.value, made.lower, made.upper, made.p, verdicts(made.lower, made.upper, rope),
         *won_tied_lost(found.share, rope), found, difference / unit, lower / unit, upper / unit,
-        holm(other, tests), bayes, other_test, scope, alpha, tests,
+        holm(other, tests), bayes, other_test, scope, alpha, tests, sequences is not None,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from optarena._numbers import counted, probability
-from optarena.comparison.pairs import all_pairs
+from optarena.comparison.pairs import all_pairs, pair_places
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Plan, Study
@@ -25,11 +25,10 @@ from optarena.stats.improvement import (
     ROPE,
     UNDECIDED,
     WORSE,
-    Simultaneous,
     duels,
     problem_weights,
 )
-from optarena.stats.sequences import Bets, levels_of, log_threshold, refuted, sequence
+from optarena.stats.sequences import Bets, levels_of, log_threshold, refuted
 from optarena.status import FINISHED
 from optarena.store import Look, RaceFile, RunFile
 from optarena.traces import Bools, Floats
@@ -168,10 +167,12 @@ class Race:
 
     # ---- what is known -----------------------------------------------------------------------------------------------
 
-    def intervals(self) -> Simultaneous:
-        """Of every pair, with an interval that holds at every look, for all pairs together."""
-        values = np.array(self.values).swapaxes(0, 1)
-        return sequence(values, self.weights, alpha=self.plan.alpha, rope=self.plan.rope)
+    def values_of(self, optimizers: Sequence[str]) -> Floats:
+        """(pairs, rounds, problems): how the duels of all pairs of these optimizers ended, in their order."""
+        at = np.array([self.plan.optimizers.index(name) for name in optimizers])
+        first, second = (at[which] for which in all_pairs(len(at)))
+        every = np.array(self.values).swapaxes(0, 1)[pair_places(len(self.plan.optimizers))[first, second]]
+        return np.where((first > second)[:, None, None], 1.0 - every, every)
 
     @property
     def still_open(self) -> list[tuple[str, str]]:

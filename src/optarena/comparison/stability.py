@@ -85,6 +85,8 @@ def stability(
 ) -> list[Change]:
     """Everything that may be left out, in turn, then the other ways of scoring."""
     base = _Base(scores, trials, ranks, pairs, Levels.of(trials), rope, seed)
+    if pairs.at_every_look:  # what a race would have decided without something cannot be known: it would have gone on
+        return [_another(base, label, other) for label, other in others]
     return [
         *_without_optimizers(base),
         *_without_functions(base),
@@ -155,8 +157,9 @@ def _without_trials(base: _Base) -> list[Change]:
 
 def _another(base: _Base, label: str, other: Scores) -> Change:
     """Another way of scoring the same optimizers: its order by mean score, and its own decisions in the same scope."""
-    found = duels(other.ranked(), base.pairs.first, base.pairs.second)
-    now = base.signs(found, Levels.of(other))
+    now = np.full(len(base.pairs.first), np.nan)
+    if not base.pairs.at_every_look:
+        now = base.signs(duels(other.ranked(), base.pairs.first, base.pairs.second), Levels.of(other))
     return _moved(base, "ranking", label, other.means.mean(axis=0), now)
 
 

@@ -40,6 +40,8 @@ def text(made: Comparison, width: int | None = None, command: str = "") -> str:
         notes += _labelled("", f"{counted(len(hidden), 'more warning')}: --details.", width)
     for i, line in enumerate(undecided(made)):
         notes += _labelled("Undecided" if i == 0 else "", line, width)
+    if made.race is not None:
+        notes += _labelled("Race", made.race.sentences[0], width)
     if command:
         notes += _labelled("More", f"{command} --details   ·   {command.replace('compare', 'report', 1)}", width)
     if notes:
@@ -149,6 +151,7 @@ def legend(found: Answer, width: int, alpha: float = 0.05) -> list[str]:
     """What the numbers and signs mean."""
     level = f"{100 * (1 - alpha):.4g} %"
     every = f"{level} for all pairs together" if len(found.pairs) > 1 else level
+    every += ", however often one looks" if found.at_every_look else ""
     lines = []
     if found.order:
         lines += _labelled("score", found.scale, width, 8)
@@ -168,7 +171,9 @@ def undecided(made: Comparison) -> list[str]:
         out.append(f"{pair['a']} against {pair['b']}: {ends}.")
     if len(pairs) > LISTED:
         out.append(f"{counted(len(pairs) - LISTED, 'more undecided pair')} (of {len(found.pairs):,} in all).")
-    if made.overall is not None:
+    if found.at_every_look:
+        out.append("More trials may settle that: optarena run … --until-decided, with a larger --max-trials.")
+    elif made.overall is not None:
         out.append(settles(made, pairs))
     return out
 
