@@ -12,6 +12,7 @@ from optarena._numbers import counted, duration
 from optarena._text import clean, shortened
 from optarena.experiment import Plan, Study
 from optarena.runner.attempt import Outcome
+from optarena.runner.local import Standing
 from optarena.runner.reasons import Reasons
 from optarena.solver import Solver
 from optarena.status import RECORDED
@@ -42,6 +43,10 @@ class RunProgress:
         self.reasons = Reasons()
         self.notices: list[str] = []
         """What else is said when it has ended."""
+        self._standing: Standing | None = None
+        """Of a race, after its last round."""
+        self._round = 0
+        """Studies of the current round."""
         self._live: dict[str, int] = {}
         self._bars: Any = None
         self._tasks: dict[str, Any] = {}
@@ -61,11 +66,14 @@ class RunProgress:
         solvers = sum(issubclass(cls, Solver) for cls in plan.classes.values())
         who = [(len(plan.classes) - solvers, "optimizer"), (solvers, "solver")]
         self.solvers_only = solvers == len(plan.classes)
-        trials = plan.experiment.trials
+        trials = counted(plan.experiment.trials, "trial")
+        whole = f" × {trials}: {counted(len(plan.studies), 'study')}"
+        if plan.experiment.race is not None:
+            self._round = len(todo)
+            whole = f", until decided (at most {trials} each)"
         self._say(
-            f"{' and '.join(counted(n, word) for n, word in who if n)} × {counted(len(problems), 'problem')} ×"
-            f" {counted(trials, 'trial')}: {counted(len(plan.studies), 'study')}"
-            + (f", {finished:,} of them finished before" if finished else "")
+            f"{' and '.join(counted(n, word) for n, word in who if n)} × {counted(len(problems), 'problem')}{whole}"
+            + (f", {finished:,} of them finished before" if finished and plan.experiment.race is None else "")
         )
         self._say(f"root {plan.root}  store {clean(self.store)}  (same root, same result; Ctrl-C is safe: run again)")
         for notice in plan.notices:
@@ -120,18 +128,29 @@ class RunProgress:
             self._bars.update(self._tasks[""], advance=1)
         self._show()
 
-    def looked(self, standing: str, todo: list[Study]) -> None:
+    def looked(self, standing: Standing, todo: list[Study]) -> None:
         """After a round of a race: how it stands, and the studies of the next round."""
         self.total += len(todo)
-        line = clean(standing)
+        self._standing, self._round = standing, len(todo)
+        line = clean(self._stands(standing))
         if self._bars is not None:
-            self._bars.console.print(line, markup=False, highlight=False)
+            if standing.news:
+                self._bars.console.print(f"  {line}", markup=False, highlight=False)
             for label, count in Counter(clean(study.optimizer.label) for study in todo).items():
                 self._bars.update(self._tasks[label], total=self._bars.tasks[self._tasks[label]].total + count)
-            self._bars.update(self._tasks[""], total=self.total)
-        else:
+            self._bars.update(self._tasks[""], total=self.total, description=f"round {standing.round + bool(todo)}")
+        elif standing.news or time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + PLAIN_SECONDS
             self._say(line)
             self.out.flush()
+
+    def _stands(self, standing: Standing) -> str:
+        parts = [f"round {standing.round} of at most {standing.at_most}", *standing.news]
+        if not standing.over:
+            parts.append(f"{counted(standing.open, 'pair')} open")
+            if standing.likely is not None:
+                parts.append(f"about {counted(standing.likely, 'more round')}")
+        return " · ".join(parts)
 
     def notice(self, text: str) -> None:
         if text not in self.notices:
@@ -141,7 +160,7 @@ class RunProgress:
         spent = time.monotonic() - self.began
         made = self.evaluations + sum(self._live.values())
         done = sum(self.outcomes.values())
-        left = f" · {duration(spent / done * (self.total - done))} left" if done and done < self.total else ""
+        left = f" · {self._left(spent, done)} left" if done and done < self.total else ""
         crew = counted(self.workers, "worker") if self.workers else "in this process"
         what = "solutions" if self.solvers_only else "evaluations"
         note = f"{made:,} {what} · {crew} · {made / max(spent, 1e-9):,.0f}/s{left}"
@@ -151,6 +170,17 @@ class RunProgress:
             self._next_line = time.monotonic() + PLAIN_SECONDS
             self._say(f"{done:,}/{self.total:,} studies · {note}")
             self.out.flush()
+
+    def _left(self, spent: float, done: int) -> str:
+        """How long it takes; of a race, if all goes on as it did, or else at most."""
+        race = None if self.plan is None else self.plan.experiment.race
+        rounds, most = 0, ""
+        if race is not None:
+            stands = self._standing
+            likely = None if stands is None or stands.likely is None else max(0, stands.likely - 1)
+            rounds = race.max_trials - (1 if stands is None else stands.round + 1) if likely is None else likely
+            most = "at most " if likely is None else "about "
+        return most + duration(spent / done * (self.total - done + rounds * self._round))
 
     def summary(self) -> str:
         """How long it took, how the studies ended, and what failed most often."""

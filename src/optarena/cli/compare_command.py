@@ -139,6 +139,8 @@ def behind(made: Comparison, width: int | None = None) -> str:
 
 def _left_out(made: Comparison) -> str:
     """How many conclusions hang on a single function, trial or optimizer."""
+    if made.pairs.at_every_look:
+        return "nothing was left out in turn: without it, trials would have been added for longer, or not for so long"
     tried = [change for change in made.changes if change.kind != "ranking"]
     changed = [clean(one.label) for one in tried if one.lost or one.reversed or not one.same_first]
     named = f" ({', '.join(changed[:5])}{', …' if len(changed) > 5 else ''})" if changed else ""

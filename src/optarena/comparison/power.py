@@ -44,6 +44,9 @@ def power(scores: Scores, pairs: Pairs, *, detect: float, seed: int) -> Power:
     count = len(pairs.first)
     trials, functions = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     wanted = np.flatnonzero(pairs.undecided & ~np.isnan(pairs.improvement))
+    if pairs.at_every_look:  # a race finds out by itself
+        trials[wanted] = functions[wanted] = UNKNOWN
+        return Power(trials, functions, detect)
     if not pairs.all_are_here:
         trials[wanted] = functions[wanted] = UNKNOWN
         totals = scores.means.sum(axis=0)

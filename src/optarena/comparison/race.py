@@ -7,6 +7,7 @@ class drives a run and computes its verdict again from a store.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,6 +19,7 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Plan, Study
 from optarena.problem import Problem
+from optarena.runner.local import Standing
 from optarena.solver import Solver
 from optarena.stats.improvement import (
     BETTER,
@@ -184,33 +186,26 @@ class Race:
         ]
 
     @property
-    def rounds_left(self) -> tuple[int | None, int]:
-        """How many more rounds it may take if all goes on as it did, where that can be said; and at most."""
-        most = self.plan.max_trials - self.rounds
-        if self._bets is None:
-            return None, most
+    def _likely(self) -> int | None:
+        """How many more rounds it takes if all goes on as it did; None where no limit would be kept so."""
+        if self._bets is None or not self.still_open:
+            return 0
         found = self._bets.evidence
         strongest = np.maximum(found.above[:, 1], found.below[:, 1])
-        wanted = log_threshold(self.plan.alpha, len(self.first))
-        slowest = 0.0
-        for i in np.flatnonzero(self._open).tolist():
-            if self.verdicts[i] == UNDECIDED:
-                per_round = strongest[i] / self.rounds
-                if per_round * most < wanted - strongest[i]:
-                    return None, most
-                slowest = max(slowest, (wanted - strongest[i]) / per_round)
-        return int(np.ceil(slowest)), most
+        missing = log_threshold(self.plan.alpha, len(self.first)) - strongest
+        mine = self._open & np.array([word == UNDECIDED for word in self.verdicts], dtype=bool)
+        with np.errstate(divide="ignore"):
+            rounds = missing[mine] * self.rounds / np.maximum(strongest[mine], 0.0)
+        slowest = float(rounds.max())
+        return int(np.ceil(slowest)) if slowest <= self.plan.max_trials - self.rounds else None
 
     @property
-    def standing(self) -> str:
-        """A line: who beats whom, who is equivalent, what is open."""
-        said = [
-            *(f"{by} ▲ {name}" for name, (by, _) in self.out.items()),
-            *(f"{a} ≈ {b}" for a, b in self._live_pairs(EQUIVALENT)),
-            *(f"{a} ? {b}" for a, b in self.still_open),
-        ]
-        more = f" and {counted(len(said) - LISTED, 'more pair')}" if len(said) > LISTED else ""
-        return f"round {self.rounds}: {', '.join(said[:LISTED])}{more}"
+    def standing(self) -> Standing:
+        """Who beats whom since the last look, and what is open."""
+        said = [f"{by} ▲ {name}" for name, (by, when) in self.out.items() if when == self.rounds]
+        before = {pair[:2] for pair in self.looks[-2].pairs if pair[-1] == EQUIVALENT} if self.rounds > 1 else set()
+        said += [f"{a} ≈ {b}" for a, b in self._live_pairs(EQUIVALENT) if (a, b) not in before]
+        return Standing(self.rounds, self.plan.max_trials, said, len(self.still_open), self._likely, bool(self.end))
 
     def _live_pairs(self, word: str) -> list[tuple[str, str]]:
         names = self.plan.optimizers
@@ -264,6 +259,18 @@ class Race:
             more = f" and {len(open_ones) - LISTED} more" if len(open_ones) > LISTED else ""
             out.append(f"Undecided: {', '.join(some)}{more}.")
         return out
+
+    def to_data(self) -> dict[str, Any]:
+        """As plain data: how it ended, who is left, who was beaten, and every look."""
+        return {
+            "rounds": self.rounds,
+            "evaluations": self.evaluations,
+            "end": self.end,
+            "live": self.live,
+            "out": {name: {"by": by, "round": when} for name, (by, when) in self.out.items()},
+            "sentences": self.sentences,
+            "looks": [msgspec.to_builtins(look) for look in self.looks],
+        }
 
     @property
     def _circle(self) -> bool:
@@ -333,8 +340,8 @@ class Rounds:
         self._saved = {look.round: look for look in self.race.looks}
 
     @property
-    def standing(self) -> str:
-        """Who beats whom, who is out, what is open."""
+    def standing(self) -> Standing:
+        """Who beats whom since the last look, and what is open."""
         return self.race.standing
 
 

@@ -231,6 +231,8 @@ def to_data(made: Comparison) -> dict[str, Any]:
             for name, table in made.tables.items()
         },
     }
+    if made.race is not None:
+        out["race"] = made.race.to_data()
     return out | ({"others": [to_data(other) for other in made.others]} if made.others else {})
 
 

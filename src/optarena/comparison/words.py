@@ -166,14 +166,19 @@ def undecided(made: Comparison) -> list[str]:
     if not pairs:
         return []
     out = []
+    left = [] if made.race is None else [pair for pair in pairs if not {pair["a"], pair["b"]} <= set(made.race.live)]
+    pairs = [pair for pair in pairs if pair not in left]
     for pair in pairs[:LISTED]:
         ends = f"{probability(pair['pi'])} [{probability(pair['lower'])}, {probability(pair['upper'])}]"
         out.append(f"{pair['a']} against {pair['b']}: {ends}.")
     if len(pairs) > LISTED:
         out.append(f"{counted(len(pairs) - LISTED, 'more undecided pair')} (of {len(found.pairs):,} in all).")
-    if found.at_every_look:
+    if left:
+        gone = counted(len(left), "further pair" if pairs else "pair")
+        out.append(f"{gone} of which one left the race: beaten by another, it was not followed further.")
+    if found.at_every_look and pairs:
         out.append("More trials may settle that: optarena run … --until-decided, with a larger --max-trials.")
-    elif made.overall is not None:
+    elif not found.at_every_look and made.overall is not None:
         out.append(settles(made, pairs))
     return out
 

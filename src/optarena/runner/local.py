@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,6 +40,20 @@ from optarena.store.signatures import has_changed, made_with
 HEARTBEAT_SECONDS = 2.0
 
 
+class Standing(NamedTuple):
+    """How a race stands after a round."""
+
+    round: int
+    at_most: int
+    news: list[str]
+    """What was decided by this round: 'A ▲ B', 'A ≈ B'."""
+    open: int
+    """Pairs that are undecided."""
+    likely: int | None
+    """How many more rounds it takes if all goes on as it did; None: more than there may be."""
+    over: bool
+
+
 class Rounds(Protocol):
     """A race: which studies come next follows from what the rounds before have given."""
 
@@ -59,8 +73,8 @@ class Rounds(Protocol):
         """What `record` gave is in a run file that will not change any more."""
 
     @property
-    def standing(self) -> str:
-        """Who beats whom, who is out, what is open."""
+    def standing(self) -> Standing:
+        """After the last round."""
 
 
 class Progress(Protocol):
@@ -70,7 +84,7 @@ class Progress(Protocol):
     def tick(self, study: Study, evaluations: int) -> None: ...
     def ended(self, study: Study, outcome: Outcome) -> None: ...
     def notice(self, text: str) -> None: ...
-    def looked(self, standing: str, todo: list[Study]) -> None: ...
+    def looked(self, standing: Standing, todo: list[Study]) -> None: ...
 
 
 class Silent:
@@ -80,7 +94,7 @@ class Silent:
     def tick(self, study: Study, evaluations: int) -> None: ...
     def ended(self, study: Study, outcome: Outcome) -> None: ...
     def notice(self, text: str) -> None: ...
-    def looked(self, standing: str, todo: list[Study]) -> None: ...
+    def looked(self, standing: Standing, todo: list[Study]) -> None: ...
 
 
 def run(

@@ -73,6 +73,7 @@ def warnings(made: Comparison) -> list[str]:
     left = len(hidden)
     out += [f"{left} more {'warning is' if left == 1 else 'warnings are'} in the section Method."] if left > 0 else []
     out += [f"Undecided: {' '.join(told)}"] if (told := undecided(made)) else []
+    out += [f"Race: {made.race.sentences[0]}"] if made.race is not None else []
     return out + [f"By {other.scores.view}: {other.answer.headline}" for other in made.others]
 
 
