@@ -235,10 +235,8 @@ class Race:
             best = next(name for name in self.live if self._leads(name))
             first = f"Decided after {rounds}: {best} is better than or equivalent to {_others(len(self.live) - 1)}."
         else:
-            limit = {
-                TRIALS: f"its limit of {counted(self.plan.max_trials, 'trial')}",
-                EVALUATIONS: f"its limit of {self.plan.max_evaluations:,} evaluations",
-            }[self.end]
+            most = self.plan.max_trials if self.end == TRIALS else self.plan.max_evaluations or 0
+            limit = f"its limit of {counted(most, 'trial' if self.end == TRIALS else 'evaluation')}"
             first = f"Not decided within {limit}, after {rounds}: {counted(len(open_ones), 'pair')} undecided."
         out = [first]
         by_round: dict[int, list[str]] = {}
@@ -397,13 +395,13 @@ def race_of(results: Dataset) -> Race | None:
         looks=[],
     )
     planned: dict[int, set[str]] = {}
-    for run in runs:
+    for run in results.all_runs:
         if run.root == newest.root:
             for study in run.studies:
                 planned.setdefault(study.trial, set()).add(study.optimizer)
     race = Race(plan)
-    while race.rounds in planned and len(plan.optimizers) > 1:
-        race.live = [name for name in plan.optimizers if name in planned[race.rounds]]
+    while race.rounds in planned and not race.end:
+        race.live = [name for name in race.live if name in planned[race.rounds]]
         wanted = [(name, problem, race.rounds) for name in race.live for problem in plan.problems]
         if len(race.live) < 2 or not all(key in have for key in wanted):
             break

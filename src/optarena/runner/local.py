@@ -7,7 +7,7 @@ import functools
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -38,6 +38,8 @@ from optarena.store.merging import differing
 from optarena.store.signatures import has_changed, made_with
 
 HEARTBEAT_SECONDS = 2.0
+FEW_STUDIES = 64
+"""After a round of so many studies only journals that mention them are read; of more, nearly all would."""
 
 
 class Standing(NamedTuple):
@@ -143,8 +145,9 @@ def run(
         todo = course.next()
         plan.notices += _left_failed(plan, before, todo)
     plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
-    if not todo:  # nothing is written, either
+    if not todo:  # nothing is written, either, unless a race was decided by what the store had
         progress.begin(plan, todo, len(plan.studies), workers)
+        course.end("done")
         return
     how = "failed"
     compacting = Compacting(place, progress.notice)
@@ -155,8 +158,7 @@ def run(
         if workers:
             Supervisor(place, plan, experiment, progress, heart, chosen, retry).run(batches, workers)
         else:
-            for batch, pasts in batches:
-                _here(place, plan, batch, pasts, progress, heart, retry)
+            _here(place, plan, batches, progress, heart, retry)
         how = "done"
     except KeyboardInterrupt:
         how = "interrupted"
@@ -192,8 +194,8 @@ class _Course:
             todo = list(_todo(self.plan, self.before, self.retry))
             if not todo:
                 self.rounds.look(_only(self.before, self.plan.studies))
-        if todo:
-            race = None if self.rounds is None else self.rounds.record()
+        race = None if self.rounds is None else self.rounds.record()
+        if todo or (race is not None and race.looks):
             self.file = self.store.begin_run(self.plan, [study.id for study in todo], self.kernels, self._newest, race)
         return todo
 
@@ -204,7 +206,9 @@ class _Course:
             if self.rounds is None:
                 return
             assert self.file is not None
-            self.rounds.look(_only(Dataset.of_store(self.store.path), self.plan.studies))
+            ids = [study.id for study in self.plan.studies]
+            results = Dataset.of_store(self.store.path, *(ids if len(ids) <= FEW_STUDIES else ()))
+            self.rounds.look(_only(results, self.plan.studies))
             self.file.race = self.rounds.record()
             self.end("done")
             self.rounds.saved()
@@ -313,8 +317,7 @@ def _workers(plan: Plan, wanted: int | None) -> int:
 def _here(
     place: Store,
     plan: Plan,
-    todo: list[Study],
-    recorded: Pasts,
+    batches: Iterable[tuple[list[Study], Pasts]],
     progress: Progress,
     heart: Callable[[], None],
     retry: bool,
@@ -324,7 +327,7 @@ def _here(
         pin_torch()
     with contextlib.ExitStack() as stack:
         journal: Journal | None = None
-        for study in todo:
+        for study, past in ((study, pasts) for todo, pasts in batches for study in todo):
             if journal is None or journal.full:
                 stack.close()
                 journal = stack.enter_context(contextlib.closing(Journal(place.journals, environment())))
@@ -339,7 +342,7 @@ def _here(
                 plan.classes[study.optimizer.label],
                 journal,
                 source=plan.sources.get(study.optimizer.label),
-                past=recorded.whole(study, retry),
+                past=past.whole(study, retry),
                 tick=tick,
             )
             progress.ended(study, outcome)

@@ -20,8 +20,10 @@ import numpy as np
 from optarena.stats.improvement import ROPE, Simultaneous, beside_half
 from optarena.traces import Bools, Floats
 
-FRACTIONS: Floats = np.geomspace(0.05, 0.97, 12)
-"""Ways of betting, each with the same money: which part of all that may be lost is put on one problem."""
+FRACTIONS: Floats = np.geomspace(0.12, 0.85, 5)
+"""Ways of betting, each with the same money: which part of all that may be lost is put on one problem.
+
+Without ties the least gains most where the mean is 0.56, where equivalence ends, and the greatest where it is 0.93."""
 STEADY = 4.0
 """So many rounds the mean of all problems counts where the mean of a single one is estimated."""
 STEPS = 13

@@ -1,0 +1,424 @@
+"""Races: rounds until decided, the same verdict from any store, whatever was killed and whoever looks."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import uuid
+
+import numpy as np
+import pytest
+
+import optarena as oa
+from optarena.cli import main
+from optarena.comparison.race import Race, race_of
+from optarena.errors import OptarenaError
+from optarena.store import RaceFile, Store
+
+ROOT = uuid.UUID(int=23)
+NAMED = ["functions/sphere/d2", "functions/rosenbrock/d2", "functions/ackley/d2"]
+
+
+LINE = {"type": "real", "space": "linear", "range": [-1.0, 1.0]}
+
+
+def problem(name):
+    return oa.as_problem({"x": LINE, "y": LINE}, id=name, optimum=0.0)(lambda x: x["x"] ** 2 + x["y"] ** 2)
+
+
+IDS = ["mine/a", "mine/b", "mine/c"]
+PROBLEMS = [problem(name) for name in IDS]
+
+
+class Near(oa.Optimizer):
+    """Points around the middle of the space, where the optimum is: the nearer, the better."""
+
+    spread = 0.5
+
+    def suggest(self, n):
+        u = 0.5 + self.spread * (self.rng.random((n, self.space.dimension)) - 0.5)
+        return self.space.to_dicts(self.space.from_unit(u))
+
+
+class Nearer(Near):
+    spread = 0.2
+
+
+class Twin(Near):
+    pass
+
+
+class Fails(oa.Optimizer):
+    def suggest(self, n):
+        raise RuntimeError("no idea")
+
+
+def race(optimizers, store, problems=PROBLEMS, budget=5, **options):
+    running = {key: options.pop(key) for key in ("workers",) if key in options}
+    plan = oa.Experiment(optimizers, problems, budget, until_decided=True, seed=ROOT, **options)
+    return plan.run(store, workers=0, **running) if "workers" not in running else plan.run(store, **running)
+
+
+def looks_of(store):
+    """Every look that is recorded, by its round."""
+    runs = Store(store).runs()
+    return {look.round: look for run in runs if run.race is not None for look in run.race.looks}
+
+
+def verdicts(comparison):
+    return {(pair["a"], pair["b"]): pair["verdict"] for pair in comparison.answer.pairs}
+
+
+# ---- deciding --------------------------------------------------------------------------------------------------------
+
+
+def test_a_race_ends_when_the_best_is_known(tmp_path):
+    results = race(["RandomSearch", Near, Nearer], tmp_path / "s")
+    found = race_of(results)
+    assert found.end == "decided"
+    assert found.live == ["Nearer"]
+    assert set(found.out) == {"Near", "RandomSearch"}
+    assert found.sentences[0] == f"Decided after {found.rounds} rounds: Nearer is best; it beats all 2 others."
+    # who is out runs no further trials
+    trials = dict(results.studies.group_by("optimizer").agg(oa_max()).iter_rows())
+    for name, (_, when) in found.out.items():
+        assert trials[name] == when - 1
+    assert trials["Nearer"] == found.rounds - 1 < 99
+
+
+def oa_max():
+    import polars as pl
+
+    return pl.col("trial").max()
+
+
+def test_every_look_is_recorded_and_the_verdict_follows_from_the_data(tmp_path):
+    results = race(["RandomSearch", Near, Nearer], tmp_path / "s")
+    again = race_of(results)
+    recorded = looks_of(tmp_path / "s")
+    assert recorded == {look.round: look for look in again.looks}
+    assert recorded[max(recorded)].end == "decided"
+    # shares of duels, by hand
+    best = {
+        (row["optimizer"], row["problem"], row["trial"]): row["best"] for row in results.studies.iter_rows(named=True)
+    }
+    for look in recorded.values():
+        for a, b, share, *_ in look.pairs:
+            met = [
+                np.mean([np.sign(best[b, id, r] - best[a, id, r]) / 2 + 0.5 for id in IDS])
+                for r in range(look.round)
+                if all((name, id, r) in best for name in (a, b) for id in IDS)
+            ]
+            assert share == pytest.approx(np.mean(met[: look.round]))
+    comparison = results.compare()
+    assert comparison.answer.at_every_look
+    assert comparison.answer.winner == "Nearer"
+    assert comparison.answer.scope == "trials"
+    words = verdicts(comparison)
+    for a, b, _, _, _, word in recorded[max(recorded)].pairs:
+        turned = {"better": "worse", "worse": "better"}.get(word, word)
+        assert words.get((a, b)) == word or words.get((b, a)) == turned
+    assert "however often one looks" in str(comparison)
+    assert comparison.to_data()["race"]["rounds"] == again.rounds
+
+
+def test_equal_optimizers_stay_undecided_or_turn_out_equivalent(tmp_path):
+    results = race([Near, Twin], tmp_path / "s", max_trials=12)
+    found = race_of(results)
+    assert found.rounds == 12
+    assert found.end == "max_trials reached"
+    assert found.sentences[0].startswith("Not decided within its limit of 12 trials, after 12 rounds: 1 pair undecided")
+    assert "Undecided: Near against Twin (0." in found.sentences[1]
+    answer = results.compare().answer  # without random search: by another view than the race's, in the same rounds
+    assert answer.at_every_look
+    assert answer.view == "fixed-target"
+    assert answer.winner is None
+
+
+def test_equivalence_ends_a_race(tmp_path):
+    many = [problem(f"mine/{i}") for i in range(100)]
+    results = race([Near, Twin], tmp_path / "s", problems=many, budget=1, max_trials=60)
+    found = race_of(results)
+    assert found.end == "decided"
+    assert found.sentences[0] == f"Decided after {found.rounds} rounds: Near and Twin are equivalent."
+
+
+def test_one_that_always_fails_is_beaten_and_counted(tmp_path):
+    results = race([Near, Fails, "RandomSearch"], tmp_path / "s", max_trials=30)
+    found = race_of(results)
+    assert "Fails" in found.out
+    when = found.out["Fails"][1]
+    failed = results.studies.filter(results.studies["status"] == "failed")
+    assert failed.height == when * len(PROBLEMS)
+    assert f"Fails failed in {failed.height} of {failed.height} studies" in str(results.compare())
+
+
+def test_two_that_always_fail_tie(tmp_path):
+    class FailsToo(Fails):
+        pass
+
+    found = race_of(race([Fails, FailsToo], tmp_path / "s", max_trials=3))
+    assert [pair[2] for pair in found.looks[-1].pairs] == [0.5]
+
+
+def test_a_limit_of_evaluations_is_kept(tmp_path):
+    results = race([Near, Twin], tmp_path / "s", budget=7, max_evaluations=100)
+    assert results.studies["evaluations"].sum() == 84  # two rounds of 42; a third would be too much
+    found = race_of(results)
+    assert found.end == "max_evaluations reached"
+    assert "its limit of 100 evaluations" in found.sentences[0]
+    with pytest.raises(OptarenaError, match="one round has 42 evaluations, got 41"):
+        race([Near, Twin], tmp_path / "t", budget=7, max_evaluations=41)
+    assert not list(Store(tmp_path / "t").run_paths())
+
+
+def test_a_larger_limit_goes_on_where_it_stopped(tmp_path):
+    race([Near, Twin], tmp_path / "s", max_trials=3)
+    race([Near, Twin], tmp_path / "s", max_trials=5)
+    looks = looks_of(tmp_path / "s")
+    assert sorted(looks) == [1, 2, 3, 4, 5]
+    race([Near, Twin], tmp_path / "t", max_trials=5)
+    assert {r: look.pairs for r, look in looks_of(tmp_path / "t").items()} == {
+        r: look.pairs for r, look in looks.items()
+    }
+
+
+def test_leader_only_does_not_wait_for_the_others():
+    """The first is equivalent to both others, which are undecided: only with leader_only that is enough."""
+    plan = RaceFile(["A", "B", "C"], ["p"], "fixed_cost", 0.05, 0.06, 100)
+    for leader_only, end in ((False, ""), (True, "leader known")):
+        plan.leader_only = leader_only
+        made = Race(plan)
+        made.verdicts = ["equivalent", "equivalent", "undecided"]  # A-B, A-C, B-C
+        assert made._end(0) == end
+
+
+def test_a_circle_of_three_stays():
+    plan = RaceFile(["A", "B", "C", "D"], ["p"], "fixed_cost", 0.05, 0.06, 100)
+    made = Race(plan)
+    # pairs: AB AC AD BC BD CD; A beats B, B beats C, C beats A; D is undecided against all
+    made.verdicts = ["better", "worse", "undecided", "better", "undecided", "undecided"]
+    made._decide(Undecided(6))
+    assert made.live == ["A", "B", "C", "D"]
+    made.verdicts = ["better", "worse", "better", "better", "undecided", "undecided"]
+    made._decide(Undecided(6))
+    assert made.live == ["A", "B", "C", "D"]  # D is beaten by A, which is itself beaten
+    made.verdicts = ["better", "better", "undecided", "better", "undecided", "undecided"]
+    made._decide(Undecided(6))
+    assert made.live == ["A", "D"]
+    assert made.out["C"][0] == "A"
+
+
+class Undecided:
+    """Bets that show nothing."""
+
+    def __init__(self, pairs):
+        from optarena.stats.sequences import Evidence
+
+        self.evidence = Evidence(np.zeros((pairs, 3)), np.zeros((pairs, 3)))
+
+
+# ---- views and solvers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("optimizers", "problems", "view"),
+    [
+        (["RandomSearch", "Pymoo-NSGA2"], ["zdt/zdt1/d5", "zdt/zdt2/d5"], "pareto"),
+        (["QuasiRandom", "Scipy-Powell"], NAMED, "fixed_target"),
+    ],
+)
+def test_any_view_can_decide(optimizers, problems, view, tmp_path):
+    pytest.importorskip("pymoo")
+    options = {} if view == "pareto" else {"view": "fixed-target"}
+    results = race(optimizers, tmp_path / "s", problems=problems, budget=150, max_trials=12, **options)
+    found = race_of(results)
+    assert found.plan.view == view
+    comparison = results.compare(view=view)
+    assert comparison.answer.at_every_look
+    word = found.looks[-1].pairs[0][-1]
+    assert next(iter(verdicts(comparison).values())) in (word, {"better": "worse", "worse": "better"}.get(word))
+    values = found.values_of(comparison.optimizers)
+    assert comparison.pairs.improvement[0] == pytest.approx(np.mean(values))
+
+
+SOLVERS = """
+import numpy as np
+import optarena as oa
+from optarena.problems.tsp import Tsp
+
+square = Tsp(np.array([[0.0, 0.0], [0.0, 9.0], [9.0, 9.0], [9.0, 0.0], [20.0, 5.0]]), 60.0)
+LONG, BEST = [0, 2, 1, 3, 4], [0, 1, 2, 4, 3]
+
+class Good(oa.Solver):
+    takes = ("tsp",)
+    tour = BEST
+    def solve(self, instance, budget, emit):
+        emit(instance.cost(self.tour), self.tour)
+        return "feasible"
+
+class Bad(Good):
+    tour = LONG
+"""
+
+
+@pytest.mark.xdist_group("processes")
+def test_solvers_race_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(SOLVERS)
+    words = ["run", "-s", "mine.py:Good", "-s", "mine.py:Bad", "-p", "mine.py:square", "--seconds", "2"]
+    assert main([*words, "--until-decided", "--max-trials", "15", "--store", "s"]) == 0
+    said = capsys.readouterr().out
+    found = race_of(oa.open("s"))
+    assert found.plan.view == "anytime"
+    assert found.live == ["mine.py:Good"]
+    assert f"Decided after {found.rounds} rounds: mine.py:Good is best; it beats the other one." in said
+    answer = oa.open("s").compare().answer
+    assert answer.winner == "mine.py:Good"
+    assert answer.view == "anytime"
+
+
+# ---- killed and continued --------------------------------------------------------------------------------------------
+
+
+OURS = """
+import numpy as np, optarena as oa
+
+class Near(oa.Optimizer):
+    spread = 0.5
+    def suggest(self, n):
+        u = 0.5 + self.spread * (self.rng.random((n, self.space.dimension)) - 0.5)
+        return self.space.to_dicts(self.space.from_unit(u))
+
+class Nearer(Near):
+    spread = 0.4
+
+LINE = {"type": "real", "space": "linear", "range": [-1.0, 1.0]}
+
+@oa.as_problem({"x": LINE, "y": LINE})
+def first(x):
+    return x["x"] ** 2 + x["y"] ** 2
+
+@oa.as_problem({"x": LINE, "y": LINE})
+def second(x):
+    return abs(x["x"]) + abs(x["y"])
+"""
+
+
+def command(store, *more):
+    words = ["run", "-o", "ours.py:Near", "-o", "ours.py:Nearer", "-o", "RandomSearch", "-n", "6", "--until-decided"]
+    words += ["-p", "ours.py:first", "-p", "ours.py:second"]
+    return [*words, "--max-trials", "25", "--seed", str(ROOT), "--store", str(store), *more]
+
+
+@pytest.mark.xdist_group("processes")
+def test_a_killed_race_ends_with_the_same_verdict_on_any_number_of_workers(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ours.py").write_text(OURS)
+    assert main(command("whole", "--workers", "2")) == 0
+    said = capsys.readouterr().out.splitlines()
+    sentence = next(line for line in said if line.startswith(("Decided", "Not decided")))
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        going = subprocess.Popen(
+            [sys.executable, "-m", "optarena", *command("killed", "--workers", str(rng.integers(1, 3)))],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(float(rng.uniform(0.5, 3.0)))
+        going.send_signal(signal.SIGKILL)
+        going.wait()
+    assert main(command("killed", "--workers", "1")) == 0
+    assert sentence in capsys.readouterr().out
+    whole, killed = looks_of("whole"), looks_of("killed")
+    assert whole.keys() == killed.keys()
+    assert whole == killed
+    assert oa.open("whole").compare().answer.pairs == oa.open("killed").compare().answer.pairs
+
+
+def test_the_same_race_in_this_process(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ours.py").write_text(OURS)
+    assert main(command("a", "--workers", "0")) == 0
+    assert main(command("b", "--workers", "0")) == 0
+    assert looks_of("a") == looks_of("b")
+
+
+# ---- stores that were extended ---------------------------------------------------------------------------------------
+
+
+def test_a_store_that_was_extended_by_looking_warns_and_offers_the_sequence(tmp_path, capsys):
+    store = str(tmp_path / "s")
+    words = ["run", "-o", "RandomSearch", "-o", "QuasiRandom", "-p", NAMED[0], "-n", "10", "--workers", "0"]
+    assert main([*words, "-r", "3", "--store", store]) == 0
+    results = oa.open(store)
+    assert not any("runs" in text for text in results.compare().answer.warnings)
+    assert main([*words, "-r", "6", "--store", store]) == 0
+    results = oa.open(store)
+    warnings = results.compare().answer.warnings
+    assert any(text.startswith("Trials came in 2 runs") and "--sequence" in text for text in warnings)
+    capsys.readouterr()
+    assert main(["compare", store, "--sequence", "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)["answer"]
+    assert answer["at_every_look"]
+    assert not any("Trials came in" in text for text in answer["warnings"])
+    # a larger budget, or another optimizer, adds no trials
+    other = str(tmp_path / "t")
+    assert main([*words, "-r", "3", "--store", other]) == 0
+    assert main([*words, "-r", "3", "-o", "Scipy-Powell", "--store", other]) == 0
+    assert not any("came in" in text for text in oa.open(other).compare().answer.warnings)
+
+
+def test_a_race_on_a_store_that_has_trials_uses_them(tmp_path):
+    oa.Experiment([Near, Nearer], PROBLEMS, 5, trials=4, seed=ROOT).run(tmp_path / "s", workers=0)
+    results = race([Near, Nearer], tmp_path / "s")
+    race([Near, Nearer], tmp_path / "t")
+    found, alone = race_of(results), race_of(oa.open(tmp_path / "t"))
+    assert found.looks == alone.looks
+    assert looks_of(tmp_path / "s") == looks_of(tmp_path / "t")
+    # more than it needs: nothing is run, and the race is the same
+    oa.Experiment([Near, Nearer], PROBLEMS, 5, trials=30, seed=ROOT).run(tmp_path / "u", workers=0)
+    results = race([Near, Nearer], tmp_path / "u")
+    assert race_of(results).looks == alone.looks
+    assert results.studies.height == 30 * 2 * 3
+    assert looks_of(tmp_path / "u") == looks_of(tmp_path / "t")
+
+
+# ---- bad calls -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"trials": 5}, "trials: a race finds out how many are needed: give max_trials instead"),
+        ({"max_trials": 0}, "max_trials: expected a whole number of at least 1"),
+        ({"view": "nonsense"}, "view must be one of fixed-cost"),
+        ({"optimizers": ["RandomSearch"]}, "optimizers: a race needs two optimizers or more"),
+        ({"until_decided": False, "max_trials": 5}, "max_trials: this belongs to a race"),
+        ({"until_decided": "yes"}, "until_decided: expected true or false"),
+        ({"problems": ["functions/sphere/d2", "zdt/zdt1"], "optimizers": ["RandomSearch", "QuasiRandom"]}, "one race"),
+    ],
+)
+def test_what_cannot_be_raced_is_refused_in_a_sentence(fields, message, tmp_path):
+    data = {"optimizers": ["RandomSearch", "QuasiRandom"], "problems": NAMED, "budget": 5, "until_decided": True}
+    with pytest.raises(OptarenaError, match=message):
+        oa.Experiment.from_data(data | fields).run(tmp_path / "s", workers=0)
+
+
+def test_a_race_counts_its_failures(tmp_path):
+    with pytest.raises(OptarenaError, match="a race counts its failures"):
+        oa.Experiment([Near, Twin], PROBLEMS, 5, until_decided=True).run(tmp_path / "s", workers=0, retry=True)
+
+
+def test_a_race_from_a_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = 'optimizers = ["RandomSearch", "QuasiRandom"]\nproblems = ["functions/sphere/d2"]\nbudget = 5\n'
+    (tmp_path / "race.toml").write_text(text + "until_decided = true\nmax_trials = 2\n")
+    assert main(["run", "race.toml", "--workers", "0"]) == 0
+    said = capsys.readouterr().out
+    assert "2 optimizers × 1 problem, until decided (at most 2 trials each)" in said
+    assert "Not decided within its limit of 2 trials, after 2 rounds: 1 pair undecided." in said
+    assert oa.Experiment.load("race.toml").to_data()["until_decided"] is True
