@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
 import uuid
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import optarena as oa
@@ -83,16 +87,10 @@ def test_a_race_ends_when_the_best_is_known(tmp_path):
     assert set(found.out) == {"Near", "RandomSearch"}
     assert found.sentences[0] == f"Decided after {found.rounds} rounds: Nearer is best; it beats all 2 others."
     # who is out runs no further trials
-    trials = dict(results.studies.group_by("optimizer").agg(oa_max()).iter_rows())
+    trials = dict(results.studies.group_by("optimizer").agg(pl.col("trial").max()).iter_rows())
     for name, (_, when) in found.out.items():
         assert trials[name] == when - 1
     assert trials["Nearer"] == found.rounds - 1 < 99
-
-
-def oa_max():
-    import polars as pl
-
-    return pl.col("trial").max()
 
 
 def test_every_look_is_recorded_and_the_verdict_follows_from_the_data(tmp_path):
@@ -252,6 +250,7 @@ from optarena.problems.tsp import Tsp
 
 square = Tsp(np.array([[0.0, 0.0], [0.0, 9.0], [9.0, 9.0], [9.0, 0.0], [20.0, 5.0]]), 60.0)
 LONG, BEST = [0, 2, 1, 3, 4], [0, 1, 2, 4, 3]
+square.known = oa.Known(optimum=(square.cost(BEST),))
 
 class Good(oa.Solver):
     takes = ("tsp",)
@@ -274,10 +273,10 @@ def test_solvers_race_too(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     found = race_of(oa.open("s"))
     assert found.plan.view == "anytime"
-    assert found.live == ["mine.py:Good"]
-    assert f"Decided after {found.rounds} rounds: mine.py:Good is best; it beats the other one." in said
+    assert found.live == ["Good"]
+    assert f"Decided after {found.rounds} rounds: Good is best; it beats the other one." in said
     answer = oa.open("s").compare().answer
-    assert answer.winner == "mine.py:Good"
+    assert answer.winner == "Good"
     assert answer.view == "anytime"
 
 
@@ -422,3 +421,20 @@ def test_a_race_from_a_file(tmp_path, monkeypatch, capsys):
     assert "2 optimizers × 1 problem, until decided (at most 2 trials each)" in said
     assert "Not decided within its limit of 2 trials, after 2 rounds: 1 pair undecided." in said
     assert oa.Experiment.load("race.toml").to_data()["until_decided"] is True
+
+
+def test_the_page_about_races_runs_as_printed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[1] / "docs" / "race.md").read_text()
+    (snippet,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(snippet.replace('run("my-race")', 'run("my-race", workers=0)'), "race.md", "exec"), {})
+    assert "Scipy-Powell" in capsys.readouterr().out
+    first, second = re.findall(r"^\$ optarena (.*)$", text, re.MULTILINE)
+    seed = ["--seed", "00000000-0000-0000-0000-000000000023", "--workers", "0"]
+    assert main([*shlex.split(first), *seed]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    for line in text.splitlines():
+        if line.startswith(("Decided after", "Beaten:", "4 optimizers")):
+            assert line in printed
+    assert main(shlex.split(second)) == 0
+    assert "Race        Decided after" in capsys.readouterr().out

@@ -236,7 +236,7 @@ def _are(names: list[str]) -> str:
 
 def _doubts(made: Comparison, found: Answer) -> list[str]:
     """What could mislead, the gravest first: contradictions, other ways of scoring, decisions that hang on little."""
-    return [*_contradictions(found), *_other_ways(made, found), *_fragile(made, found)]
+    return [*_contradictions(made, found), *_other_ways(made, found), *_fragile(made, found)]
 
 
 def _coverage(made: Comparison, found: Answer) -> list[str]:
@@ -249,9 +249,10 @@ def _coverage(made: Comparison, found: Answer) -> list[str]:
     return [f"The optimizers did not run on the same problems: this is about the {common} that all have run; {gone}."]
 
 
-def _contradictions(found: Answer) -> list[str]:
+def _contradictions(made: Comparison, found: Answer) -> list[str]:
     """Where the order by score and the duels disagree, the decided ones first."""
     decided, open_ones = [], []
+    followed = found.order if made.race is None else made.race.live  # who has left a race is not followed further
     for pair in found.pairs:  # a has the better score, or an equal one
         a, b = pair["a"], pair["b"]
         if pair["pi"] is None or found.score[a][0] == found.score[b][0]:
@@ -261,7 +262,7 @@ def _contradictions(found: Answer) -> list[str]:
                 f"{b} beats {a} in {100 * (1 - pair['pi']):.0f} % of duels, yet {a} has the better score: {b} wins "
                 "more often, but where it loses, it loses by more."
             )
-        elif pair["pi"] < 0.5 - ROPE:
+        elif pair["pi"] < 0.5 - ROPE and a in followed and b in followed:
             open_ones.append(
                 f"{a} has a better score than {b} ({_of(found, a)} against {_of(found, b)}), but wins only "
                 f"{100 * pair['pi']:.0f} % of their duels so far: where {b} loses, it loses by more."
