@@ -243,6 +243,14 @@ def test_a_failed_import_without_a_budget_counts_to_the_end_of_the_problem(tmp_p
 # ---- common problems -------------------------------------------------------------------------------------------------
 
 
+def test_a_failed_import_with_a_budget_of_which_nothing_was_made_is_a_loss(tmp_path):
+    rows = [row for t in range(3) for row in study("RandomSearch", "p", t, [2.0, 1.0, 3.0], budget=3)]
+    rows += [row for t in range(3) for row in study("A", "p", t, [] if t else [0.0], ended="failed", budget=3)]
+    view = store(tmp_path / "s", rows).fixed_cost()
+    assert view.failed["A"] == {"studies": 3, "of": 3, "evaluations": 0}
+    assert view.trial_scores().of(["A"]).values.ravel().tolist() == [0.0, INF, INF]
+
+
 def test_a_second_run_on_two_easy_problems_does_not_lead_over_one_on_all(tmp_path):
     rng = np.random.default_rng(6)
     rows = []

@@ -264,15 +264,15 @@ class Selection:
             return np.where(self.ended, np.inf, self.last)
         reach = self.reach if self.axis == "evaluations" else np.ceil(self.reach / self.size)
         out = np.maximum(self.last, reach)
-        if self.original or not self._unlimited.any():
+        if self.original or not self.unlimited.any():
             return out
         furthest = np.zeros(len(self.problems))
         np.maximum.at(furthest, self.problem, out)
-        return np.where(self._unlimited, furthest[self.problem], out)
+        return np.where(self.unlimited, furthest[self.problem], out)
 
     @cached_property
-    def _unlimited(self) -> Bools:
-        """(studies,): failures without a known budget: they stay as bad as they are to the end of the problem's."""
+    def unlimited(self) -> Bools:
+        """(studies,): failures without a value or a known budget: they stay as they are to the end of the problem's."""
         no_budget = self.table["budget"].is_null() & self.table["budget_seconds"].is_null()
         unsuccessful = no_budget & self.table["status"].is_in(UNSUCCESSFUL)
         return self.ended & (~self.valued | unsuccessful.to_numpy())
