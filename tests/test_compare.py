@@ -440,6 +440,22 @@ def test_the_answer_fits_any_width(store, width):
         assert max(map(len, made.text(width).splitlines())) <= width
 
 
+def test_one_problem_with_failures_fits_a_narrow_terminal():
+    long = rows(["RandomSearch", "A-name-of-some-length"], ["p"], 5, seed=1, ended="done", status=None)
+    lost = [{**row, "trial": 5, "ended": "failed", "value": None, "status": "error"} for row in long[:5]]
+    made = compared([{**row, "value": row["value"] * 1e6} for row in long], lost)
+    assert "failed" in made.text(40)
+    assert max(map(len, made.text(40).splitlines())) <= 40
+
+
+def test_plain_data_of_a_comparison_is_strict_json():
+    """With five problems, the medians of the table of optimizers have infinite ends."""
+    frame = pl.DataFrame(rows(["RandomSearch", "A"], EIGHT[:5]))
+    made = oa.from_frame(frame).compare(over="problems", **FEW).to_data()
+    assert made == json.loads(json.dumps(made, allow_nan=False))
+    assert made["tables"]["optimizers"][0]["median_ub"] == "inf"
+
+
 def test_a_notebook_shows_the_answer(store):
     made = oa.open(store).compare(resamples=200)
     assert made.answer.headline in made._repr_html_()
@@ -653,6 +669,15 @@ def test_problems_that_have_no_score_count_in_duels():
         assert found.answer.coverage["problems"] == 20
         assert found.answer.winner is None
         assert any("not in the score" in text for text in found.answer.warnings)
+
+
+def test_without_a_scale_on_any_problem_targets_answer():
+    """Random search sees the best value in most evaluations: its median is the best there is."""
+    random = [{**row, "value": 0.0 if row["evaluation"] > 1 else 1.0} for row in rows(["RandomSearch"])]
+    found = compared(random, [{**row, "value": row["value"] + 0.5} for row in rows(["A"])])
+    assert found.answer.view == "fixed-target"
+    assert found.answer.winner == "RandomSearch"
+    assert any("there is no fixed-cost score: no problem can be scored" in text for text in found.answer.warnings)
 
 
 def test_an_optimizer_without_any_value_yet_is_named():

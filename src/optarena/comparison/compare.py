@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena._json import strict
 from optarena._numbers import counted
 from optarena._services import service
 from optarena.comparison.answer import SCALES, Answer, answer
@@ -146,10 +147,11 @@ class Comparison:
         return self.tables[name]
 
     def to_data(self) -> dict[str, Any]:
-        """What `optarena compare --format json` prints."""
+        """What `optarena compare --format json` prints: an infinite number is the text "inf", an undefined one None."""
         from optarena.comparison.tables import to_data
 
-        return to_data(self)
+        data: dict[str, Any] = strict(to_data(self))
+        return data
 
     def to_latex(self) -> str:
         """The optimizers and the pairs for a paper: booktabs, ready to `\\input`."""

@@ -66,6 +66,10 @@ def compare(
         try:
             made.append(_compare_by(part, names, kind, None if i else metric, asked, scored, settings))
         except OptarenaError as error:
+            if kind == "fixed_cost" and view is None and metric is None and not asked:
+                if (found := _by_targets(part, names, scored, settings, str(error))) is not None:
+                    made.append(found)
+                    continue
             if len(parts) == 1:
                 raise
             lost.append(f"The studies for the {dashed(kind)} view have no answer: {error}.")
@@ -74,6 +78,18 @@ def compare(
     made[0].cautions += lost
     made[0].others = made[1:]
     return made[0]
+
+
+def _by_targets(
+    results: Dataset, optimizers: Sequence[str], scored: Mapping[str, View], settings: dict[str, Any], why: str
+) -> Comparison | None:
+    """Where random search gives no problem a scale: targets need none."""
+    try:
+        found = _compare_by(results, optimizers, "fixed_target", None, {}, scored, settings)
+    except OptarenaError:
+        return None
+    found.cautions.insert(0, f"This is by fixed target, for there is no fixed-cost score: {why}.")
+    return found
 
 
 def _parts(results: Dataset) -> list[tuple[str, Dataset]]:
@@ -122,7 +138,7 @@ def _compare_by(
             f"On {counted(flat, 'problem')} no front has any hypervolume: there IGD+ decides the duels."
         )
     if len(out.trials.problems) == 1:
-        out.values = in_units(results, out.trials.problems[0], out.optimizers)
+        out.values = in_units(results, out)
     return out
 
 
@@ -179,18 +195,19 @@ def _allowed(results: Dataset, kind: str, scored: Mapping[str, View]) -> View | 
         return None
 
 
-def in_units(results: Dataset, problem: str, optimizers: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Best and median value of each optimizer on a problem of one objective, in its unit; a failure is the worst."""
-    rows = results.studies.filter(
-        (pl.col("problem") == problem) & pl.col("sense").is_not_null() & pl.col("status").is_in(list(FINISHED))
-    )
+def in_units(results: Dataset, made: Comparison) -> dict[str, dict[str, Any]]:
+    """Best and median value of each optimizer on its one problem, in the problem's unit; a failure is the worst."""
+    rows = results.studies.filter((pl.col("problem") == made.trials.problems[0]) & pl.col("sense").is_not_null())
     out: dict[str, dict[str, Any]] = {}
-    for name in optimizers:
-        mine = rows.filter(pl.col("optimizer") == name)
+    for o, name in enumerate(made.optimizers):
+        mine = rows.filter((pl.col("optimizer") == name) & pl.col("status").is_in(list(FINISHED)))
         if not mine.height:
             return {}
         sign = signs(mine["sense"])[0]
-        values = np.sort(np.where(mine["best"].is_null(), np.inf, mine["best"].fill_null(0.0).to_numpy() * sign))
-        best, middle = (None if np.isinf(x) else float(x * sign) for x in (values[0], np.median(values)))
-        out[name] = {"best": best, "median": middle, "trials": mine.height}
+        values = np.where(mine["best"].is_null(), np.inf, mine["best"].fill_null(0.0).to_numpy() * sign)
+        if made.trials.view == "fixed-cost" and made.trials.metric == "value":  # what the duels are about
+            values = made.trials.values[0, o]
+            values = values[~np.isnan(values)]
+        best, middle = (None if np.isinf(x) else float(x * sign) for x in (np.min(values), np.median(values)))
+        out[name] = {"best": best, "median": middle, "trials": len(values)}
     return out

@@ -128,13 +128,22 @@ class Candidates:
         own = {"valued": self.valued[kept], "failures": self._failures(), **own}
         return kind(self.results, axis, self.table[kept.tolist()], kept, self.excluded, **own)
 
+    @property
+    def _infinite(self) -> Ints:
+        """(begun studies,): evaluations with a value that is not finite, which is no value, though nothing failed."""
+        values = self.results.traces().values
+        wide = np.array([len(card.objectives) for card in self.results.cards], dtype=np.int64)[self.study_of_row]
+        theirs = np.arange(values.shape[1])[None, :] < wide[:, None]
+        rows = (self.results.row_statuses() == 0) & np.any(theirs & ~np.isfinite(values), axis=1)
+        return np.bincount(self.study_of_row[rows], minlength=len(self.usable))
+
     def _failures(self) -> pl.DataFrame:
         counted = self.usable | self.lost
         nothing = ~self.valued & self.ended
         return (
             self.table.select(
                 "optimizer",
-                "failures",
+                failures=pl.col("failures").fill_null(0) + pl.Series(self._infinite),
                 failed=pl.Series(nothing) | pl.col("status").is_in(UNSUCCESSFUL),
                 nothing=pl.Series(nothing),
                 lost=pl.Series(self.lost),
@@ -144,7 +153,7 @@ class Candidates:
             .agg(
                 studies=pl.col("failed").sum().cast(pl.Int64),
                 of=pl.len().cast(pl.Int64),
-                evaluations=pl.col("failures").fill_null(0).sum().cast(pl.Int64),
+                evaluations=pl.col("failures").sum().cast(pl.Int64),
                 without_value=pl.col("nothing").sum().cast(pl.Int64),
                 left_out=pl.col("lost").sum().cast(pl.Int64),
             )
