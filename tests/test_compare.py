@@ -177,6 +177,15 @@ def test_advice_does_not_depend_on_the_observed_difference():
     assert abs(int(near.power.functions[0]) - int(far.power.functions[0])) <= 0.5 * near.power.functions[0]
 
 
+def test_more_trials_help_where_functions_do_not_differ():
+    """Eight functions that all favour one optimizer by 0.64 are decided: enough trials show that they do."""
+    found = compare_scores(made_up(gaps=(0.0, 0.0), problems=8, noise=1.0, seed=4), **FEW)
+    assert found.pairs.verdict == ["undecided"]
+    assert 0 < found.power.trials[0] < 100
+    shares = np.clip(0.64 + np.random.default_rng(0).normal(0, 0.03, (200, 1, 8)), 0, 1)
+    assert np.mean([stats.improvement.over_functions(one).lower[0] > 0.5 for one in shares]) > 0.9
+
+
 def test_more_functions_are_at_least_as_many_as_a_decision_needs():
     found = compare_scores(made_up(gaps=(0.0, 0.0), problems=4, trials=4, noise=0.05), over="problems", **FEW)
     assert not found.pairs.decided[0]

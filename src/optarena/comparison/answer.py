@@ -300,7 +300,8 @@ def _fragile(made: Comparison, found: Answer) -> list[str]:
         hurt = [c for c in made.changes if c.kind == noun and c.tested and _involves(c, found.winner)]
         total = sum(c.kind == noun for c in made.changes)
         if hurt:
-            others = f", or without one of {len(hurt) - 1} other {noun}s (of {total})" if len(hurt) > 1 else ""
+            more = f"one of {len(hurt) - 1} other {noun}s" if len(hurt) > 2 else f"one other {noun}"
+            others = f", or without {more} (of {total})" if len(hurt) > 1 else ""
             out.append(f"Without {hurt[0].label}{others}, {found.winner} would not be shown to be best.")
     return out
 
