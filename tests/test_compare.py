@@ -195,7 +195,7 @@ def test_more_functions_are_at_least_as_many_as_a_decision_needs():
 def test_few_functions_speak_of_their_trials_and_say_so():
     found = compare_scores(made_up(problems=3), **FEW)
     assert found.over == "trials"
-    assert "3 functions are too few for claims about other problems (7 would be enough)" in found.cautions[0]
+    assert "3 problems are too few for claims about other problems (7 would be enough)" in found.cautions[0]
     one = compare_scores(made_up(problems=3, trials=1), **FEW)
     assert one.over == "problems"
     assert not one.pairs.decided.any()

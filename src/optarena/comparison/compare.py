@@ -252,8 +252,9 @@ def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[
     if over == "trials" or enough:
         return over or "problems", ""
     need = int(np.ceil(1 + np.log2(tests / alpha) - 1e-9))
+    noun = "problem" if functions == len(scores.problems) else "function"
     few = (
-        f"{counted(functions, 'function')} {'is' if functions == 1 else 'are'} too few for claims about other problems "
+        f"{counted(functions, noun)} {'is' if functions == 1 else 'are'} too few for claims about other problems "
         f"({need} would be enough)"
     )
     if over == "problems":
