@@ -232,6 +232,7 @@ def test_a_failed_study_of_several_objectives_has_an_empty_front(tmp_path):
     assert mine["igd_plus"].to_list()[1:] == [INF, INF]
     trials = view.trial_scores()
     assert trials.values[0, trials.optimizers.index("Crashes")].tolist()[1:] == [INF, INF]
+    assert trials.values[0, trials.optimizers.index("Crashes"), 0] == -mine["hypervolume_ratio"][0], "not 1 less it"
 
 
 def test_a_failed_import_without_a_budget_counts_to_the_end_of_the_problem(tmp_path):

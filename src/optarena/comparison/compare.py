@@ -14,7 +14,7 @@ from optarena._json import strict
 from optarena._numbers import counted
 from optarena._services import service
 from optarena.comparison.answer import SCALES, Answer, answer
-from optarena.comparison.overall import Overall, rate
+from optarena.comparison.overall import SOME, Overall, rate
 from optarena.comparison.pairs import MANY, Pairs, compare_apart, compare_pairs, scale_of
 from optarena.comparison.power import DETECT, UNKNOWN, Power, power
 from optarena.comparison.ratios import Ratios, expected, runtime_ratios
@@ -29,6 +29,8 @@ from optarena.views.fixed_target import FixedTarget
 
 OVER = ("problems", "trials")
 ALPHA = 0.05
+FEW = 2000
+"""Resamples where there are more than `SOME` optimizers."""
 
 
 @dataclass
@@ -214,6 +216,8 @@ def compare_scores(
     scope, why = _scope(ordered, tests, alpha, over)
     if why:
         notes.append(why)
+    if k > SOME:
+        resamples = min(resamples, FEW)
     rng = np.random.default_rng(seed)
     counts = draws(len(set(whole.functions)), resamples, rng)
     ranks = ordered.ranked()
@@ -230,7 +234,7 @@ def compare_scores(
         ratios = runtime_ratios(erts, axis, pairs.first, pairs.second, resamples, seed)
     return Comparison(
         whole, ordered, rope, alpha, resamples, seed, pairs, overall, ratios,
-        power(ordered, pairs, detect=detect, seed=seed),
+        power(ordered, pairs, overall.order, detect=detect, seed=seed),
         stability(whole, ordered, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed) if stable else [],
         left_out=left_out,
         cautions=notes,

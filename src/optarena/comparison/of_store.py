@@ -200,7 +200,8 @@ def in_units(results: Dataset, made: Comparison) -> dict[str, dict[str, Any]]:
     rows = results.studies.filter((pl.col("problem") == made.trials.problems[0]) & pl.col("sense").is_not_null())
     out: dict[str, dict[str, Any]] = {}
     for o, name in enumerate(made.optimizers):
-        mine = rows.filter((pl.col("optimizer") == name) & pl.col("status").is_in(list(FINISHED)))
+        scored = pl.col("status").is_in(list(FINISHED)) | pl.col("best").is_not_null()
+        mine = rows.filter((pl.col("optimizer") == name) & scored)
         if not mine.height:
             return {}
         sign = signs(mine["sense"])[0]

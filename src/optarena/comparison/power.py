@@ -39,16 +39,16 @@ class Power:
     detect: float
 
 
-def power(scores: Scores, pairs: Pairs, *, detect: float, seed: int) -> Power:
-    """For every undecided pair; of very many optimizers, for the pairs of the leader with the next best."""
+def power(scores: Scores, pairs: Pairs, order: Ints, *, detect: float, seed: int) -> Power:
+    """For every undecided pair; of very many, for those of the best optimizers. order: numbers of optimizers, best first."""
     count = len(pairs.first)
     trials, functions = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     wanted = np.flatnonzero(pairs.undecided & ~np.isnan(pairs.improvement))
-    if not pairs.all_are_here:
+    if len(wanted) > MANY:
         trials[wanted] = functions[wanted] = UNKNOWN
-        totals = scores.means.sum(axis=0)
-        other = np.maximum(totals[pairs.first], totals[pairs.second])[wanted]  # the leader has the lesser
-        wanted = wanted[np.argsort(other, kind="stable")[:MANY]]
+        place = np.argsort(order)
+        worse, better = (f(place[pairs.first], place[pairs.second])[wanted] for f in (np.maximum, np.minimum))
+        wanted = wanted[np.lexsort((worse, better))[:MANY]]
     if not len(wanted):
         return Power(trials, functions, detect)
     levels = Levels.of(scores)
@@ -151,9 +151,11 @@ def _least(now: int, enough: Callable[[int], bool]) -> int:
     sizes = [now]
     while sizes[-1] < MOST * now:
         sizes.append(max(sizes[-1] + 1, int(np.ceil(sizes[-1] * 1.25))))
-    low, high = 1, len(sizes) - 1
-    if not enough(sizes[high]):
-        return NEVER
+    low, high = 1, 1  # large designs cost much: they are tried last
+    while not enough(sizes[high]):
+        if high == len(sizes) - 1:
+            return NEVER
+        low, high = high + 1, min(2 * high, len(sizes) - 1)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(sizes[middle]) else (middle + 1, high)
