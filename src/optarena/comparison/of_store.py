@@ -66,10 +66,10 @@ def compare(
         try:
             made.append(_compare_by(part, names, kind, None if i else metric, asked, scored, settings))
         except OptarenaError as error:
-            if kind == "fixed_cost" and view is None and metric is None and not asked:
-                if (found := _by_targets(part, names, scored, settings, str(error))) is not None:
-                    made.append(found)
-                    continue
+            free = kind == "fixed_cost" and view is None and metric is None and not asked
+            if free and (found := _by_targets(part, names, scored, settings, str(error))) is not None:
+                made.append(found)
+                continue
             if len(parts) == 1:
                 raise
             lost.append(f"The studies for the {dashed(kind)} view have no answer: {error}.")

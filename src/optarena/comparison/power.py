@@ -40,7 +40,10 @@ class Power:
 
 
 def power(scores: Scores, pairs: Pairs, order: Ints, *, detect: float, seed: int) -> Power:
-    """For every undecided pair; of very many, for those of the best optimizers. order: numbers of optimizers, best first."""
+    """For every undecided pair; of very many, for those of the best optimizers.
+
+    order: numbers of optimizers, the best first.
+    """
     count = len(pairs.first)
     trials, functions = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     wanted = np.flatnonzero(pairs.undecided & ~np.isnan(pairs.improvement))
