@@ -633,6 +633,13 @@ def test_columns_of_names_that_begin_alike_are_told_apart():
     assert short_names(["aaaaaaa1bbbbbbb", "aaaaaaa2bbbbbbb"]) == ["1", "2"]
 
 
+def test_figures_next_to_one_half_stay_in_their_cell_of_the_matrix():
+    found = compare_scores(made_up(), **FEW).answer
+    for value, shown in ((0.500005787, "0.50"), (0.5004, "0.5004"), (0.4649, "0.46")):
+        pairs = [{**pair, "pi": value, "verdict": "undecided"} for pair in found.pairs]
+        assert replace(found, pairs=pairs).cell("o0", "o1") == f"? {shown}"
+
+
 def test_the_legend_names_the_level_that_was_asked_for():
     assert "undecided (99 %)" in compare_scores(made_up(gaps=(0.0, 0.0)), alpha=0.01, **FEW).text()
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LONG = 40
 """Characters of a name that a sentence shows."""
+WIDEST = 6
+"""Characters of a probability that a cell of the matrix has room for."""
 TENTH = "a tenth of the budget"
 SIGNS = {BETTER: "▲", WORSE: "▼", EQUIVALENT: "≈", UNDECIDED: "?"}
 SCALES = {
@@ -88,7 +90,10 @@ class Answer:
         pair = self.met.get((row, column))
         if pair is None:
             return "·" if row == column else ""
-        return ABSENT if pair["pi"] is None else f"{SIGNS[pair['verdict']]} {probability(pair['pi'])}"
+        if pair["pi"] is None:
+            return ABSENT
+        figure = probability(pair["pi"])
+        return f"{SIGNS[pair['verdict']]} {figure if len(figure) <= WIDEST else format(pair['pi'], '.2f')}"
 
 
 def turned(pair: dict[str, Any]) -> dict[str, Any]:
