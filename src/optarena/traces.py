@@ -49,7 +49,7 @@ class Traces:
     def best_so_far(self, objective: int = 0) -> Floats:
         """(rows,): the least feasible value up to each row; inf before the first."""
         y = self.values[:, objective]
-        return cumulative_minimum(np.where(self.feasible & (y > -np.inf), y, np.inf), self.offsets)
+        return cumulative_minimum(np.where(self.feasible & ~np.isnan(y), y, np.inf), self.offsets)
 
 
 def product(a: Floats, b: Floats) -> Floats:

@@ -17,6 +17,7 @@ from optarena.sense import signs
 from optarena.stats._result import RESAMPLES
 from optarena.stats.improvement import ROPE
 from optarena.status import FINISHED
+from optarena.traces import Floats
 from optarena.views import score
 from optarena.views._answering import kinds
 from optarena.views._options import dashed, options_of, view_named
@@ -197,18 +198,29 @@ def _allowed(results: Dataset, kind: str, scored: Mapping[str, View]) -> View | 
 
 def in_units(results: Dataset, made: Comparison) -> dict[str, dict[str, Any]]:
     """Best and median value of each optimizer on its one problem, in the problem's unit; a failure is the worst."""
-    rows = results.studies.filter((pl.col("problem") == made.trials.problems[0]) & pl.col("sense").is_not_null())
+    begun = results.studies.filter(pl.col("status") != "missing").with_columns(least=pl.Series(_least(results)))
+    here = (pl.col("problem") == made.trials.problems[0]) & pl.col("sense").is_not_null()
+    rows = begun.filter(here & (pl.col("status").is_in(list(FINISHED)) | pl.col("least").is_finite()))
     out: dict[str, dict[str, Any]] = {}
     for o, name in enumerate(made.optimizers):
-        scored = pl.col("status").is_in(list(FINISHED)) | pl.col("best").is_not_null()
-        mine = rows.filter((pl.col("optimizer") == name) & scored)
+        mine = rows.filter(pl.col("optimizer") == name)
         if not mine.height:
             return {}
-        sign = signs(mine["sense"])[0]
-        values = np.where(mine["best"].is_null(), np.inf, mine["best"].fill_null(0.0).to_numpy() * sign)
+        values = mine["least"].to_numpy()
         if made.trials.view == "fixed-cost" and made.trials.metric == "value":  # what the duels are about
             values = made.trials.values[0, o]
             values = values[~np.isnan(values)]
+        sign = signs(mine["sense"])[0]
         best, middle = (None if np.isinf(x) else float(x * sign) for x in (np.min(values), np.median(values)))
         out[name] = {"best": best, "median": middle, "trials": len(values)}
+    return out
+
+
+def _least(results: Dataset) -> Floats:
+    """(begun studies,): the least value that counts, minimised; inf without any (docs/scores.md 0.3)."""
+    traces = results.traces()
+    y = traces.values[:, 0]
+    counts = traces.feasible & (results.row_statuses() == 0) & (y > -np.inf)
+    out = np.full(len(traces), np.inf)
+    np.minimum.at(out, np.repeat(np.arange(len(traces)), traces.lengths), np.where(counts, y, np.inf))
     return out

@@ -129,7 +129,7 @@ def _reductions(columns: Columns, at: Sequence[int], traces: Traces) -> dict[str
     told = np.array([attempt.told for attempt in columns.attempts], dtype=np.int64)
     lost = np.where(whole, made - tally.rows, np.maximum(told - tally.rows, 0)) if len(whole) else made
     made -= np.where(whole, lost, 0) if len(whole) else lost
-    y = np.where(traces.feasible & (traces.values[:, 0] > -np.inf), traces.values[:, 0], np.inf)  # docs/scores.md 0.3
+    y = np.where(traces.feasible & ~np.isnan(traces.values[:, 0]), traces.values[:, 0], np.inf)
     row = first_argmin(y, traces.offsets)
     single = np.array([len(columns.attempts[i].card.objectives) == 1 for i in at], dtype=bool)
     found = (row >= 0) & single
