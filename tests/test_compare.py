@@ -177,6 +177,15 @@ def test_advice_does_not_depend_on_the_observed_difference():
     assert abs(int(near.power.functions[0]) - int(far.power.functions[0])) <= 0.5 * near.power.functions[0]
 
 
+def test_more_trials_help_where_functions_do_not_differ():
+    """Eight functions that all favour one optimizer by 0.64 are decided: enough trials show that they do."""
+    found = compare_scores(made_up(gaps=(0.0, 0.0), problems=8, noise=1.0, seed=4), **FEW)
+    assert found.pairs.verdict == ["undecided"]
+    assert 0 < found.power.trials[0] < 100
+    shares = np.clip(0.64 + np.random.default_rng(0).normal(0, 0.03, (200, 1, 8)), 0, 1)
+    assert np.mean([stats.improvement.over_functions(one).lower[0] > 0.5 for one in shares]) > 0.9
+
+
 def test_more_functions_are_at_least_as_many_as_a_decision_needs():
     found = compare_scores(made_up(gaps=(0.0, 0.0), problems=4, trials=4, noise=0.05), over="problems", **FEW)
     assert not found.pairs.decided[0]
@@ -186,7 +195,7 @@ def test_more_functions_are_at_least_as_many_as_a_decision_needs():
 def test_few_functions_speak_of_their_trials_and_say_so():
     found = compare_scores(made_up(problems=3), **FEW)
     assert found.over == "trials"
-    assert "3 functions are too few for claims about other problems (7 would be enough)" in found.cautions[0]
+    assert "3 problems are too few for claims about other problems (7 would be enough)" in found.cautions[0]
     one = compare_scores(made_up(problems=3, trials=1), **FEW)
     assert one.over == "problems"
     assert not one.pairs.decided.any()
@@ -440,6 +449,22 @@ def test_the_answer_fits_any_width(store, width):
         assert max(map(len, made.text(width).splitlines())) <= width
 
 
+def test_one_problem_with_failures_fits_a_narrow_terminal():
+    long = rows(["RandomSearch", "A-name-of-some-length"], ["p"], 5, seed=1, ended="done", status=None)
+    lost = [{**row, "trial": 5, "ended": "failed", "value": None, "status": "error"} for row in long[:5]]
+    made = compared([{**row, "value": row["value"] * 1e6} for row in long], lost)
+    assert "failed" in made.text(40)
+    assert max(map(len, made.text(40).splitlines())) <= 40
+
+
+def test_plain_data_of_a_comparison_is_strict_json():
+    """With five problems, the medians of the table of optimizers have infinite ends."""
+    frame = pl.DataFrame(rows(["RandomSearch", "A"], EIGHT[:5]))
+    made = oa.from_frame(frame).compare(over="problems", **FEW).to_data()
+    assert made == json.loads(json.dumps(made, allow_nan=False))
+    assert made["tables"]["optimizers"][0]["median_ub"] == "inf"
+
+
 def test_a_notebook_shows_the_answer(store):
     made = oa.open(store).compare(resamples=200)
     assert made.answer.headline in made._repr_html_()
@@ -608,6 +633,13 @@ def test_columns_of_names_that_begin_alike_are_told_apart():
     assert short_names(["aaaaaaa1bbbbbbb", "aaaaaaa2bbbbbbb"]) == ["1", "2"]
 
 
+def test_figures_next_to_one_half_stay_in_their_cell_of_the_matrix():
+    found = compare_scores(made_up(), **FEW).answer
+    for value, shown in ((0.500005787, "0.50"), (0.5004, "0.5004"), (0.4649, "0.46")):
+        pairs = [{**pair, "pi": value, "verdict": "undecided"} for pair in found.pairs]
+        assert replace(found, pairs=pairs).cell("o0", "o1") == f"? {shown}"
+
+
 def test_the_legend_names_the_level_that_was_asked_for():
     assert "undecided (99 %)" in compare_scores(made_up(gaps=(0.0, 0.0)), alpha=0.01, **FEW).text()
 
@@ -653,6 +685,15 @@ def test_problems_that_have_no_score_count_in_duels():
         assert found.answer.coverage["problems"] == 20
         assert found.answer.winner is None
         assert any("not in the score" in text for text in found.answer.warnings)
+
+
+def test_without_a_scale_on_any_problem_targets_answer():
+    """Random search sees the best value in most evaluations: its median is the best there is."""
+    random = [{**row, "value": 0.0 if row["evaluation"] > 1 else 1.0} for row in rows(["RandomSearch"])]
+    found = compared(random, [{**row, "value": row["value"] + 0.5} for row in rows(["A"])])
+    assert found.answer.view == "fixed-target"
+    assert found.answer.winner == "RandomSearch"
+    assert any("there is no fixed-cost score: no problem can be scored" in text for text in found.answer.warnings)
 
 
 def test_an_optimizer_without_any_value_yet_is_named():

@@ -232,6 +232,7 @@ def test_a_failed_study_of_several_objectives_has_an_empty_front(tmp_path):
     assert mine["igd_plus"].to_list()[1:] == [INF, INF]
     trials = view.trial_scores()
     assert trials.values[0, trials.optimizers.index("Crashes")].tolist()[1:] == [INF, INF]
+    assert trials.values[0, trials.optimizers.index("Crashes"), 0] == -mine["hypervolume_ratio"][0], "not 1 less it"
 
 
 def test_a_failed_import_without_a_budget_counts_to_the_end_of_the_problem(tmp_path):
@@ -241,6 +242,14 @@ def test_a_failed_import_without_a_budget_counts_to_the_end_of_the_problem(tmp_p
 
 
 # ---- common problems -------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_import_with_a_budget_of_which_nothing_was_made_is_a_loss(tmp_path):
+    rows = [row for t in range(3) for row in study("RandomSearch", "p", t, [2.0, 1.0, 3.0], budget=3)]
+    rows += [row for t in range(3) for row in study("A", "p", t, [] if t else [0.0], ended="failed", budget=3)]
+    view = store(tmp_path / "s", rows).fixed_cost()
+    assert view.failed["A"] == {"studies": 3, "of": 3, "evaluations": 0}
+    assert view.trial_scores().of(["A"]).values.ravel().tolist() == [0.0, INF, INF]
 
 
 def test_a_second_run_on_two_easy_problems_does_not_lead_over_one_on_all(tmp_path):
@@ -329,6 +338,34 @@ def test_intervals_that_are_shown_stay_within_what_is_possible(tmp_path):
     assert (view.summary["mean_normed_lb"] < 0).any(), "the table behind it has the t interval"
 
 
+def test_a_failure_without_a_value_does_not_lengthen_the_budget_of_others(tmp_path):
+    """Every optimizer has a failure without a value, and the budgets differ: all are compared after the least."""
+    rows = []
+    for name, budget in (("RandomSearch", 3), ("A", 5)):
+        for trial in range(3):
+            rows += study(name, "p", trial, [float(9 - k) for k in range(budget)], budget=budget)
+        rows += study(name, "p", 3, [], ended="failed", budget=budget)
+    trials = store(tmp_path / "s", rows).fixed_cost().trial_scores().of(["RandomSearch", "A"])
+    assert trials.values[0].tolist() == [[7.0, 7.0, 7.0, INF]] * 2
+
+
+def test_values_that_are_not_finite_are_failed_evaluations_and_never_the_best(tmp_path):
+    rows = []
+    for trial in range(2):
+        rows += study("RandomSearch", "p", trial, [3.0, INF, INF, 2.0])
+        rows += study("A", "p", trial, [4.0, -INF, -INF, 1.0])
+    results = store(tmp_path / "s", rows)
+    assert {name: one["evaluations"] for name, one in results.fixed_cost().failed.items()} == {
+        "RandomSearch": 4,
+        "A": 4,
+    }
+    made = results.compare(resamples=100).answer
+    assert made.values["A"] == {"best": 1.0, "median": 1.0, "trials": 2}
+    assert any(text.startswith("Failed evaluations: 4 of") for text in made.warnings)
+    alone = store(tmp_path / "t", [row for row in rows if row["optimizer"] == "A"] + study("B", "p", 0, [INF, 2.0]))
+    assert alone.compare(resamples=100).answer.values["A"]["best"] == 1.0, "by fixed target, too"
+
+
 # ---- which view answers ----------------------------------------------------------------------------------------------
 
 
@@ -343,6 +380,21 @@ def test_the_kind_of_studies_chooses_the_view(tmp_path):
     assert answering(store(tmp_path / "b", [row for row in single if row["optimizer"] == "A"])) == ["fixed_target"]
     assert answering(store(tmp_path / "c", [{**row, "f.a": 1.0, "f.b": 2.0} for row in events()])) == ["pareto"]
     assert answering(store(tmp_path / "d", [{**row, "value": 3.0} for row in events()])) == ["anytime"]
+
+
+def test_a_failure_without_rows_is_of_the_kind_of_its_problem(tmp_path):
+    found = study("A", "p", 0, [3.0, 1.0]) + study("B", "p", 0, [2.0, 1.0]) + study("B", "p", 1, [], ended="failed")
+    results = store(tmp_path / "a", found)
+    assert answering(results) == ["fixed_target"]
+    assert results.fixed_target().failed["B"]["studies"] == 1
+    end = {"problem": "i", "optimizer": "T", "trial": 0, "evaluation": None, "status": "crashed"}
+    assert answering(store(tmp_path / "b", [{**row, "value": 3.0} for row in events()] + [end])) == ["anytime"]
+
+
+def test_runs_of_a_solver_from_a_table_stay_so_beside_random_search_elsewhere(tmp_path):
+    oa.Experiment(["RandomSearch"], ["functions/sphere/d2"], 8, trials=2).run(tmp_path / "s", workers=0)
+    oa.from_frame(pl.DataFrame([{**row, "value": 3.0} for row in events()]), tmp_path / "s")
+    assert answering(oa.open(tmp_path / "s")) == ["fixed_cost", "anytime"]
 
 
 def test_runs_of_a_solver_are_scored_over_seconds(tmp_path, capsys):

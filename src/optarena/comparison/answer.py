@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LONG = 40
 """Characters of a name that a sentence shows."""
+WIDEST = 6
+"""Characters of a probability that a cell of the matrix has room for."""
 TENTH = "a tenth of the budget"
 SIGNS = {BETTER: "▲", WORSE: "▼", EQUIVALENT: "≈", UNDECIDED: "?"}
 SCALES = {
@@ -91,7 +93,10 @@ class Answer:
         pair = self.met.get((row, column))
         if pair is None:
             return "·" if row == column else ""
-        return ABSENT if pair["pi"] is None else f"{SIGNS[pair['verdict']]} {probability(pair['pi'])}"
+        if pair["pi"] is None:
+            return ABSENT
+        figure = probability(pair["pi"])
+        return f"{SIGNS[pair['verdict']]} {figure if len(figure) <= WIDEST else format(pair['pi'], '.2f')}"
 
 
 def turned(pair: dict[str, Any]) -> dict[str, Any]:
@@ -305,7 +310,8 @@ def _fragile(made: Comparison, found: Answer) -> list[str]:
         hurt = [c for c in made.changes if c.kind == noun and c.tested and _involves(c, found.winner)]
         total = sum(c.kind == noun for c in made.changes)
         if hurt:
-            others = f", or without one of {len(hurt) - 1} other {noun}s (of {total})" if len(hurt) > 1 else ""
+            more = f"one of {len(hurt) - 1} other {noun}s" if len(hurt) > 2 else f"one other {noun}"
+            others = f", or without {more} (of {total})" if len(hurt) > 1 else ""
             out.append(f"Without {hurt[0].label}{others}, {found.winner} would not be shown to be best.")
     return out
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from optarena._json import strict
 from optarena._numbers import counted
 from optarena._services import service
 from optarena.comparison.answer import SCALES, Answer, answer
-from optarena.comparison.overall import Overall, rate
+from optarena.comparison.overall import SOME, Overall, rate
 from optarena.comparison.pairs import MANY, Pairs, compare_apart, compare_pairs, scale_of
 from optarena.comparison.power import DETECT, UNKNOWN, Power, power
 from optarena.comparison.ratios import Ratios, expected, runtime_ratios
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 OVER = ("problems", "trials")
 ALPHA = 0.05
+FEW = 2000
+"""Resamples where there are more than `SOME` optimizers."""
 
 
 @dataclass
@@ -151,10 +154,11 @@ class Comparison:
         return self.tables[name]
 
     def to_data(self) -> dict[str, Any]:
-        """What `optarena compare --format json` prints."""
+        """What `optarena compare --format json` prints: an infinite number is the text "inf", an undefined one None."""
         from optarena.comparison.tables import to_data
 
-        return to_data(self)
+        data: dict[str, Any] = strict(to_data(self))
+        return data
 
     def to_latex(self) -> str:
         """The optimizers and the pairs for a paper: booktabs, ready to `\\input`."""
@@ -219,6 +223,8 @@ def compare_scores(
     scope, why = ("trials", "") if sequences is not None else _scope(ordered, tests, alpha, over)
     if why:
         notes.append(why)
+    if k > SOME:
+        resamples = min(resamples, FEW)
     rng = np.random.default_rng(seed)
     counts = draws(len(set(whole.functions)), resamples, rng)
     ranks = ordered.ranked()
@@ -237,7 +243,7 @@ def compare_scores(
         ratios = runtime_ratios(erts, axis, pairs.first, pairs.second, resamples, seed)
     return Comparison(
         whole, ordered, rope, alpha, resamples, seed, pairs, overall, ratios,
-        power(ordered, pairs, detect=detect, seed=seed),
+        power(ordered, pairs, overall.order, detect=detect, seed=seed),
         stability(whole, ordered, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed) if stable else [],
         left_out=left_out,
         cautions=notes,
@@ -259,8 +265,9 @@ def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[
     if over == "trials" or enough:
         return over or "problems", ""
     need = int(np.ceil(1 + np.log2(tests / alpha) - 1e-9))
+    noun = "problem" if functions == len(scores.problems) else "function"
     few = (
-        f"{counted(functions, 'function')} {'is' if functions == 1 else 'are'} too few for claims about other problems "
+        f"{counted(functions, noun)} {'is' if functions == 1 else 'are'} too few for claims about other problems "
         f"({need} would be enough)"
     )
     if over == "problems":

@@ -19,6 +19,7 @@ from optarena.stats._result import RESAMPLES
 from optarena.stats.improvement import ROPE, Simultaneous
 from optarena.stats.sequences import sequence as at_every_look
 from optarena.status import FINISHED
+from optarena.traces import Floats
 from optarena.views import score
 from optarena.views._answering import kinds
 from optarena.views._options import dashed, options_of, view_named
@@ -75,6 +76,10 @@ def compare(
         try:
             made.append(_compare_by(part, names, kind, None if i else metric, asked, scored, settings))
         except OptarenaError as error:
+            free = kind == "fixed_cost" and view is None and metric is None and not asked
+            if free and (found := _by_targets(part, names, scored, settings, str(error))) is not None:
+                made.append(found)
+                continue
             if len(parts) == 1:
                 raise
             lost.append(f"The studies for the {dashed(kind)} view have no answer: {error}.")
@@ -83,6 +88,18 @@ def compare(
     made[0].cautions += lost
     made[0].others = made[1:]
     return made[0]
+
+
+def _by_targets(
+    results: Dataset, optimizers: Sequence[str], scored: Mapping[str, View], settings: dict[str, Any], why: str
+) -> Comparison | None:
+    """Where random search gives no problem a scale: targets need none."""
+    try:
+        found = _compare_by(results, optimizers, "fixed_target", None, {}, scored, settings)
+    except OptarenaError:
+        return None
+    found.cautions.insert(0, f"This is by fixed target, for there is no fixed-cost score: {why}.")
+    return found
 
 
 def _parts(results: Dataset) -> list[tuple[str, Dataset]]:
@@ -140,7 +157,7 @@ def _compare_by(
             f"On {counted(flat, 'problem')} no front has any hypervolume: there IGD+ decides the duels."
         )
     if len(out.trials.problems) == 1:
-        out.values = in_units(results, out.trials.problems[0], out.optimizers)
+        out.values = in_units(results, out)
     return out
 
 
@@ -224,18 +241,31 @@ def _allowed(results: Dataset, kind: str, scored: Mapping[str, View]) -> View | 
         return None
 
 
-def in_units(results: Dataset, problem: str, optimizers: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Best and median value of each optimizer on a problem of one objective, in its unit; a failure is the worst."""
-    rows = results.studies.filter(
-        (pl.col("problem") == problem) & pl.col("sense").is_not_null() & pl.col("status").is_in(list(FINISHED))
-    )
+def in_units(results: Dataset, made: Comparison) -> dict[str, dict[str, Any]]:
+    """Best and median value of each optimizer on its one problem, in the problem's unit; a failure is the worst."""
+    begun = results.studies.filter(pl.col("status") != "missing").with_columns(least=pl.Series(_least(results)))
+    here = (pl.col("problem") == made.trials.problems[0]) & pl.col("sense").is_not_null()
+    rows = begun.filter(here & (pl.col("status").is_in(list(FINISHED)) | pl.col("least").is_finite()))
     out: dict[str, dict[str, Any]] = {}
-    for name in optimizers:
+    for o, name in enumerate(made.optimizers):
         mine = rows.filter(pl.col("optimizer") == name)
         if not mine.height:
             return {}
+        values = mine["least"].to_numpy()
+        if made.trials.view == "fixed-cost" and made.trials.metric == "value":  # what the duels are about
+            values = made.trials.values[0, o]
+            values = values[~np.isnan(values)]
         sign = signs(mine["sense"])[0]
-        values = np.sort(np.where(mine["best"].is_null(), np.inf, mine["best"].fill_null(0.0).to_numpy() * sign))
-        best, middle = (None if np.isinf(x) else float(x * sign) for x in (values[0], np.median(values)))
-        out[name] = {"best": best, "median": middle, "trials": mine.height}
+        best, middle = (None if np.isinf(x) else float(x * sign) for x in (np.min(values), np.median(values)))
+        out[name] = {"best": best, "median": middle, "trials": len(values)}
+    return out
+
+
+def _least(results: Dataset) -> Floats:
+    """(begun studies,): the least value that counts, minimised; inf without any (docs/scores.md 0.3)."""
+    traces = results.traces()
+    y = traces.values[:, 0]
+    counts = traces.feasible & (results.row_statuses() == 0) & (y > -np.inf)
+    out = np.full(len(traces), np.inf)
+    np.minimum.at(out, np.repeat(np.arange(len(traces)), traces.lengths), np.where(counts, y, np.inf))
     return out

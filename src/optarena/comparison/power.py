@@ -39,19 +39,22 @@ class Power:
     detect: float
 
 
-def power(scores: Scores, pairs: Pairs, *, detect: float, seed: int) -> Power:
-    """For every undecided pair; of very many optimizers, for the pairs of the leader with the next best."""
+def power(scores: Scores, pairs: Pairs, order: Ints, *, detect: float, seed: int) -> Power:
+    """For every undecided pair; of very many, for those of the best optimizers.
+
+    order: numbers of optimizers, the best first.
+    """
     count = len(pairs.first)
     trials, functions = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     wanted = np.flatnonzero(pairs.undecided & ~np.isnan(pairs.improvement))
     if pairs.at_every_look:  # a race finds out by itself
         trials[wanted] = functions[wanted] = UNKNOWN
         return Power(trials, functions, detect)
-    if not pairs.all_are_here:
+    if len(wanted) > MANY:
         trials[wanted] = functions[wanted] = UNKNOWN
-        totals = scores.means.sum(axis=0)
-        other = np.maximum(totals[pairs.first], totals[pairs.second])[wanted]  # the leader has the lesser
-        wanted = wanted[np.argsort(other, kind="stable")[:MANY]]
+        place = np.argsort(order)
+        worse, better = (f(place[pairs.first], place[pairs.second])[wanted] for f in (np.maximum, np.minimum))
+        wanted = wanted[np.lexsort((worse, better))[:MANY]]
     if not len(wanted):
         return Power(trials, functions, detect)
     levels = Levels.of(scores)
@@ -60,7 +63,8 @@ def power(scores: Scores, pairs: Pairs, *, detect: float, seed: int) -> Power:
     noise = by_function(pairs.duels.variance, levels.function) / np.bincount(levels.function)
     weights = problem_weights(levels.function)
     for i in wanted.tolist():
-        design = _Design(shares[i], noise[i], per_cell, detect, pairs.alpha, pairs.tests, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        design = _Design(shares[i], noise[i], per_cell, detect, pairs.alpha, pairs.tests, pairs.all_are_here, rng)
         functions[i] = design.more_functions()
         if pairs.scope == "trials":
             trials[i] = design.more_trials_here(float(pairs.duels.variance[i] @ weights**2))
@@ -73,11 +77,12 @@ class _Design:
     """A pair's shares by function, moved so that their mean is the difference to detect, and the noise of trials."""
 
     def __init__(
-        self, shares: Floats, noise: Floats, trials: int, detect: float, alpha: float, tests: int,
+        self, shares: Floats, noise: Floats, trials: int, detect: float, alpha: float, tests: int, flipped: bool,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
+        """flipped: whether flipping signs decides, as it does where all pairs are compared."""
         self.noise, self.trials, self.tests, self.alpha, self.rng = noise, trials, tests, alpha, rng
-        self.detect, self.n = detect, len(shares)
+        self.detect, self.flipped, self.n = detect, flipped, len(shares)
         self.spread = shares - shares.mean()
 
     def more_functions(self) -> int:
@@ -122,13 +127,19 @@ class _Design:
         return _least(self.trials, enough)
 
     def _decided(self, shares: Floats) -> bool:
-        """Whether enough simulated experiments (simulations, functions) exclude 0.5."""
+        """Whether enough simulated experiments (simulations, functions) exclude 0.5.
+
+        Student's t is as powerful as flipping signs, for which 5.3 has no formula. Otherwise its t interval decides.
+        """
         away = shares - 0.5
-        size = away.shape[1] + 1
-        centre = away.sum(axis=1) / size
-        variance = (np.sum(away**2, axis=1) + 0.25) / size - centre**2
-        critical = special.stdtrit(size - 2, 1 - self.alpha / (2 * self.tests))
-        return bool(np.mean(centre > critical * np.sqrt(variance / (size - 1))) >= POWER)
+        n = away.shape[1]
+        if self.flipped:
+            centre, variance = away.mean(axis=1), away.var(axis=1, ddof=1)
+        else:
+            centre = away.sum(axis=1) / (n + 1)
+            variance = (np.sum(away**2, axis=1) + 0.25) / (n + 1) - centre**2
+        critical = special.stdtrit(n - 1, 1 - self.alpha / (2 * self.tests))
+        return bool(np.mean(centre > critical * np.sqrt(np.maximum(variance, 0.0) / n)) >= POWER)
 
 
 def _moved(spread: Floats, mean: float) -> Floats:
@@ -146,9 +157,11 @@ def _least(now: int, enough: Callable[[int], bool]) -> int:
     sizes = [now]
     while sizes[-1] < MOST * now:
         sizes.append(max(sizes[-1] + 1, int(np.ceil(sizes[-1] * 1.25))))
-    low, high = 1, len(sizes) - 1
-    if not enough(sizes[high]):
-        return NEVER
+    low, high = 1, 1  # large designs cost much: they are tried last
+    while not enough(sizes[high]):
+        if high == len(sizes) - 1:
+            return NEVER
+        low, high = high + 1, min(2 * high, len(sizes) - 1)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(sizes[middle]) else (middle + 1, high)

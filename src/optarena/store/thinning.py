@@ -1,9 +1,10 @@
 """Fewer rows, the same scores: the rows that a score can depend on are kept, the others are only counted (`Tally`).
 
 A row is kept if it improves on all before it of its study: in value, in a hidden metric, in its distance to the
-optimum with what constraints are violated by, or by entering the front of several objectives. Failures are kept, the
-last row of a study, the least and the greatest value of each of several objectives (its range), and all rows of studies
-that were imported with efforts or notes of their own. So memory follows improvements, not evaluations.
+optimum with what constraints are violated by, or by entering the front of several objectives. Failures are kept, values
+that are not finite, the last row of a study, the least and the greatest value of each of several objectives (its
+range), and all rows of studies that were imported with efforts or notes of their own. So memory follows improvements,
+not evaluations.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def kept(block: Block, attempts: list[Attempt]) -> Bools:
         mine = np.repeat(single, lengths) & made
         y = block.values[:, 0] * np.repeat(sign, lengths)
         whole = mine & (block.status == 0) & ~np.isnan(y)
-        fine = whole & feasible & (y > -np.inf)
+        fine = whole & feasible & np.isfinite(y)
         keep |= mine & feasible & ~fine
         keep |= _improves(y, fine, bounds)
         if block.metrics.shape[1]:

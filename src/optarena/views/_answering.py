@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from optarena.dataset import Dataset
 from optarena.optimizer import is_random_search
@@ -50,19 +51,22 @@ def kinds(results: Dataset) -> dict[str, Bools]:
 def solver_runs(results: Dataset) -> Bools:
     """(begun studies,): whether a solver ran it: its problem has no space of points to choose from.
 
-    An imported table does not say so: there it is a run with seconds, without parameters, dimension or random search.
+    An imported table does not say so: there it is a run on a problem with seconds, without parameters, dimension or
+    random search in the table. A run without any row is what the others of its problem are.
     """
     begun = results.studies.filter(results.studies["status"] != "missing")
     no_space = np.array([not card.space for card in results.cards], dtype=bool)
-    imported = np.array([card.imported for card in results.cards], dtype=bool)
-    if not (no_space & imported).any():
+    imported = np.array([card.imported for card in results.cards], dtype=bool) & no_space
+    if not imported.any():
         return no_space
     traces = results.traces()
     study = np.repeat(np.arange(len(traces)), traces.lengths)
     unknown = np.bincount(study[np.isnan(results.efforts("seconds"))], minlength=len(traces)) > 0
-    random = any(is_random_search(name) for name in begun["optimizer"])
-    timed = ~unknown & (begun["dimension"].fill_null(0) == 0).to_numpy() & (not random)
-    return no_space & (~imported | timed)
+    random = any(is_random_search(name) for name in begun.filter(imported)["optimizer"])
+    timed = ~unknown & (traces.lengths > 0) & (begun["dimension"].fill_null(0) == 0).to_numpy() & (not random)
+    told = begun.select("problem", timed=pl.when(pl.Series(traces.lengths > 0)).then(pl.Series(timed)))
+    alike = told.select(pl.coalesce("timed", pl.col("timed").max().over("problem"))).to_series()
+    return no_space & (~imported | alike.fill_null(bool(timed.any())).to_numpy())
 
 
 def chosen(results: Dataset, options: Mapping[str, Any]) -> list[str]:

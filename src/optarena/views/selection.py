@@ -128,13 +128,22 @@ class Candidates:
         own = {"valued": self.valued[kept], "failures": self._failures(), **own}
         return kind(self.results, axis, self.table[kept.tolist()], kept, self.excluded, **own)
 
+    @property
+    def _infinite(self) -> Ints:
+        """(begun studies,): evaluations with a value that is not finite, which is no value, though nothing failed."""
+        values = self.results.traces().values
+        wide = np.array([len(card.objectives) for card in self.results.cards], dtype=np.int64)[self.study_of_row]
+        theirs = np.arange(values.shape[1])[None, :] < wide[:, None]
+        rows = (self.results.row_statuses() == 0) & np.any(theirs & ~np.isfinite(values), axis=1)
+        return np.bincount(self.study_of_row[rows], minlength=len(self.usable))
+
     def _failures(self) -> pl.DataFrame:
         counted = self.usable | self.lost
         nothing = ~self.valued & self.ended
         return (
             self.table.select(
                 "optimizer",
-                "failures",
+                failures=pl.col("failures").fill_null(0) + pl.Series(self._infinite),
                 failed=pl.Series(nothing) | pl.col("status").is_in(UNSUCCESSFUL),
                 nothing=pl.Series(nothing),
                 lost=pl.Series(self.lost),
@@ -144,7 +153,7 @@ class Candidates:
             .agg(
                 studies=pl.col("failed").sum().cast(pl.Int64),
                 of=pl.len().cast(pl.Int64),
-                evaluations=pl.col("failures").fill_null(0).sum().cast(pl.Int64),
+                evaluations=pl.col("failures").sum().cast(pl.Int64),
                 without_value=pl.col("nothing").sum().cast(pl.Int64),
                 left_out=pl.col("lost").sum().cast(pl.Int64),
             )
@@ -264,15 +273,15 @@ class Selection:
             return np.where(self.ended, np.inf, self.last)
         reach = self.reach if self.axis == "evaluations" else np.ceil(self.reach / self.size)
         out = np.maximum(self.last, reach)
-        if self.original or not self._unlimited.any():
+        if self.original or not self.unlimited.any():
             return out
         furthest = np.zeros(len(self.problems))
         np.maximum.at(furthest, self.problem, out)
-        return np.where(self._unlimited, furthest[self.problem], out)
+        return np.where(self.unlimited, furthest[self.problem], out)
 
     @cached_property
-    def _unlimited(self) -> Bools:
-        """(studies,): failures without a known budget: they stay as bad as they are to the end of the problem's."""
+    def unlimited(self) -> Bools:
+        """(studies,): failures without a value or a known budget: they stay as they are to the end of the problem's."""
         no_budget = self.table["budget"].is_null() & self.table["budget_seconds"].is_null()
         unsuccessful = no_budget & self.table["status"].is_in(UNSUCCESSFUL)
         return self.ended & (~self.valued | unsuccessful.to_numpy())

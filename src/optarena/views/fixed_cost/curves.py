@@ -216,7 +216,8 @@ def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
     every.note_unfinished()
     if mode == "bayesmark" and every.called_random.any():
         _versioned(every.table["optimizer"].to_list())
-    for row in every.table.filter(every.called_random & ~every.random).iter_rows(named=True):
+    sparse = every.called_random & (every.table["record"] != "all").to_numpy()
+    for row in every.table.filter(sparse).iter_rows(named=True):
         every.excluded.append(named(row, "only its improvements are recorded: not in random search's baseline"))
     return every
 

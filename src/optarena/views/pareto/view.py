@@ -98,10 +98,14 @@ class Pareto(View):
         )
 
     def trial_scores(self, metric: str | None = None) -> Scores:
-        """What `scores` gives, but inf for an empty front, and IGD+ where all fronts of a problem have no volume."""
+        """What `scores` gives, but inf for an empty front, and IGD+ where all fronts of a problem have no volume.
+
+        Hypervolumes are negated, not taken from 1: equal ones would differ there by rounding (docs/scores.md 0.4).
+        """
         scores = self.scores(metric)
         values, what = scores.values, scores.what
         if scores.metric in GREATER:
+            values = -self._cube(scores.metric)
             flat = self.without_volume
             if flat.any():
                 values = np.where(flat[:, None, None], self._cube("igd_plus"), values)
