@@ -144,6 +144,21 @@ def test_equivalence_ends_a_race(tmp_path):
     assert found.sentences[0] == f"Decided after {found.rounds} rounds: Near and Twin are equivalent."
 
 
+def test_other_views_and_some_problems_are_compared_in_the_same_rounds(tmp_path):
+    results = race(["RandomSearch", Near, Nearer], tmp_path / "s")
+    whole = results.compare()
+    assert whole.race is not None
+    for part in (results.compare(view="fixed_target"), results.filter(problem="mine/a").compare()):
+        assert part.answer.at_every_look
+        assert part.race is None, "its sentence is about the whole race"
+    two = results.compare("Near", "Nearer")
+    same = whole.answer.against("Near", "Nearer")
+    assert two.answer.against("Near", "Nearer") == pytest.approx(same)
+    assert not results.compare(sequence=False).answer.at_every_look
+    with pytest.raises(OptarenaError, match="a sequence is about these problems"):
+        results.compare(sequence=True, over="problems")
+
+
 def test_one_that_always_fails_is_beaten_and_counted(tmp_path):
     results = race([Near, Fails, "RandomSearch"], tmp_path / "s", max_trials=30)
     found = race_of(results)

@@ -134,7 +134,9 @@ def _compare_by(
     race = race_of(results) if wanted is not False else None
     sequences = None
     if wanted or race is not None:
-        sequences = _sequences(race, main, trials, metric, alpha=settings["alpha"], rope=settings["rope"])
+        own = race is not None and metric is None and race.plan.view == kind and set(names) <= set(race.plan.optimizers)
+        race = race if own else None
+        sequences = _sequences(race, trials, alpha=settings["alpha"], rope=settings["rope"])
     out = compare_scores(
         scores,
         trials=trials,
@@ -143,7 +145,7 @@ def _compare_by(
         sequences=sequences,
         **settings,
     )
-    out.race = race
+    out.race = race if race is not None and race.whole else None
     out.cautions += [] if sequences is not None else _extended(results)
     out.failed = {name: main.failed[name] for name in names if name in main.failed}
     mine = main.failures.filter(pl.col("optimizer").is_in(names))
@@ -161,18 +163,11 @@ def _compare_by(
     return out
 
 
-def _sequences(
-    race: Race | None, view: View, trials: Scores, metric: str | None, *, alpha: float, rope: float
-) -> Simultaneous:
+def _sequences(race: Race | None, trials: Scores, *, alpha: float, rope: float) -> Simultaneous:
     """Intervals of all pairs that hold at every look: from the rounds of a race, else from trials in their order."""
-    names = trials.optimizers
-    if (
-        race is not None
-        and metric is None
-        and dashed(race.plan.view) == view.name
-        and set(names) <= set(race.plan.optimizers)
-    ):
-        return at_every_look(race.values_of(names), race.weights, alpha=alpha, rope=rope, tests=len(race.first))
+    if race is not None:
+        values = race.values_of(trials.optimizers)
+        return at_every_look(values, race.weights, alpha=alpha, rope=rope, tests=len(race.first))
     common = trials.on(np.asarray((trials.trials > 0).all(axis=1)))
     if not len(common.problems):
         raise OptarenaError("no problem was run by all optimizers: rounds need problems that all have run")

@@ -61,6 +61,8 @@ class Race:
         self.looks: list[Look] = []
         self.weights: Floats = np.ones(len(plan.problems))
         self._bets: Bets | None = None
+        self.whole = True
+        """Whether all its problems and optimizers are here."""
 
     @property
     def rounds(self) -> int:
@@ -400,6 +402,7 @@ def race_of(results: Dataset) -> Race | None:
             for study in run.studies:
                 planned.setdefault(study.trial, set()).add(study.optimizer)
     race = Race(plan)
+    race.whole = (plan.optimizers, plan.problems) == (newest.race.optimizers, newest.race.problems)
     while race.rounds in planned and not race.end:
         race.live = [name for name in race.live if name in planned[race.rounds]]
         wanted = [(name, problem, race.rounds) for name in race.live for problem in plan.problems]
