@@ -19,7 +19,8 @@ from optarena.dataset import tables
 from optarena.dataset.best_points import best_points
 from optarena.errors import OptarenaError, WorkError
 from optarena.report.colours import BASELINE, PALETTE, assign
-from optarena.report.figures import FIGURES, figure
+from optarena.report.drawing._vega import Chart
+from optarena.report.figures import FIGURES, chart, figure
 from optarena.report.output import save
 from optarena.report.scales import scales_of
 from optarena.views.convergence import convergence
@@ -380,6 +381,27 @@ def test_importing_optarena_does_not_import_altair():
     code = "import optarena as oa, sys; oa.open, oa.Experiment; import optarena.views.fixed_cost, optarena.report.page;"
     code += "assert not {'altair', 'vl_convert'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_files_and_pages_need_no_altair(tmp_path):
+    imported(tmp_path / "store")
+    code = "import sys; from optarena.cli import main; store, out = sys.argv[1:];"
+    code += "assert main(['figure', 'final', store, '-O', f'{out}/f.svg']) == 0;"
+    code += "assert main(['report', store, '-O', f'{out}/r.html']) == 0;"
+    code += "assert 'altair' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "store"), str(tmp_path)], check=True)
+
+
+def test_a_chart_says_which_schema_it_follows():
+    import altair as alt
+
+    assert Chart([]).to_dict()["$schema"] == alt.SCHEMA_URL
+
+
+@pytest.mark.parametrize("name", ["final", "convergence", "ert", "pairwise"])
+def test_an_altair_chart_is_the_same_chart(name, tmp_path):
+    results = imported(tmp_path / "store")
+    assert figure(name, results).to_dict() == chart(name, results).to_dict()
 
 
 # ---- what a reader may trust -----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from optarena._text import clean, table
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._view_options import with_view_options
 from optarena.errors import OptarenaError
-from optarena.report.figures import COMPARISON, FIGURES, Figure, figure
+from optarena.report.figures import COMPARISON, FIGURES, Figure, chart
 from optarena.report.output import save
 from optarena.views._options import OPTIONS, dashed
 
@@ -58,8 +58,8 @@ def command(
     if output is None:
         raise OptarenaError(f"give a file to write: optarena figure {name} {store} -O {name}.pdf")
     results = chosen(store, optimizer, problem, dimension)
-    chart = figure(name, results, view=view, statistic=statistic.value, width=width, height=height, **options)
-    print(clean(save(chart, output)))
+    drawn = chart(name, results, view=view, statistic=statistic.value, width=width, height=height, **options)
+    print(clean(save(drawn, output)))
 
 
 def _options(one: Figure) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ ENDINGS = ("pdf", "svg", "png", "html", "json")
 
 
 def save(chart: Any, path: str | Path, scale: float = 2.0) -> Path:
-    """Write it, and its directory where there is none; `scale`: pixels of a PNG to a point."""
+    """Write a chart, ours or Altair's, and its directory where there is none; `scale`: pixels of a PNG to a point."""
     path = Path(path)
     ending = path.suffix[1:].lower()
     if ending not in ENDINGS:
@@ -29,8 +30,8 @@ def save(chart: Any, path: str | Path, scale: float = 2.0) -> Path:
 def _bytes(chart: Any, ending: str, scale: float) -> bytes:
     import vl_convert
 
-    spec = chart.to_json()
-    svg = vl_convert.vegalite_to_svg(spec)
+    spec = chart.to_dict()
+    svg = vl_convert.vegalite_to_svg(json.dumps(spec, sort_keys=True))
     if not drawn(svg):  # Vega says nothing of what it could not draw
         raise WorkError("the figure came out empty: nothing of its data could be drawn")
     if ending == "svg":
@@ -40,10 +41,10 @@ def _bytes(chart: Any, ending: str, scale: float) -> bytes:
     if ending == "png":
         return vl_convert.svg_to_png(svg, scale=scale)
     if ending == "json":
-        return chart.to_json(indent=2).encode()
+        return json.dumps(spec, indent=2, sort_keys=True, ensure_ascii=False).encode()
     from optarena.report.page import figure_page
 
-    return figure_page(chart).encode()
+    return figure_page(spec).encode()
 
 
 MARK = re.compile(r'<g class="mark-\w+ role-mark[^>]*>\s*<(?:path|rect|line|text|circle)[^>]*(?:\sd="M|<|>)')

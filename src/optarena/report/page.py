@@ -22,6 +22,7 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.report import words
 from optarena.report.bundle import vega_bundle
+from optarena.report.drawing._style import config
 from optarena.report.material import Material, framed
 from optarena.report.sections import SECTIONS, Pair
 from optarena.report.tables import Drawing, Table, dataset, plain, without_places
@@ -48,21 +49,16 @@ def write_report(results: Dataset, path: str | Path, options: ViewOptions | None
 @no_collection()
 def page(results: Dataset, options: ViewOptions | None = None) -> str:
     """The complete file as text."""
-    from optarena.report.drawing._style import unchecked
-
     views = {name: view for name, view in (options or {}).items() if isinstance(view, View)}
     given = {name: some for name, some in (options or {}).items() if not isinstance(some, View)}
     for name, view in views.items():
         if view.results is not results or view.name.replace("-", "_") != name:
             raise OptarenaError(f"{name}: not a {name} view of the studies of this report; give its options instead")
-    with unchecked():
-        data = payload(Material(results, given, None, **views))
-    return _html("page.html", SCRIPTS, data)
+    return _html("page.html", SCRIPTS, payload(Material(results, given, None, **views)))
 
 
-def figure_page(chart: Any) -> str:
+def figure_page(spec: dict[str, Any]) -> str:
     """A page with one chart."""
-    spec = chart.to_dict()
     return _html("figure.html", ("embed.js", "figure.js"), {"spec": spec})
 
 
@@ -123,20 +119,10 @@ def payload(material: Material) -> dict[str, Any]:
             for name, problems in material.functions.select("name", "problems").iter_rows()
         ],
         "dimensions": material.dimensions,
-        "config": _config(),
+        "config": {**config(), "background": "transparent"},  # the page draws charts on its own
         "datasets": datasets,
         "sections": sections,
     }
-
-
-def _config() -> dict[str, Any]:
-    """The look of all charts; the page draws them on its own background."""
-    import altair as alt
-
-    from optarena.report.drawing._style import finished
-
-    chart = finished(alt.Chart(alt.InlineData(values=[])).mark_point())
-    return {**chart.to_dict(validate=False)["config"], "background": "transparent"}
 
 
 def _html(template: str, scripts: Sequence[str], data: dict[str, Any]) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import polars as pl
-from altair.utils.schemapi import debug_mode
 
 from optarena.report.colours import Colours
+from optarena.report.drawing import _vega as vl
 from optarena.report.text import charted
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', 'DejaVu Sans', sans-serif"
@@ -38,42 +36,33 @@ class Look:
         """Those that are drawn."""
         return self.names if self.present is None else [charted(name) for name in self.present]
 
-    def sized(self, chart: Any, width: int, height: int | alt.Step | None) -> Any:
-        """The chart with this size, or the figure's own; set in place, as `properties` copies all that is inside."""
-        chart.width = self.width or width
-        tall = self.height or height
-        if tall is not None:
-            chart.height = tall
-        return chart
+    def sized(self, chart: vl.Chart, width: int, height: int | dict[str, Any]) -> vl.Chart:
+        """The chart with this size, or the figure's own."""
+        return chart.having(width=self.width or width, height=self.height or height)
 
 
-def unchecked() -> AbstractContextManager[None]:
-    """While charts are made: Altair would check every piece against its schema; our tests check the charts instead."""
-    return debug_mode(False)
-
-
-def source(table: pl.DataFrame | str) -> Any:
+def source(table: pl.DataFrame | str) -> vl.Data:
     """The rows themselves, or the name under which a page holds them."""
     if isinstance(table, str):
-        return alt.NamedData(name=table)
+        return {"name": table}
     floats, texts = pl.selectors.float(), pl.selectors.string()
     plain = table.with_columns(
         pl.when(floats.is_finite()).then(floats),  # JSON has no other numbers
         texts.map_elements(charted, return_dtype=pl.String),
     )
-    return alt.InlineData(values=plain.to_dicts())
+    return plain.to_dicts()
 
 
-def colour(look: Look, *, legend: bool = True, symbol: str = "stroke") -> alt.Color:
+def colour(look: Look, *, legend: bool = True, symbol: str = "stroke") -> vl.Field:
     """The scale of optimizers: fixed by the store, whatever part of it is drawn. `symbol`: what the legend shows; a
     stroke has no colour where marks are filled."""
-    scale = alt.Scale(domain=look.names, range=list(look.colours.colours))
-    return alt.Color("optimizer:N", scale=scale, legend=_keys(look, symbol) if legend else None)
+    scale = vl.Scale(domain=look.names, range=list(look.colours.colours))
+    return vl.Field("optimizer:N", scale=scale, legend=_keys(look, symbol) if legend else None)
 
 
-def _keys(look: Look, symbol: str = "stroke") -> alt.Legend:
+def _keys(look: Look, symbol: str = "stroke") -> vl.Legend:
     """The legend: of those that are drawn, not of all that have a colour."""
-    return alt.Legend(
+    return vl.Legend(
         title=None,
         orient="bottom",
         symbolType=symbol,
@@ -88,51 +77,53 @@ def dash(look: Look) -> dict[str, Any]:
     """Dashes tell optimizers apart once colours repeat."""
     if not look.colours.repeat:
         return {}
-    scale = alt.Scale(domain=look.names, range=[list(dashes) for dashes in look.colours.dashes])
-    return {"strokeDash": alt.StrokeDash("optimizer:N", scale=scale, legend=_keys(look))}
+    scale = vl.Scale(domain=look.names, range=[list(dashes) for dashes in look.colours.dashes])
+    return {"strokeDash": vl.Field("optimizer:N", scale=scale, legend=_keys(look))}
 
 
-def shape(look: Look) -> alt.Shape:
-    scale = alt.Scale(domain=look.names, range=list(look.colours.shapes))
-    return alt.Shape("optimizer:N", scale=scale, legend=None)
+def shape(look: Look) -> vl.Field:
+    scale = vl.Scale(domain=look.names, range=list(look.colours.shapes))
+    return vl.Field("optimizer:N", scale=scale, legend=None)
 
 
-def rows(sort: Any = None) -> alt.Y:
+def rows(sort: Any = None) -> vl.Field:
     """Optimizers one below the other, in the order of the data unless sorted."""
-    return alt.Y(
-        "optimizer:N", sort=sort, title=None, axis=alt.Axis(labelLimit=220, labelPadding=8, domain=False, ticks=False)
+    return vl.Field(
+        "optimizer:N", sort=sort, title=None, axis=vl.Axis(labelLimit=220, labelPadding=8, domain=False, ticks=False)
     )
 
 
-def effort_axis(*, counted: bool, log: bool) -> alt.Axis:
+def effort_axis(*, counted: bool, log: bool) -> vl.Axis:
     """The axis of an effort: what is counted has no ticks between whole numbers."""
     if log:
-        return alt.Axis(format="~g", tickCount=6)
-    return alt.Axis(tickMinStep=1) if counted else alt.Axis()
+        return vl.Axis(format="~g", tickCount=6)
+    return vl.Axis(tickMinStep=1) if counted else vl.Axis()
 
 
-def matrix(table: pl.DataFrame | str) -> Any:
+def matrix(table: pl.DataFrame | str) -> vl.Chart:
     """The base of figures with one row per problem and one column per optimizer, in the order of the store."""
-    top = alt.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
-    side = alt.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False)
-    return alt.Chart(source(table)).encode(
-        x=alt.X("optimizer:N", title=None, axis=top), y=alt.Y("problem:N", title=None, sort=None, axis=side)
+    top = vl.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
+    side = vl.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False)
+    return vl.Chart(source(table)).encode(
+        x=vl.Field("optimizer:N", title=None, axis=top), y=vl.Field("problem:N", title=None, sort=None, axis=side)
     )
 
 
-def shaded(base: Any, tips: list[Any], *, by: str, text: str, form: str, legend: str, size: int = 11) -> Any:
+def shaded(
+    base: vl.Chart, tips: list[vl.Field], *, by: str, text: str, form: str, legend: str, size: int = 11
+) -> vl.Chart:
     """A matrix whose cells go from 0, bright, to 1, dark, each with its number. by, text: the fields of both."""
-    scale = alt.Scale(domain=[0, 1], scheme="viridis", reverse=True, clamp=True)
-    keys = alt.Legend(title=legend, orient="bottom", gradientLength=220, titleLimit=400)
-    squares = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
-        color=alt.Color(f"{by}:Q", scale=scale, legend=keys), tooltip=tips
+    scale = vl.Scale(domain=[0, 1], scheme="viridis", reverse=True, clamp=True)
+    keys = vl.Legend(title=legend, orient="bottom", gradientLength=220, titleLimit=400)
+    squares = base.mark("rect", stroke="white", strokeWidth=1, aria=False).encode(
+        color=vl.Field(f"{by}:Q", scale=scale, legend=keys), tooltip=tips
     )
-    numbers = base.mark_text(fontSize=size, aria=False).encode(
-        text=alt.Text(f"{text}:Q", format=form),
-        color=alt.condition(f"datum.{by} > 0.45", alt.value("white"), alt.value("#1c1c1c")),
+    numbers = base.mark("text", fontSize=size, aria=False).encode(
+        text=vl.Field(f"{text}:Q", format=form),
+        color=vl.condition(f"datum.{by} > 0.45", "white", "#1c1c1c"),
         tooltip=tips,
     )
-    return alt.layer(squares, numbers)
+    return vl.layer(squares, numbers)
 
 
 def cells(look: Look) -> int:
@@ -140,36 +131,43 @@ def cells(look: Look) -> int:
     return 70 * max(3, len(look.drawn))
 
 
-def finished(chart: Any, columns: int = 4, note: str = "") -> Any:
+def finished(chart: vl.Chart, columns: int = 4, note: str = "") -> vl.Chart:
     """The chart with the look that all share. `columns`: of its legend; `note`: a line below its title or its axes."""
     if note:
         small: dict[str, Any] = {"fontSize": 10, "fontWeight": "normal", "color": SOFT}
-        given = None if chart.title is alt.Undefined else chart.title
+        given = chart.spec.get("title")
         if given is None:
-            title = alt.Title(note, orient="bottom", anchor="end", **small)
+            title = vl.title(note, orient="bottom", anchor="end", **small)
         else:
-            kept = given if isinstance(given, alt.Title) else alt.Title(given)
-            title = kept.copy(deep=False)
-            title.subtitle, title.subtitleFontSize, title.subtitleColor = note, 10, SOFT
-        chart = chart.properties(title=title)
-    chart = chart.configure(font=FONT, background="white")
-    chart = chart.configure_view(stroke=None)
-    chart = chart.configure_axis(
-        labelColor=INK,
-        titleColor=SOFT,
-        titleFontWeight="normal",
-        labelFontSize=11,
-        titleFontSize=12,
-        gridColor=LINE,
-        domainColor="#999999",
-        tickColor="#999999",
-        labelOverlap="greedy",
-        labelSeparation=4,
-    )
-    chart = chart.configure_legend(
-        labelColor=INK, labelFontSize=12, symbolSize=110, titleColor=SOFT, titleFontWeight="normal", columns=columns
-    )
-    return chart.configure_title(color=INK, fontSize=13, anchor="start", fontWeight=600, limit=900, offset=8)
+            kept = vl.title(given) if isinstance(given, str) else given
+            title = vl.title(**kept, subtitle=note, subtitleFontSize=10, subtitleColor=SOFT)
+        chart = chart.having(title=title)
+    return chart.having(config=config(columns))
+
+
+def config(columns: int = 4) -> dict[str, Any]:
+    """The look that all charts share; `columns`: of a legend."""
+    return {
+        "view": {"continuousWidth": 300, "continuousHeight": 300, "stroke": None},
+        "axis": vl.Part(
+            labelColor=INK,
+            titleColor=SOFT,
+            titleFontWeight="normal",
+            labelFontSize=11,
+            titleFontSize=12,
+            gridColor=LINE,
+            domainColor="#999999",
+            tickColor="#999999",
+            labelOverlap="greedy",
+            labelSeparation=4,
+        ),
+        "background": "white",
+        "font": FONT,
+        "legend": vl.Part(
+            labelColor=INK, labelFontSize=12, symbolSize=110, titleColor=SOFT, titleFontWeight="normal", columns=columns
+        ),
+        "title": vl.Part(color=INK, fontSize=13, anchor="start", fontWeight=600, limit=900, offset=8),
+    }
 
 
 def legend_columns(look: Look, width: int) -> int:

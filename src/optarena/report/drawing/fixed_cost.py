@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import altair as alt
 import polars as pl
 
+from optarena.report.drawing import _vega as vl
 from optarena.report.drawing._style import (
     BAND,
     NUMBER,
@@ -26,67 +24,69 @@ from optarena.views.selection import COUNTED
 NORMED = "normalised score (0 best known, 1 random search)"
 
 
-def normalised(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool = False) -> Any:
+def normalised(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool = False) -> vl.Chart:
     """The normalised score over iterations, one line per optimizer, with 95 % bands."""
-    base = alt.Chart(source(table)).encode(
-        x=alt.X(
+    base = vl.Chart(source(table)).encode(
+        x=vl.Field(
             "effort:Q",
             title=effort,
-            scale=alt.Scale(type="log" if log else "linear", nice=False),
+            scale=vl.Scale(type="log" if log else "linear", nice=False),
             axis=effort_axis(counted=effort.startswith(COUNTED), log=log),
         ),
         color=colour(look),
     )
-    band = base.mark_area(opacity=BAND, clip=True, aria=False).encode(
-        y=alt.Y("lower:Q", title=NORMED), y2=alt.Y2("upper:Q")
+    band = base.mark("area", opacity=BAND, clip=True, aria=False).encode(
+        y=vl.Field("lower:Q", title=NORMED), y2=vl.Field("upper:Q")
     )
-    line = base.mark_line(strokeWidth=2, clip=True, aria=False).encode(y=alt.Y("score:Q", title=NORMED), **dash(look))
-    point = base.mark_point(opacity=0, size=160, aria=False).encode(
-        y=alt.Y("score:Q", title=NORMED),
+    line = base.mark("line", strokeWidth=2, clip=True, aria=False).encode(
+        y=vl.Field("score:Q", title=NORMED), **dash(look)
+    )
+    point = base.mark("point", opacity=0, size=160, aria=False).encode(
+        y=vl.Field("score:Q", title=NORMED),
         tooltip=[
-            alt.Tooltip("optimizer:N"),
-            alt.Tooltip("effort:Q", title=effort, format=NUMBER),
-            alt.Tooltip("score:Q", title="normalised score", format=".3f"),
-            alt.Tooltip("lower:Q", title="95 % from", format=".3f"),
-            alt.Tooltip("upper:Q", title="to", format=".3f"),
+            vl.Field("optimizer:N"),
+            vl.Field("effort:Q", title=effort, format=NUMBER),
+            vl.Field("score:Q", title="normalised score", format=".3f"),
+            vl.Field("lower:Q", title="95 % from", format=".3f"),
+            vl.Field("upper:Q", title="to", format=".3f"),
         ],
     )
-    return look.sized(alt.layer(band, line, point), 520, 320)
+    return look.sized(vl.layer(band, line, point), 520, 320)
 
 
-def final(table: pl.DataFrame | str, look: Look) -> Any:
+def final(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """The normalised score at the end, a dot an optimizer with its 95 % interval, best first."""
-    base = alt.Chart(source(table)).encode(y=rows())
+    base = vl.Chart(source(table)).encode(y=rows())
     tips = [
-        alt.Tooltip("optimizer:N"),
-        alt.Tooltip("score:Q", title="normalised score", format=".3f"),
-        alt.Tooltip("lower:Q", title="95 % from", format=".3f"),
-        alt.Tooltip("upper:Q", title="to", format=".3f"),
+        vl.Field("optimizer:N"),
+        vl.Field("score:Q", title="normalised score", format=".3f"),
+        vl.Field("lower:Q", title="95 % from", format=".3f"),
+        vl.Field("upper:Q", title="to", format=".3f"),
     ]
-    bar = base.mark_rule(strokeWidth=2.5, clip=True, aria=False).encode(
-        x=alt.X("lower:Q", title=NORMED, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=7)),
-        x2=alt.X2("upper:Q"),
+    bar = base.mark("rule", strokeWidth=2.5, clip=True, aria=False).encode(
+        x=vl.Field("lower:Q", title=NORMED, scale=vl.Scale(zero=False), axis=vl.Axis(tickCount=7)),
+        x2=vl.Field("upper:Q"),
         color=colour(look, legend=False),
         tooltip=tips,
     )
-    dots = base.mark_point(filled=True, opacity=1, size=110, aria=False).encode(
-        x=alt.X("score:Q", title=NORMED), color=colour(look, legend=False), shape=shape(look), tooltip=tips
+    dots = base.mark("point", filled=True, opacity=1, size=110, aria=False).encode(
+        x=vl.Field("score:Q", title=NORMED), color=colour(look, legend=False), shape=shape(look), tooltip=tips
     )
-    one = alt.Chart(alt.InlineData(values=[{"at": 1.0}])).mark_rule(strokeDash=[3, 3], color="#888888", aria=False)
-    return look.sized(alt.layer(one.encode(x=alt.X("at:Q", title=NORMED)), bar, dots), 520, alt.Step(26))
+    one = vl.Chart([{"at": 1.0}]).mark("rule", strokeDash=[3, 3], color="#888888", aria=False)
+    return look.sized(vl.layer(one.encode(x=vl.Field("at:Q", title=NORMED)), bar, dots), 520, vl.step(26))
 
 
-def heat_map(table: pl.DataFrame | str, look: Look) -> Any:
+def heat_map(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """The normalised score at the end on every problem: one row per problem, one column per optimizer."""
     base = matrix(table)
     tips = [
-        alt.Tooltip("problem:N"),
-        alt.Tooltip("optimizer:N"),
-        alt.Tooltip("score:Q", title="mean normed", format=".3f"),
-        alt.Tooltip("lower:Q", title="95 % from", format=".3f"),
-        alt.Tooltip("upper:Q", title="to", format=".3f"),
-        alt.Tooltip("n:Q", title="trials"),
+        vl.Field("problem:N"),
+        vl.Field("optimizer:N"),
+        vl.Field("score:Q", title="mean normed", format=".3f"),
+        vl.Field("lower:Q", title="95 % from", format=".3f"),
+        vl.Field("upper:Q", title="to", format=".3f"),
+        vl.Field("n:Q", title="trials"),
     ]
     legend = "0: best known, 1: the median of random search's evaluations"
     chart = shaded(base, tips, by="score", text="score", form=".2f", legend=legend)
-    return look.sized(chart, cells(look), alt.Step(22))
+    return look.sized(chart, cells(look), vl.step(22))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from optarena.report.drawing import _vega as vl
 from optarena.report.drawing._style import BAND, NUMBER, SOFT, Look, colour, dash, shaded, source
 
 REFERENCE = "#b9a77c"
@@ -14,168 +14,168 @@ REFERENCE = "#b9a77c"
 LEVELS = {"best": [1, 0], "median": [1, 0], "worst": [4, 3]}
 
 
-def fronts(table: pl.DataFrame | str, look: Look) -> Any:
+def fronts(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """Fronts of typical trials before the reference set: one panel per problem and pair of objectives."""
-    x = alt.X("x:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4))
-    y = alt.Y("y:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4))
+    x = vl.Field("x:Q", title=None, scale=vl.Scale(zero=False), axis=vl.Axis(format="~g", tickCount=4))
+    y = vl.Field("y:Q", title=None, scale=vl.Scale(zero=False), axis=vl.Axis(format="~g", tickCount=4))
     reference = "datum.kind === 'reference'"
     dots = (
-        alt.Chart()
-        .mark_point(filled=True, aria=False)
+        vl.Chart()
+        .mark("point", filled=True, aria=False)
         .encode(
             x=x,
             y=y,
-            color=alt.condition(reference, alt.value(REFERENCE), colour(look, symbol="circle")),
-            size=alt.condition(reference, alt.value(70), alt.value(16)),
-            opacity=alt.condition(reference, alt.value(0.35), alt.value(0.8)),
+            color=vl.condition(reference, REFERENCE, colour(look, symbol="circle")),
+            size=vl.condition(reference, 70, 16),
+            opacity=vl.condition(reference, 0.35, 0.8),
             tooltip=[
-                alt.Tooltip("optimizer:N"),
-                alt.Tooltip("kind:N", title="set"),
-                alt.Tooltip("x:Q", title="first", format=NUMBER),
-                alt.Tooltip("y:Q", title="second", format=NUMBER),
+                vl.Field("optimizer:N"),
+                vl.Field("kind:N", title="set"),
+                vl.Field("x:Q", title="first", format=NUMBER),
+                vl.Field("y:Q", title="second", format=NUMBER),
             ],
         )
     )
     return _panels(dots, table, look)
 
 
-def parallel(table: pl.DataFrame | str, look: Look) -> Any:
+def parallel(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """Many objectives: one line per point, one axis per objective, 0 the ideal and 1 the nadir."""
     line = (
-        alt.Chart()
-        .mark_line(strokeWidth=1, opacity=0.4, aria=False)
+        vl.Chart()
+        .mark("line", strokeWidth=1, opacity=0.4, aria=False)
         .encode(
-            x=alt.X("objective:N", title=None, sort=None, axis=alt.Axis(labelAngle=0, grid=True)),
-            y=alt.Y("value:Q", title="0 ideal, 1 nadir", scale=alt.Scale(zero=False)),
+            x=vl.Field("objective:N", title=None, sort=None, axis=vl.Axis(labelAngle=0, grid=True)),
+            y=vl.Field("value:Q", title="0 ideal, 1 nadir", scale=vl.Scale(zero=False)),
             color=colour(look),
             detail="point:N",
-            tooltip=[alt.Tooltip("optimizer:N"), alt.Tooltip("objective:N"), alt.Tooltip("value:Q", format=NUMBER)],
+            tooltip=[vl.Field("optimizer:N"), vl.Field("objective:N"), vl.Field("value:Q", format=NUMBER)],
             **dash(look),
         )
     )
     return _panels(line, table, look, size=(300, 190), columns=2)
 
 
-def hypervolume(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool) -> Any:
+def hypervolume(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool) -> vl.Chart:
     """The hypervolume over effort with 95 % bands: over all problems, and one panel per problem."""
-    x = alt.X(
+    x = vl.Field(
         "effort:Q",
         title=effort,
-        scale=alt.Scale(type="log" if log else "linear", nice=False),
-        axis=alt.Axis(format=NUMBER, tickCount=4),
+        scale=vl.Scale(type="log" if log else "linear", nice=False),
+        axis=vl.Axis(format=NUMBER, tickCount=4),
     )
     title = "hypervolume (1: the reference set's)"
 
-    def y(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=5))
+    def y(field: str) -> vl.Field:
+        return vl.Field(f"{field}:Q", title=title, scale=vl.Scale(zero=False), axis=vl.Axis(format="~g", tickCount=5))
 
-    base = alt.Chart().encode(x=x, color=colour(look))
-    band = base.mark_area(opacity=BAND, clip=True, aria=False).encode(y=y("lower"), y2=alt.Y2("upper:Q"))
-    line = base.mark_line(strokeWidth=2, aria=False).encode(y=y("value"), **dash(look))
-    over = base.mark_point(opacity=0, size=110, aria=False).encode(
+    base = vl.Chart().encode(x=x, color=colour(look))
+    band = base.mark("area", opacity=BAND, clip=True, aria=False).encode(y=y("lower"), y2=vl.Field("upper:Q"))
+    line = base.mark("line", strokeWidth=2, aria=False).encode(y=y("value"), **dash(look))
+    over = base.mark("point", opacity=0, size=110, aria=False).encode(
         y=y("value"),
         tooltip=[
-            alt.Tooltip("optimizer:N"),
-            alt.Tooltip("effort:Q", title=effort, format=NUMBER),
-            alt.Tooltip("value:Q", title="mean", format=".4f"),
-            alt.Tooltip("lower:Q", title="95 % from", format=".4f"),
-            alt.Tooltip("upper:Q", title="to", format=".4f"),
-            alt.Tooltip("n:Q"),
+            vl.Field("optimizer:N"),
+            vl.Field("effort:Q", title=effort, format=NUMBER),
+            vl.Field("value:Q", title="mean", format=".4f"),
+            vl.Field("lower:Q", title="95 % from", format=".4f"),
+            vl.Field("upper:Q", title="to", format=".4f"),
+            vl.Field("n:Q"),
         ],
     )
-    return _panels(alt.layer(band, line, over), table, look, free=("y",))
+    return _panels(vl.layer(band, line, over), table, look, free=("y",))
 
 
-def attainment(table: pl.DataFrame | str, look: Look) -> Any:
+def attainment(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """Attainment surfaces: strong, what half of the runs attain; thin, the best run; dashed, all runs."""
-    strong = alt.Scale(domain=list(LEVELS), range=[1.0, 2.6, 1.2])
-    pale = alt.Scale(domain=list(LEVELS), range=[0.7, 1, 0.7])
-    dashes = alt.Scale(domain=list(LEVELS), range=list(LEVELS.values()))
+    strong = vl.Scale(domain=list(LEVELS), range=[1.0, 2.6, 1.2])
+    pale = vl.Scale(domain=list(LEVELS), range=[0.7, 1, 0.7])
+    dashes = vl.Scale(domain=list(LEVELS), range=list(LEVELS.values()))
     line = (
-        alt.Chart()
-        .mark_line(aria=False)
+        vl.Chart()
+        .mark("line", aria=False)
         .encode(
-            x=alt.X("x:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4)),
-            y=alt.Y("y:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(format="~g", tickCount=4)),
+            x=vl.Field("x:Q", title=None, scale=vl.Scale(zero=False), axis=vl.Axis(format="~g", tickCount=4)),
+            y=vl.Field("y:Q", title=None, scale=vl.Scale(zero=False), axis=vl.Axis(format="~g", tickCount=4)),
             order="step:Q",
             color=colour(look),
-            strokeWidth=alt.StrokeWidth("level:O", scale=strong, legend=None),
-            opacity=alt.Opacity("level:O", scale=pale, legend=None),
-            strokeDash=alt.StrokeDash("level:O", scale=dashes, legend=None),
-            tooltip=[alt.Tooltip("optimizer:N"), alt.Tooltip("level:N", title="runs that attain it")],
+            strokeWidth=vl.Field("level:O", scale=strong, legend=None),
+            opacity=vl.Field("level:O", scale=pale, legend=None),
+            strokeDash=vl.Field("level:O", scale=dashes, legend=None),
+            tooltip=[vl.Field("optimizer:N"), vl.Field("level:N", title="runs that attain it")],
         )
     )
     return _panels(line, table, look)
 
 
-def attainment_difference(table: pl.DataFrame | str, look: Look) -> Any:
+def attainment_difference(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """By how much more often one optimizer attains a place than another: blue the first, red the second."""
-    scale = alt.Scale(domain=[-1, 0, 1], range=["#b2182b", "#f7f7f7", "#2166ac"])
-    keys = alt.Legend(
+    scale = vl.Scale(domain=[-1, 0, 1], range=["#b2182b", "#f7f7f7", "#2166ac"])
+    keys = vl.Legend(
         title="part of the runs that attain it: first − second", orient="bottom", gradientLength=220, titleLimit=400,
         values=[-1, 0, 1], labelExpr="datum.value ? format(datum.value, '+.0%') : '0'",
     )  # fmt: skip
     boxes = (
-        alt.Chart()
-        .mark_rect(aria=False, strokeWidth=0)
+        vl.Chart()
+        .mark("rect", aria=False, strokeWidth=0)
         .encode(
-            x=alt.X(
-                "x:Q", title=None, scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(format="~g", tickCount=4)
+            x=vl.Field(
+                "x:Q", title=None, scale=vl.Scale(zero=False, nice=False), axis=vl.Axis(format="~g", tickCount=4)
             ),
             x2="x2:Q",
-            y=alt.Y(
-                "y:Q", title=None, scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(format="~g", tickCount=4)
+            y=vl.Field(
+                "y:Q", title=None, scale=vl.Scale(zero=False, nice=False), axis=vl.Axis(format="~g", tickCount=4)
             ),
             y2="y2:Q",
-            color=alt.Color("difference:Q", scale=scale, legend=keys),
+            color=vl.Field("difference:Q", scale=scale, legend=keys),
             tooltip=[
-                alt.Tooltip("optimizer:N", title="first"),
-                alt.Tooltip("other:N", title="second"),
-                alt.Tooltip("difference:Q", format="+.0%"),
+                vl.Field("optimizer:N", title="first"),
+                vl.Field("other:N", title="second"),
+                vl.Field("difference:Q", format="+.0%"),
             ],
         )
     )
     return _panels(boxes, table, look)
 
 
-def indicators(table: pl.DataFrame | str, look: Look) -> Any:
+def indicators(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """One heat map per indicator: one row per problem, one column per optimizer; bright is the best on the problem."""
-    top = alt.Axis(orient="top", labelAngle=-90, labelLimit=160, domain=False, ticks=False, labelOverlap=False)
-    side = alt.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False)
-    base = alt.Chart().encode(
-        x=alt.X("optimizer:N", title=None, axis=top), y=alt.Y("name:N", title=None, sort=None, axis=side)
+    top = vl.Axis(orient="top", labelAngle=-90, labelLimit=160, domain=False, ticks=False, labelOverlap=False)
+    side = vl.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False)
+    base = vl.Chart().encode(
+        x=vl.Field("optimizer:N", title=None, axis=top), y=vl.Field("name:N", title=None, sort=None, axis=side)
     )
     tips = [
-        alt.Tooltip("panel:N", title="indicator"),
-        alt.Tooltip("name:N", title="problem"),
-        alt.Tooltip("optimizer:N"),
-        alt.Tooltip("value:Q", title="mean", format=".4~g"),
-        alt.Tooltip("lower:Q", title="95 % from", format=".4~g"),
-        alt.Tooltip("upper:Q", title="to", format=".4~g"),
-        alt.Tooltip("n:Q", title="trials"),
+        vl.Field("panel:N", title="indicator"),
+        vl.Field("name:N", title="problem"),
+        vl.Field("optimizer:N"),
+        vl.Field("value:Q", title="mean", format=".4~g"),
+        vl.Field("lower:Q", title="95 % from", format=".4~g"),
+        vl.Field("upper:Q", title="to", format=".4~g"),
+        vl.Field("n:Q", title="trials"),
     ]
     chart = shaded(
         base, tips, by="part", text="value", form=".3~g", legend="0: the best of the problem, 1: the worst", size=10
     )
     wide = 46 * max(2, len(look.colours.names))
-    return _panels(chart, table, look, size=(wide, alt.Step(20)), columns=3, free=())
+    return _panels(chart, table, look, size=(wide, vl.step(20)), columns=3, free=())
 
 
 def _panels(
-    layers: Any,
+    layers: vl.Chart,
     table: pl.DataFrame | str,
     look: Look,
     *,
-    size: tuple[int, int | alt.Step] = (220, 180),
+    size: tuple[int, int | dict[str, Any]] = (220, 180),
     columns: int = 3,
     free: tuple[str, ...] = ("x", "y"),
-) -> Any:
+) -> vl.Chart:
     """The same chart for each panel, each with axes of its own; scales of its own along `free`."""
-    chart = look.sized(layers, *size).properties(data=source(table))
-    head = alt.Header(
+    chart = look.sized(layers, *size).having(data=source(table))
+    head = vl.Header(
         title=None, labelFontSize=11, labelFontWeight=600, labelAnchor="start", labelLimit=300, labelColor=SOFT
     )
-    order = alt.EncodingSortField(field="place", op="min", order="ascending")
-    small = chart.facet(facet=alt.Facet("panel:N", sort=order, header=head), columns=columns, spacing=18)
-    small = small.resolve_axis(x="independent", y="independent")
-    return small.resolve_scale(**dict.fromkeys(free, "independent")) if free else small
+    order = vl.Sort(field="place", op="min", order="ascending")
+    small = chart.facet(vl.Field("panel:N", sort=order, header=head), columns=columns, spacing=18)
+    resolve = {"axis": dict.fromkeys(("x", "y"), "independent"), "scale": dict.fromkeys(free, "independent")}
+    return small.having(resolve={what: way for what, way in resolve.items() if way})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
+from optarena.report.drawing import _vega as vl
 from optarena.report.drawing._style import BAND, NUMBER, Look, cells, colour, dash, effort_axis, matrix, rows, source
 
 STATISTICS = {
@@ -29,136 +29,139 @@ def convergence(
     log_effort: bool = False,
     counted: bool = True,
     title: Any = None,
-) -> Any:
+) -> vl.Chart:
     """The best value so far on one problem, one line per optimizer, with bands."""
     middle, lower, upper, _ = STATISTICS[statistic]
     # what is 0 or less has no place on a logarithmic axis: it is drawn at its foot
-    scale = alt.Scale(type="log", domainMin=floor, clamp=True) if log else alt.Scale(zero=False)
-    axis = alt.Axis(format="~g", tickCount=6)
+    scale = vl.Scale(type="log", domainMin=floor, clamp=True) if log else vl.Scale(zero=False)
+    axis = vl.Axis(format="~g", tickCount=6)
     y: dict[str, Any] = {"title": measure, "scale": scale, "axis": axis}
-    base = alt.Chart(source(table)).encode(
-        x=alt.X(
+    base = vl.Chart(source(table)).encode(
+        x=vl.Field(
             "effort:Q",
             title=effort,
-            scale=alt.Scale(type="log" if log_effort else "linear", nice=False),
+            scale=vl.Scale(type="log" if log_effort else "linear", nice=False),
             axis=effort_axis(counted=counted, log=log_effort),
         ),
         color=colour(look),
     )
     # what was found stays the best until a better is found: steps
     steps: dict[str, Any] = {"interpolate": "step-after", "aria": False, "clip": True}
-    band = base.mark_area(opacity=BAND, **steps).encode(y=alt.Y(f"{lower}:Q", **y), y2=alt.Y2(f"{upper}:Q"))
-    line = base.mark_line(strokeWidth=2, **steps).encode(y=alt.Y(f"{middle}:Q", **y), **dash(look))
-    point = base.mark_point(opacity=0, size=160, aria=False).encode(
-        y=alt.Y(f"{middle}:Q", **y),
+    band = base.mark("area", opacity=BAND, **steps).encode(y=vl.Field(f"{lower}:Q", **y), y2=vl.Field(f"{upper}:Q"))
+    line = base.mark("line", strokeWidth=2, **steps).encode(y=vl.Field(f"{middle}:Q", **y), **dash(look))
+    point = base.mark("point", opacity=0, size=160, aria=False).encode(
+        y=vl.Field(f"{middle}:Q", **y),
         tooltip=[
-            alt.Tooltip("optimizer:N"),
-            alt.Tooltip("effort:Q", title=effort, format=NUMBER),
-            alt.Tooltip(f"{middle}:Q", title=statistic, format=NUMBER),
-            alt.Tooltip(f"{lower}:Q", title="from", format=NUMBER),
-            alt.Tooltip(f"{upper}:Q", title="to", format=NUMBER),
-            alt.Tooltip("n:Q", title="trials"),
+            vl.Field("optimizer:N"),
+            vl.Field("effort:Q", title=effort, format=NUMBER),
+            vl.Field(f"{middle}:Q", title=statistic, format=NUMBER),
+            vl.Field(f"{lower}:Q", title="from", format=NUMBER),
+            vl.Field(f"{upper}:Q", title="to", format=NUMBER),
+            vl.Field("n:Q", title="trials"),
         ],
     )
-    chart = alt.layer(band, line, point)
+    chart = vl.layer(band, line, point)
     if title is not None:
-        chart = chart.properties(title=title)
+        chart = chart.having(title=title)
     return look.sized(chart, 360, 240)
 
 
-def time(table: pl.DataFrame | str, look: Look) -> Any:
+def time(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """Seconds per evaluation in each phase: median over studies, with quartiles."""
-    axis = alt.Axis(labelExpr="format(datum.value, '~s') + 's'", tickCount=6)  # 10µs, 1ms, 2s
-    x: dict[str, Any] = {"title": "time of an evaluation", "scale": alt.Scale(type="log"), "axis": axis}
+    axis = vl.Axis(labelExpr="format(datum.value, '~s') + 's'", tickCount=6)  # 10µs, 1ms, 2s
+    x: dict[str, Any] = {"title": "time of an evaluation", "scale": vl.Scale(type="log"), "axis": axis}
     phases = ["suggest", "evaluate", "observe"]
-    base = alt.Chart(source(table)).encode(
-        y=rows(), yOffset=alt.YOffset("phase:N", sort=phases), color=colour(look, legend=False)
+    base = vl.Chart(source(table)).encode(
+        y=rows(), yOffset=vl.Field("phase:N", sort=phases), color=colour(look, legend=False)
     )
     tips = [
-        alt.Tooltip("optimizer:N"),
-        alt.Tooltip("phase:N"),
-        alt.Tooltip("median:Q", title="median seconds", format=".3~s"),
-        alt.Tooltip("q1:Q", title="from", format=".3~s"),
-        alt.Tooltip("q3:Q", title="to", format=".3~s"),
-        alt.Tooltip("n:Q", title="studies"),
+        vl.Field("optimizer:N"),
+        vl.Field("phase:N"),
+        vl.Field("median:Q", title="median seconds", format=".3~s"),
+        vl.Field("q1:Q", title="from", format=".3~s"),
+        vl.Field("q3:Q", title="to", format=".3~s"),
+        vl.Field("n:Q", title="studies"),
     ]
-    bar = base.mark_rule(strokeWidth=2, aria=False).encode(x=alt.X("q1:Q", **x), x2=alt.X2("q3:Q"), tooltip=tips)
-    keys = alt.Legend(title=None, orient="bottom", symbolFillColor="#777777", symbolStrokeColor="#777777")
-    marks = alt.Scale(domain=phases, range=["triangle-right", "circle", "square"])
-    dots = base.mark_point(filled=True, opacity=1, size=75, aria=False).encode(
-        x=alt.X("median:Q", **x), shape=alt.Shape("phase:N", scale=marks, legend=keys), tooltip=tips
+    bar = base.mark("rule", strokeWidth=2, aria=False).encode(
+        x=vl.Field("q1:Q", **x), x2=vl.Field("q3:Q"), tooltip=tips
     )
-    return look.sized(alt.layer(bar, dots), 520, alt.Step(17, **{"for": "offset"}))
+    keys = vl.Legend(title=None, orient="bottom", symbolFillColor="#777777", symbolStrokeColor="#777777")
+    marks = vl.Scale(domain=phases, range=["triangle-right", "circle", "square"])
+    dots = base.mark("point", filled=True, opacity=1, size=75, aria=False).encode(
+        x=vl.Field("median:Q", **x), shape=vl.Field("phase:N", scale=marks, legend=keys), tooltip=tips
+    )
+    return look.sized(vl.layer(bar, dots), 520, vl.step(17, **{"for": "offset"}))
 
 
-def failures(table: pl.DataFrame | str, look: Look) -> Any:
+def failures(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """How many evaluations failed, one bar per optimizer and kind."""
     # of the problems that are shown: the only sum that is left to a chart
-    shown = alt.Chart(source(table)).transform_aggregate(count="sum(count)", groupby=["optimizer", "kind"])
-    shown = shown.transform_calculate(room="datum.count * 1.35")
+    total = {"op": "sum", "field": "count", "as": "count"}
+    shown = vl.Chart(source(table)).transform(aggregate=[total], groupby=["optimizer", "kind"])
+    shown = shown.transform(calculate="datum.count * 1.35", **{"as": "room"})
     base = shown.encode(
         y=rows(sort="ascending"),
-        yOffset=alt.YOffset("kind:N", sort="ascending"),
-        x=alt.X(
-            "count:Q", title="failed evaluations", stack=None, axis=alt.Axis(format="~s", tickMinStep=1, tickCount=6)
+        yOffset=vl.Field("kind:N", sort="ascending"),
+        x=vl.Field(
+            "count:Q", title="failed evaluations", stack=None, axis=vl.Axis(format="~s", tickMinStep=1, tickCount=6)
         ),
     )
-    bars = base.mark_bar(aria=False).encode(
+    bars = base.mark("bar", aria=False).encode(
         color=colour(look, legend=False),
-        tooltip=[alt.Tooltip("optimizer:N"), alt.Tooltip("kind:N"), alt.Tooltip("count:Q", title="evaluations")],
+        tooltip=[vl.Field("optimizer:N"), vl.Field("kind:N"), vl.Field("count:Q", title="evaluations")],
     )
-    text = base.mark_text(align="left", dx=5, fontSize=11, aria=False).encode(text="kind:N")
-    room = base.mark_point(opacity=0, aria=False).encode(x="room:Q")  # for the word beside the longest bar
-    return look.sized(alt.layer(bars, text, room), 520, alt.Step(20, **{"for": "offset"}))
+    text = base.mark("text", align="left", dx=5, fontSize=11, aria=False).encode(text="kind:N")
+    room = base.mark("point", opacity=0, aria=False).encode(x="room:Q")  # for the word beside the longest bar
+    return look.sized(vl.layer(bars, text, room), 520, vl.step(20, **{"for": "offset"}))
 
 
-def parallel(table: pl.DataFrame | str, look: Look, *, title: Any = None) -> Any:
+def parallel(table: pl.DataFrame | str, look: Look, *, title: Any = None) -> vl.Chart:
     """The best point of every trial on one problem: one line per trial, one axis per parameter, in the unit cube."""
-    x = alt.X(
+    x = vl.Field(
         "parameter:N",
-        sort=alt.EncodingSortField(field="order", op="min"),
+        sort=vl.Sort(field="order", op="min"),
         title=None,
-        scale=alt.Scale(type="point", padding=0.5),
-        axis=alt.Axis(labelAngle=-30, labelLimit=120, grid=True, domain=False, labelOverlap=False),
+        scale=vl.Scale(type="point", padding=0.5),
+        axis=vl.Axis(labelAngle=-30, labelLimit=120, grid=True, domain=False, labelOverlap=False),
     )
-    y = alt.Y(
+    y = vl.Field(
         "unit:Q",
         title="place in its range, on its own scale",
-        scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(format="%", grid=False, tickCount=3),
+        scale=vl.Scale(domain=[0, 1]),
+        axis=vl.Axis(format="%", grid=False, tickCount=3),
     )
-    base = alt.Chart(source(table)).encode(x=x, y=y, color=colour(look), detail="line:N")
-    lines = base.mark_line(opacity=0.55, strokeWidth=1.4, aria=False).encode(order=alt.Order("order:Q"), **dash(look))
-    points = base.mark_point(filled=True, size=22, opacity=0.8, aria=False).encode(
+    base = vl.Chart(source(table)).encode(x=x, y=y, color=colour(look), detail="line:N")
+    lines = base.mark("line", opacity=0.55, strokeWidth=1.4, aria=False).encode(order=vl.Field("order:Q"), **dash(look))
+    points = base.mark("point", filled=True, size=22, opacity=0.8, aria=False).encode(
         tooltip=[
-            alt.Tooltip("optimizer:N"),
-            alt.Tooltip("trial:Q"),
-            alt.Tooltip("parameter:N"),
-            alt.Tooltip("setting:N", title="value"),
-            alt.Tooltip("best:Q", title="best value", format=NUMBER),
+            vl.Field("optimizer:N"),
+            vl.Field("trial:Q"),
+            vl.Field("parameter:N"),
+            vl.Field("setting:N", title="value"),
+            vl.Field("best:Q", title="best value", format=NUMBER),
         ]
     )
-    chart = alt.layer(lines, points)
+    chart = vl.layer(lines, points)
     if title is not None:
-        chart = chart.properties(title=title)
+        chart = chart.having(title=title)
     return look.sized(chart, 360, 240)
 
 
-def progress(table: pl.DataFrame | str, look: Look) -> Any:
+def progress(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """How far each optimizer came on each problem: ended studies of all, coloured by how they stand."""
     base = matrix(table)
     tips = [
-        alt.Tooltip("problem:N"),
-        alt.Tooltip("optimizer:N"),
-        alt.Tooltip("state:N"),
-        alt.Tooltip("ended:Q", title="ended"),
-        alt.Tooltip("failed:Q", title="failed"),
-        alt.Tooltip("studies:Q", title="studies"),
-        alt.Tooltip("evaluations:Q", title="evaluations", format=","),
+        vl.Field("problem:N"),
+        vl.Field("optimizer:N"),
+        vl.Field("state:N"),
+        vl.Field("ended:Q", title="ended"),
+        vl.Field("failed:Q", title="failed"),
+        vl.Field("studies:Q", title="studies"),
+        vl.Field("evaluations:Q", title="evaluations", format=","),
     ]
-    scale = alt.Scale(domain=list(STATES), range=list(STATES.values()))
-    squares = base.mark_rect(stroke="white", strokeWidth=1, aria=False).encode(
-        color=alt.Color("state:N", scale=scale, legend=alt.Legend(title=None, orient="bottom")), tooltip=tips
+    scale = vl.Scale(domain=list(STATES), range=list(STATES.values()))
+    squares = base.mark("rect", stroke="white", strokeWidth=1, aria=False).encode(
+        color=vl.Field("state:N", scale=scale, legend=vl.Legend(title=None, orient="bottom")), tooltip=tips
     )
-    text = base.mark_text(fontSize=11, color="#1c1c1c", aria=False).encode(text="label:N", tooltip=tips)
-    return look.sized(alt.layer(squares, text), cells(look), alt.Step(22))
+    text = base.mark("text", fontSize=11, color="#1c1c1c", aria=False).encode(text="label:N", tooltip=tips)
+    return look.sized(vl.layer(squares, text), cells(look), vl.step(22))

@@ -17,12 +17,13 @@ import polars as pl
 from optarena._memory import no_collection
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
+from optarena.report.drawing import _vega as vl
 from optarena.report.figures._figure import Figure, Options, Shown, is_log
 from optarena.report.material import Material, framed
 from optarena.views._options import OPTIONS, dashed, view_named
 from optarena.views._view import View
 
-__all__ = ["FIGURES", "Figure", "Options", "Shown", "figure", "figure_of_view", "figure_tables", "is_log"]
+__all__ = ["FIGURES", "Figure", "Options", "Shown", "chart", "figure", "figure_of_view", "figure_tables", "is_log"]
 
 COMPARISON = "comparison"
 
@@ -103,10 +104,17 @@ def figures_of_view(name: str) -> tuple[str, ...]:
     return tuple(one.name for one in FIGURES.values() if one.view == name)
 
 
-@no_collection()
 def figure(name: str, results: Dataset | Material, **options: Any) -> Any:
     """An Altair chart by its name; `FIGURES` lists them, with the options that each takes."""
-    from optarena.report.drawing._style import Look, finished, legend_columns, unchecked
+    from optarena.report.drawing._altair import altair_chart
+
+    return altair_chart(chart(name, results, **options))
+
+
+@no_collection()
+def chart(name: str, results: Dataset | Material, **options: Any) -> vl.Chart:
+    """The same without Altair, which takes long to import: what a file or a page is made from."""
+    from optarena.report.drawing._style import Look, finished, legend_columns
 
     material, asked, parts = _parts(name, results, options)
 
@@ -115,12 +123,11 @@ def figure(name: str, results: Dataset | Material, **options: Any) -> Any:
         return Look(material.colours, asked.width, asked.height, present)
 
     note = "" if parts[0].view is None else framed(parts[0].view)
-    with unchecked():
-        charts = [one.draw(one.table, look(one.table if one.legend is None else one.legend)) for one in parts]
-        chart = _arranged(charts, FIGURES[name].arrange)
-        if parts[0].head:
-            chart = _titled(chart, parts[0].head)
-        return finished(chart, legend_columns(look(material.results.studies), asked.width or 480), note)
+    charts = [one.draw(one.table, look(one.table if one.legend is None else one.legend)) for one in parts]
+    drawn = _arranged(charts, FIGURES[name].arrange)
+    if parts[0].head:
+        drawn = drawn.having(title=vl.title(parts[0].head, fontWeight="normal", fontSize=12))
+    return finished(drawn, legend_columns(look(material.results.studies), asked.width or 480), note)
 
 
 def figure_tables(name: str, results: Dataset | Material, **options: Any) -> dict[str, pl.DataFrame]:
@@ -192,18 +199,10 @@ def _of_view(view: View, name: str | None) -> tuple[str, Material]:
     return chosen, Material(view.results, **views)
 
 
-def _arranged(charts: list[Any], way: str) -> Any:
-    import altair as alt
-
+def _arranged(charts: list[vl.Chart], way: str) -> vl.Chart:
     if way == "panels":
         columns = min(3, math.ceil(math.sqrt(len(charts))))
-        return alt.concat(*charts, columns=columns, spacing=28).resolve_scale(color="shared")
+        return vl.together("concat", charts, columns=columns, spacing=28, resolve={"scale": {"color": "shared"}})
     if len(charts) == 1:
         return charts[0]
-    return alt.hconcat(*charts, spacing=30) if way == "beside" else alt.vconcat(*charts)
-
-
-def _titled(chart: Any, text: str) -> Any:
-    import altair as alt
-
-    return chart.properties(title=alt.Title(text, fontWeight="normal", fontSize=12))
+    return vl.together("hconcat", charts, spacing=30) if way == "beside" else vl.together("vconcat", charts)

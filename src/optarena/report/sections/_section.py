@@ -8,6 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from optarena.report.drawing._style import Look
+from optarena.report.drawing._vega import Chart
 from optarena.report.figures import FIGURES, Options, Shown
 from optarena.report.material import Material
 from optarena.report.tables import Drawing
@@ -58,9 +60,7 @@ class Section:
         return self.view(material) if callable(self.view) else self.view
 
 
-def look_of(material: Material) -> Any:
-    from optarena.report.drawing._style import Look
-
+def look_of(material: Material) -> Look:
     return Look(material.colours)
 
 
@@ -111,7 +111,6 @@ def notes_of(view: View, command: str) -> list[str]:
 MOST_NOTES = 8
 
 
-def spec_of(chart: Any) -> dict[str, Any]:
+def spec_of(chart: Chart) -> dict[str, Any]:
     """The chart's specification without what the page says once."""
-    spec: dict[str, Any] = chart.to_dict(validate=False)
-    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+    return {key: value for key, value in chart.to_dict().items() if key not in ("$schema", "config")}
