@@ -46,15 +46,17 @@ def strict(value: Any) -> Any:
 
 def _strict_rows(rows: Sequence[dict[Any, Any]]) -> list[dict[Any, Any]]:
     """The rows of a table, column by column: in most columns no cell needs a change."""
-    out = [row.copy() for row in rows]
     cells = list(chain.from_iterable(row.values() for row in rows))
+    changed: dict[Any, list[Any]] = {}
     for j, name in enumerate(rows[0]):
         column = cells[j :: len(rows[0])]
         kinds = set(map(type, column))
         if not _is_strict_column(column, kinds):
-            make = number if kinds == {float} else strict
-            for row, cell in zip(out, column, strict=True):
-                row[name] = make(cell)
+            changed[name] = [*map(number if kinds == {float} else strict, column)]
+    out = [row.copy() for row in rows] if changed else list(rows)
+    for name, column in changed.items():
+        for row, cell in zip(out, column, strict=True):
+            row[name] = cell
     return out
 
 
@@ -72,7 +74,8 @@ def _is_table(rows: Sequence[Any]) -> bool:
     if len(rows) < 2 or type(rows[0]) is not dict:
         return False
     names = list(rows[0])
-    return all(type(row) is dict and list(row) == names for row in rows) and strict(names) == names
+    alike = set(map(type, rows)) == {dict} and all(map(names.__eq__, map(list, rows)))
+    return alike and strict(names) == names
 
 
 def printable(text: str) -> str:

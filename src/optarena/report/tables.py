@@ -200,13 +200,15 @@ def rounded(value: float, digits: int = DIGITS) -> float:
 def dataset(table: pl.DataFrame, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """The columns of a table; those in `names` as places in a list of names that the page holds once."""
     columns: dict[str, list[Any]] = {}
-    for column in table.columns:
-        series = table[column]
+    floats = pl.selectors.float()
+    finite = table.with_columns(pl.when(floats.is_finite()).then(floats).round_sig_figs(DIGITS))
+    for series in finite:
+        column = series.name
         if column in names:
             at = {name: i for i, name in enumerate(names[column])}
             columns[column] = [at[value] for value in series.to_list()]
         elif series.dtype.is_float():
-            columns[column] = _short(series)
+            columns[column] = _short(series.to_list())
         elif series.dtype == pl.String:
             columns[column] = [None if value is None else visible(value) for value in series.to_list()]
         else:
@@ -214,8 +216,6 @@ def dataset(table: pl.DataFrame, names: Mapping[str, Sequence[str]]) -> dict[str
     return {"size": table.height, "coded": [name for name in names if name in columns], "columns": columns}
 
 
-def _short(series: pl.Series) -> list[float | int | None]:
-    """Rounded to significant digits; whole numbers without a point: the page is smaller."""
-    finite = series.is_finite()
-    values = series.set(~finite.fill_null(False), None).round_sig_figs(DIGITS).to_list()
+def _short(values: list[float | None]) -> list[float | int | None]:
+    """Whole numbers without a point: the page is smaller."""
     return [int(v) if v is not None and v.is_integer() and abs(v) < 1e15 else v for v in values]

@@ -24,12 +24,11 @@ def board(rows: pl.DataFrame, heads: dict[int, str], axis: str, last: str = "") 
     reached the last of them.
     """
     keys = [name for name in ("suite", "function", "dimension", "name", "optimizer") if name in rows.columns]
-    found: list[dict[str, Any]] = []
-    for values, mine in rows.group_by(keys, maintain_order=True):
-        row: dict[str, Any] = dict(zip(keys, values, strict=True))
-        for rank, ert, hits, runs in mine.select("rank", "ert", "n_success", "n_runs").iter_rows():
-            row |= {f"ert {rank}": ert, f"hits {rank}": hits, f"runs {rank}": runs}
-        found.append(row)
+    by_key: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for *values, rank, ert, hits, runs in rows.select(*keys, "rank", "ert", "n_success", "n_runs").iter_rows():
+        row = by_key.setdefault(tuple(values), dict(zip(keys, values, strict=True)))
+        row |= {f"ert {rank}": ert, f"hits {rank}": hits, f"runs {rank}": runs}
+    found = list(by_key.values())
     end = max(heads, default=0)
     columns = [
         Column("function", "function", field="name", on="page"),

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset.tables import natural
+from optarena.traces import Floats
 from optarena.views.fixed_target.reference import BEST_2009
 from optarena.views.fixed_target.view import FixedTarget
 
@@ -76,10 +77,15 @@ def _curves(view: FixedTarget, table: pl.DataFrame, keys: list[str], points: int
 
     Beyond, restarts are simulated: nobody ran so far. `reference` is the background.
     """
-    out = []
-    for _, part in table.group_by(["optimizer", *keys], maintain_order=True):
-        x, y, back = (part[name].to_numpy() for name in ("effort", "fraction", _background(view)))
-        at = float(np.clip(part["budget"][0], x[0], x[-1]))
+    columns, names = ["effort", "fraction", _background(view)], ["optimizer", *keys]
+    curves = table.group_by(names, maintain_order=True).agg(*dict.fromkeys(columns), pl.first("budget"), size=pl.len())
+    if not curves.height:
+        return pl.DataFrame(schema={**table.select(names).schema, **dict.fromkeys(CURVE, pl.Float64)})
+    cuts = curves["size"].cum_sum()[:-1].to_numpy()
+    parts = [np.split(curves[name].explode().to_numpy(), cuts) for name in columns]
+    out: dict[str, list[Floats]] = {name: [] for name in CURVE}
+    for x, y, back, budget in zip(*parts, curves["budget"], strict=True):
+        at = float(np.clip(budget, x[0], x[-1]))
         # the point lies on the line that is drawn, straight between points of a logarithmic axis
         on, behind = (float(np.interp(np.log(at), np.log(x), values)) for values in (y, back))
         if points is not None:
@@ -90,23 +96,12 @@ def _curves(view: FixedTarget, table: pl.DataFrame, keys: list[str], points: int
             x, y, back = np.insert(x, place, at), np.insert(y, place, on), np.insert(back, place, behind)
         ends = np.full(len(x), np.nan)
         ends[place] = on
-        out.append(
-            pl.DataFrame(
-                {
-                    "optimizer": [part["optimizer"][0]] * len(x),
-                    **{key: pl.Series([part[key][0]] * len(x), dtype=part.schema[key]) for key in keys},
-                    "effort": x,
-                    "within": np.where(x <= at, y, np.nan),
-                    "beyond": np.where(x >= at, y, np.nan),
-                    "at_budget": ends,
-                    "reference": back,
-                }
-            )
-        )
-    if not out:
-        kinds = {key: table.schema[key] for key in ("optimizer", *keys)}
-        return pl.DataFrame(schema={**kinds, **dict.fromkeys(CURVE, pl.Float64)})
-    return pl.concat(out).with_columns(pl.selectors.float().fill_nan(None))
+        within, beyond = (np.where(side, y, np.nan) for side in (x <= at, x >= at))
+        for name, values in zip(CURVE, (x, within, beyond, ends, back), strict=True):
+            out[name].append(values)
+    whose = np.repeat(np.arange(curves.height), [len(x) for x in out["effort"]])
+    drawn = pl.DataFrame({name: np.concatenate(values) for name, values in out.items()})
+    return pl.concat([curves.select(names)[whose], drawn.fill_nan(None)], how="horizontal")
 
 
 def precision(view: FixedTarget) -> pl.DataFrame:
