@@ -18,7 +18,8 @@ from optarena.comparison import compare_scores, pairs
 from optarena.dataset import Dataset
 from optarena.runner import recorded
 from optarena.runner.past import Past, from_columns, needs_no_rows, read_continued
-from optarena.runner.pool import Pool
+from optarena.runner.pool import MAKING, WAITING, Pool
+from optarena.runner.worker import Task
 from optarena.runner.recorded import Recorded, array, failed, plain
 from optarena.stats.corrections import holm
 from optarena.stats.effects import score_interval
@@ -143,12 +144,15 @@ def test_a_pool_looks_after_its_workers_while_a_past_is_read(monkeypatch):
     assert steps[-1].last == 200
     pool, todo = Pool.__new__(Pool), deque()
     pool.wanted = 1
-    tasks = iter([None, "first", None, "second"])
+    first, second = (Task(serial, study, "", "") for serial in (1, 2))
+    tasks = iter([MAKING, first, WAITING, second])
     assert [(pool._more(tasks, todo), list(todo)) for _ in range(3)] == [
-        (True, []),
-        (True, ["first"]),
-        (False, ["first", "second"]),
+        (MAKING, []),
+        (WAITING, [first]),
+        (WAITING, [first, second]),  # as many as are wanted
     ]
+    todo.clear()
+    assert pool._more(tasks, todo) is None
 
 
 # ---- lives -----------------------------------------------------------------------------------------------------------
