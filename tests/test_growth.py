@@ -19,8 +19,8 @@ from optarena.dataset import Dataset
 from optarena.runner import recorded
 from optarena.runner.past import Past, from_columns, needs_no_rows, read_continued
 from optarena.runner.pool import MAKING, WAITING, Pool
-from optarena.runner.worker import Task
 from optarena.runner.recorded import Recorded, array, failed, plain
+from optarena.runner.worker import Task
 from optarena.stats.corrections import holm
 from optarena.stats.effects import score_interval
 from optarena.stats.ranks import groups
