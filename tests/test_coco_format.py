@@ -870,6 +870,29 @@ def test_cocopp_finds_the_same_ert_in_what_we_export(suite, functions, dimension
     assert ours == theirs
 
 
+@pytest.mark.peer
+@pytest.mark.skipif(find_spec("cocopp") is None, reason="cocopp is not installed (extra peers)")
+@pytest.mark.parametrize(
+    ("suite", "functions", "dimensions"),
+    [
+        ("bbob", "1,8", "2,5"),
+        ("bbob-noisy", "1", "2"),
+        ("bbob-mixint", "2", "5"),
+        ("bbob-boxed", "3", "2"),
+        ("bbob-constrained", "2,30", "2,5"),
+    ],
+)
+def test_our_erts_in_mode_coco_are_those_of_cocopp(suite, functions, dimensions):
+    folder = observe(suite, functions, dimensions, "1,2,3", 300)
+    results, _ = import_coco(folder)
+    theirs = cocopp(folder)
+    ours = results.fixed_target(mode="coco", targets=[10 ** (k / 5) for k in range(10, -41, -1)], bootstrap=0).ert
+    assert len(theirs) == len(functions.split(",")) * len(dimensions.split(","))
+    for (function, dimension), part in ours.group_by("function", "dimension"):
+        found = part.sort("target", descending=True)["ert"].to_list()
+        assert found == pytest.approx(theirs[f"{function[1:]} {dimension}"][0]), (function, dimension)
+
+
 IOH = """
 import sys, warnings
 warnings.simplefilter("error", UserWarning)

@@ -14,6 +14,9 @@ from optarena.store.costs import SECONDS, WALL
 from optarena.store.records import ProblemCard
 from optarena.traces import Bools, Floats, Ints, Traces, total_violation
 
+CONSTRAINT_EVALUATIONS = "constraint_evaluations"
+"""The effort that COCO's files of constrained problems have beside evaluations."""
+
 
 class RowsOfStudies:
     """Columns, and the attempts of them that stand for the begun studies."""

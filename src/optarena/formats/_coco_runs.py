@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 
+from optarena.dataset.rows import CONSTRAINT_EVALUATIONS
 from optarena.formats._coco_rows import MergedRows
 from optarena.formats._coco_text import BlockOfNumbers, Entry, parse_blocks
 from optarena.formats._number_blocks import Say
 from optarena.formats.folders import Folder
-from optarena.formats.from_results import CONSTRAINT_EVALUATIONS
 from optarena.formats.runs import Run
 from optarena.problem import Known, Objective, get_suite
 from optarena.traces import Floats

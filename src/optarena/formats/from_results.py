@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from optarena.dataset import Dataset
+from optarena.dataset.rows import CONSTRAINT_EVALUATIONS
 from optarena.errors import OptarenaError
 from optarena.status import FINISHED
 from optarena.store.columns import Attempt
@@ -18,7 +19,6 @@ from optarena.traces import Floats, Ints, cumulative_minimum, penalised, total_v
 
 _NUMBER = re.compile(r"f0*(\d{1,6})\Z")
 NOISE_FREE = "noise_free"
-CONSTRAINT_EVALUATIONS = "constraint_evaluations"
 
 
 @dataclass(eq=False)

@@ -12,7 +12,7 @@ from optarena.errors import OptarenaError
 
 DIMENSIONS = (
     *("optimizer", "other", "suite", "problem", "function", "group", "dimension", "trial"),
-    *("metric", "indicator", "iteration", "effort", "target", "panel", "of", "ratio", "kind", "tolerance", "x"),
+    *("metric", "indicator", "iteration", "effort", "target", "k", "panel", "of", "ratio", "kind", "tolerance", "x"),
 )
 """The columns that name a row, in any table of any view."""
 ROW = "row"

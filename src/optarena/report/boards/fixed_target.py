@@ -62,7 +62,9 @@ def few_targets(view: FixedTarget) -> pl.DataFrame:
 
 
 def heads(rows: pl.DataFrame, places: Sequence[int] | None = None) -> dict[int, str]:
-    """The target of each rank, where all problems have the same, else its place."""
+    """The target of each rank, where all problems have the same, else its place; of run lengths, their multiple."""
+    if "k" in rows.columns:
+        return {rank: f"{k:g} D" for rank, k in rows.select("rank", "k").unique().sort("rank").iter_rows()}
     targets = rows.group_by("rank").agg(pl.col("target").unique()).sort("rank").rows()
     return {
         rank: f"{cell[0]:.3g}" if len(cell) == 1 else f"target {(rank if places is None else places.index(rank)) + 1}"

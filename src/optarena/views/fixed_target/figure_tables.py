@@ -176,7 +176,7 @@ def ert_by_dimension(view: FixedTarget) -> pl.DataFrame:
 
 def _expected(view: FixedTarget) -> pl.DataFrame:
     """The table of ERTs with that of the reference."""
-    known = view.table("reference").select(*KEYS, "target", reference=_background(view))
+    known = view.table("reference").select(*KEYS, "target", reference=_background(view)).unique(maintain_order=True)
     return view.ert.drop("reference").join(
         known, on=[*KEYS, "target"], how="left", nulls_equal=True, maintain_order="left"
     )

@@ -16,9 +16,10 @@ import polars as pl
 
 from optarena._numbers import counted
 from optarena.dataset import Dataset
+from optarena.dataset.rows import CONSTRAINT_EVALUATIONS
 from optarena.sense import signs
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum, latest
-from optarena.views.fixed_target.measured import Measured, measured
+from optarena.views.fixed_target.measured import CONSTRAINED, Measured, measured
 from optarena.views.selection import FAILURES, Candidates, Selection
 
 Levels = dict[str, tuple[float, float]]
@@ -176,6 +177,8 @@ def runs_of(
             levels[name] = (value, width)
     cells, cell = _cells(table)
     spent, unsure = _spent(results, axis, frame, effort, traces.offsets)
+    if original and axis == "evaluations":
+        effort, spent = _with_constraints(results, frame, effort, spent)
     if unsure[chosen.kept].any():
         notes.append(
             f"{counted(int(unsure[chosen.kept].sum()), 'run')} did not record the {axis} at the end: "
@@ -199,6 +202,26 @@ def runs_of(
         notes=notes,
         failures=chosen.failures,
     )
+
+
+def _with_constraints(results: Dataset, frame: pl.DataFrame, effort: Floats, spent: Floats) -> tuple[Floats, Floats]:
+    """Efforts (rows,) and what was spent (studies,), evaluations of constraints included, as cocopp counts them.
+
+    Where a file does not say how often constraints were evaluated, it was once an evaluation (docs/scores.md 2.14).
+    """
+    mine = (frame["suite"] == CONSTRAINED).fill_null(False).to_numpy()
+    if not mine.any():
+        return effort, spent
+    name = f"effort.{CONSTRAINT_EVALUATIONS}"
+    given, at_end = results.extra(name), results.extra_at_end(name)
+    each = np.where(np.isnan(given), effort, given)
+    offsets = results.traces().offsets
+    last = np.zeros(len(spent))
+    some = np.diff(offsets) > 0
+    last[some] = (each - effort)[offsets[1:][some] - 1]  # how many more than evaluations
+    rows = np.repeat(mine, np.diff(offsets))
+    in_all = np.where(np.isnan(at_end), spent + last, at_end)
+    return np.where(rows, effort + each, effort), np.where(mine, spent + in_all, spent)
 
 
 def _cells(table: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:

@@ -1,7 +1,8 @@
 """Reference algorithms: the best ERT that is known for each bbob function, dimension and target.
 
 best 2009: for every target the least ERT of the 31 algorithms of the BBOB-2009 workshop, as bundled with cocopp 2.9.1
-(its reference algorithm `best 2009`), read out for the targets 10**(2, 1.8, …, -8), f1 to f24, D = 2, 3, 5, 10, 20, 40.
+(its reference algorithm `best 2009`), for the targets 10**(i/5) from the easiest that it has to 1e-8, f1 to f24,
+D = 2, 3, 5, 10, 20, 40; `tools/make_best2009.py` reads it. Runtimes of single runs are not in it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ BEST_2009 = "best 2009"
 
 @cache
 def best_2009() -> tuple[dict[tuple[str, int], Floats], Floats]:
-    """(function, dimension) -> ERTs, and their targets."""
+    """(function, dimension) -> ERTs, and their targets; NaN where a target is easier than its first level."""
     table = _table("best2009.csv.gz")
     targets = np.array([float(name) for name in table.columns[2:]])
     erts = table.select(pl.all().exclude("function", "dimension").cast(pl.Float64)).to_numpy()
@@ -37,7 +38,9 @@ def reference_ert(suite: str, function: str, dimension: int, targets: Floats) ->
     at = np.searchsorted(-known, -targets * (1 + 1e-9))
     at = np.minimum(at, len(known) - 1)
     same = np.isclose(known[at], targets, rtol=1e-8)
-    out[same] = erts[function, dimension][at[same]]
+    mine = erts[function, dimension]
+    first = int(np.flatnonzero(~np.isnan(mine))[0])  # what is easier is reached with it
+    out[same] = mine[np.maximum(at[same], first)]
     return out
 
 
@@ -46,8 +49,8 @@ def runlength_targets(
 ) -> Floats | None:
     """For each k the last target that best 2009 reaches with ERT <= max(1, k D); None where it has no data.
 
-    In mode coco, for k = 0.5, 1.2, 3, 10, 50: the targets that cocopp itself takes, a step harder.
-    See docs/scores.md 2.8.
+    Where k is too small for any, its easiest level, which may be far above 1e2. Two k may give one target. In mode
+    coco, for k = 0.5, 1.2, 3, 10, 50: the targets that cocopp itself takes, a step harder. See docs/scores.md 2.8.
     """
     erts, known = best_2009()
     if suite != "bbob" or (function, dimension) not in erts:
@@ -60,7 +63,7 @@ def runlength_targets(
     out = np.full(len(multiples), np.nan)
     for i, k in enumerate(multiples.tolist()):
         within = np.flatnonzero(mine <= max(1.0, k * dimension))
-        out[i] = known[within[-1]] if len(within) else known[0]
+        out[i] = known[within[-1] if len(within) else np.flatnonzero(~np.isnan(mine))[0]]
     return out
 
 

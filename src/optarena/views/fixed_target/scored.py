@@ -58,11 +58,22 @@ class Scored:
     seed: int
     bootstrap: int
     notes: list[str]
+    multiples: Floats | None = None
+    """(targets,): of run-length targets, the k of each; two of them may be one target."""
 
     @cached_property
     def given(self) -> Bools:
         """(cells, targets): which targets a cell has."""
         return ~np.isnan(self.targets)
+
+    def labels(self, cells: Ints | None = None) -> dict[str, pl.Series]:
+        """Columns of a table with a row for each target of each cell, or of some: `target`, and `k` of run lengths."""
+        part = slice(None) if cells is None else cells
+        keep = self.given[part]
+        out = {"target": pl.Series(self.targets[part][keep])}
+        if self.multiples is not None:
+            out["k"] = pl.Series(np.broadcast_to(self.multiples, keep.shape)[keep])
+        return out
 
     @cached_property
     def problem(self) -> Ints:
@@ -113,9 +124,19 @@ class Scored:
 
 
 def score(
-    runs: Runs, called: Floats, targets: Floats, mode: str, budget: float | None, bootstrap: int, seed: int
+    runs: Runs,
+    called: Floats,
+    targets: Floats,
+    mode: str,
+    budget: float | None,
+    bootstrap: int,
+    seed: int,
+    multiples: Floats | None = None,
 ) -> Scored:
-    """When each run reaches each target of its cell. called, targets: (cells, targets), see `targets.per_cell`."""
+    """When each run reaches each target of its cell.
+
+    called, targets: (cells, targets), see `targets.per_cell`; multiples: (targets,), of run-length targets.
+    """
     spent = runs.spent.copy()
     if mode == "coco":  # a run that hits 1e-8 ends there; the indicator goes on below its optimum
         final = first_hits(runs.precision, runs.effort, runs.offsets, [FINAL])[:, 0]
@@ -145,7 +166,7 @@ def score(
         hits[np.ix_(mine, given)] = first_hits(runs.precision[at], runs.effort[at], offsets, row[given], tolerance)
     if mode == "coco":
         of_cell = [_balanced(runs, part) for part in of_cell]
-    return Scored(runs, called, hits, runs.spent, of_cell, mode, seed, bootstrap, [])
+    return Scored(runs, called, hits, runs.spent, of_cell, mode, seed, bootstrap, [], multiples)
 
 
 def _balanced(runs: Runs, part: Ints) -> Ints:

@@ -28,8 +28,8 @@ TABLES = ("ert", "ecdf", "precision", "profiles", "aocc", "percentiles", "refere
 def make(scored: Scored, wanted: Sequence[str] = TABLES) -> dict[str, pl.DataFrame]:
     """All of them, or some."""
     erts, ert_table = _ert(scored)
-    reference = _reference(scored, erts)
-    out = {"ert": _with_loss(ert_table, reference), "reference": reference}
+    best, known, reference = _reference(scored, erts)
+    out = {"ert": _with_loss(ert_table, scored, erts, best, known), "reference": reference}
     if "ecdf" in wanted or "differences" in wanted:
         ecdf_table, out["differences"] = distributions.ecdf_tables(scored)
         out["ecdf"] = distributions.with_reference(ecdf_table, reference, scored)
@@ -76,7 +76,7 @@ def _ert(scored: Scored) -> tuple[Floats, pl.DataFrame]:
         return pl.Series(values.ravel()[keep])
 
     table = scored.runs.cells[of].with_columns(
-        target=column(scored.targets),
+        **scored.labels(),
         n_runs=column(counts),
         n_success=column(wins),
         success_rate=column(wins / counts),
@@ -103,8 +103,11 @@ def _ert_interval(hits: Floats, spent: Floats, times: int, seed: int) -> tuple[F
     return out[0], out[1]
 
 
-def _reference(scored: Scored, erts: Floats) -> pl.DataFrame:
-    """The best ERT of the store for each problem and target, and best 2009 where it is known (docs/scores.md 2.8)."""
+def _reference(scored: Scored, erts: Floats) -> tuple[Floats, Floats, pl.DataFrame]:
+    """The best ERT of the store for each problem and target, and best 2009 where it is known (docs/scores.md 2.8).
+
+    Both as (cells, targets), and as a table with a row for each problem and target.
+    """
     cells = scored.runs.cells
     keys = cells.select("suite", "function", "dimension")
     _, first, back = np.unique(scored.problem, return_index=True, return_inverse=True)
@@ -115,28 +118,28 @@ def _reference(scored: Scored, erts: Floats) -> pl.DataFrame:
         suite, function, dimension = keys.row(cell)
         given = scored.given[cell]
         known[p, given] = reference_ert(suite, function, dimension or 0, scored.targets[cell, given])
-    keep = scored.given[first].ravel()
-    of = np.repeat(first, best.shape[1])[keep]
-    return keys[of].with_columns(
-        target=pl.Series(scored.targets[first].ravel()[keep]),
-        best_of_store=pl.Series(best.ravel()[keep]),
-        best_2009=pl.Series(known.ravel()[keep]).fill_nan(None),
+    keep = scored.given[first]
+    table = keys[np.repeat(first, keep.sum(axis=1))].with_columns(
+        **scored.labels(first),
+        best_of_store=pl.Series(best[keep]),
+        best_2009=pl.Series(known[keep]).fill_nan(None),
     )
+    return best[back], known[back], table
 
 
-def _with_loss(table: pl.DataFrame, reference: pl.DataFrame) -> pl.DataFrame:
+def _with_loss(table: pl.DataFrame, scored: Scored, erts: Floats, best: Floats, known: Floats) -> pl.DataFrame:
     """How many times the ERT of the reference, best 2009 where it is known, else the best of the store.
 
     See docs/scores.md 2.8.
     """
-    joined = table.join(
-        reference, on=["suite", "function", "dimension", "target"], how="left", nulls_equal=True, maintain_order="left"
+    of_2009 = ~np.isnan(known)
+    reference = np.where(of_2009, known, best)
+    with np.errstate(invalid="ignore"):
+        loss = np.where(np.isfinite(reference), erts / reference, np.nan)[scored.given]
+    return table.with_columns(
+        loss=pl.Series(loss).fill_nan(None),
+        reference=pl.when(pl.Series(of_2009[scored.given])).then(pl.lit(BEST_2009)).otherwise(pl.lit("best of store")),
     )
-    best = pl.coalesce("best_2009", "best_of_store")
-    return joined.with_columns(
-        loss=pl.when(best.is_finite()).then(pl.col("ert") / best),
-        reference=pl.when(pl.col("best_2009").is_not_null()).then(pl.lit(BEST_2009)).otherwise(pl.lit("best of store")),
-    ).drop("best_2009", "best_of_store")
 
 
 def _percentiles(scored: Scored) -> pl.DataFrame:
@@ -157,7 +160,7 @@ def _percentiles(scored: Scored) -> pl.DataFrame:
     sampled &= scored.given
     keep = scored.given.ravel()
     table = scored.runs.cells[np.repeat(np.arange(cells), width)[keep]].with_columns(
-        target=pl.Series(scored.targets.ravel()[keep]),
+        **scored.labels(),
         **{f"p{100 * q:.0f}": pl.Series(found[:, :, i].ravel()[keep]) for i, q in enumerate(QUANTILES)},
         sampled=pl.Series(sampled.ravel()[keep]),
     )
@@ -203,11 +206,11 @@ def _ranksum(scored: Scored) -> pl.DataFrame:
         out.append(
             both[at].select(
                 "optimizer", "suite", "function", "dimension",
-                other=pl.lit(b), target=pl.Series(scored.targets[cells[:, 0]][given]),
+                other=pl.lit(b), **scored.labels(cells[:, 0]),
                 z=pl.Series(z[given]), p=pl.Series(p[given]),
-            ).select(empty.columns)
+            ).select(*empty.columns, *(["k"] if scored.multiples is not None else []))
         )  # fmt: skip
-    return pl.concat(out)
+    return pl.concat(out[1:] or out)
 
 
 def _rank_sums(scored: Scored, first: Ints, second: Ints) -> tuple[Floats, Floats]:

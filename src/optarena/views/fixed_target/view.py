@@ -136,7 +136,8 @@ def fixed_target(
     runs = runs_of(results, axis, parts=parts, pinned=levels, quantity=quantity, original=mode == "coco")
     if mode == "coco":
         runs = _those_of_cocopp(runs)
-    scored = score(runs, *per_cell(runs, wanted, mode), mode, budget, bootstrap, seed)
+    multiples = wanted.values if wanted is not None and wanted.kind == "runlength" else None
+    scored = score(runs, *per_cell(runs, wanted, mode), mode, budget, bootstrap, seed, multiples)
     used = PlainFrame(
         {
             "view": "fixed-target",
