@@ -328,10 +328,13 @@ def test_means_of_times():
     assert penalised_average([5.0, np.inf], [100, 100], k=10) == pytest.approx(502.5)
 
 
-def test_the_rank_sum_test_is_one_where_nobody_succeeded():
+def test_the_rank_sum_test_where_nobody_succeeded_goes_to_the_better_one_only_if_it_spent_less():
+    """As cocopp has it: with equal budgets nothing is shown."""
     nobody = (np.array([np.inf, np.inf]), np.array([np.inf, np.inf]))
     assert common_end(list(nobody), [np.array([5.0, 7.0]), np.array([9.0, 9.0])]) == 5
-    assert rank_sum_test(nobody, ([5, 7], [9, 9]), ([1.0, 2.0], [3.0, 4.0]))[1] == 1.0
+    assert rank_sum_test(nobody, ([9, 9], [9, 9]), ([1.0, 2.0], [3.0, 4.0]))[1] == 1.0
+    assert rank_sum_test(nobody, ([5, 7], [9, 9]), ([3.0, 4.0], [1.0, 2.0]))[1] == 1.0
+    assert rank_sum_test(nobody, ([5, 7], [9, 9]), ([1.0, 2.0], [3.0, 4.0]))[1] == pytest.approx(0.121335, abs=1e-6)
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------

@@ -22,8 +22,8 @@ def rank_sum_test(
 
     hits: evaluations to the target, inf for failures; budgets: what each run spent; precisions: each run's best
     f - f_opt at the smallest budget of a failure of both. A run scores 1/evaluations if it hits
-    by then, else minus its precision. The approximation is normal and without correction for ties; p = 1 if neither
-    succeeded or if the average evaluations contradict the sign of z. See docs/scores.md 2.13.
+    by then, else minus its precision. The approximation is normal and without correction for ties; p = 1 where the
+    better one, by the sign of z, has the greater ERT or did not spend less on average. See docs/scores.md 2.13.
     """
     times, spent, reached = (
         (np.asarray(one, dtype=float), np.asarray(two, dtype=float)) for one, two in (hits, budgets, precisions)
@@ -48,10 +48,16 @@ def rank_sum_tests(hits: Two, budgets: Two, precisions: Two) -> tuple[Floats, Fl
     ranks = ranks_of(np.concatenate(scores), axis=0)
     z = (ranks[:n].sum(axis=0) - n * (n + m + 1) / 2) / np.sqrt(n * m * (n + m + 1) / 12)
     p = erfc(np.abs(z) / np.sqrt(2))
-    nobody = ~np.any([np.isfinite(t).any(axis=0) for t in hits], axis=0)
     one, two = (np.asarray(ert(t, b)) for t, b in zip(hits, budgets, strict=True))
-    against = ((z > 0) & (one > two)) | ((z < 0) & (one < two))
-    return z, np.where(nobody | against, 1.0, p)
+    first, second = (_average(t, b) for t, b in zip(hits, budgets, strict=True))
+    kept = np.where(z > 0, (one <= two) & (first < second), (two <= one) & (second < first))
+    return z, np.where(kept, p, 1.0)
+
+
+def _average(hits: Floats, budgets: Floats) -> Floats:
+    """What a run spends on average, to its hit or in all; axes as in `rank_sum_tests`."""
+    spent = budgets.reshape(*budgets.shape, *[1] * (hits.ndim - budgets.ndim))
+    return np.where(np.isfinite(hits), hits, spent).mean(axis=0)
 
 
 def common_end(hits: Sequence[Floats], budgets: Sequence[Floats]) -> Floats:
