@@ -323,6 +323,22 @@ def test_the_area_over_the_convergence_curve_is_1_at_best_and_0_at_worst():
     np.testing.assert_allclose(area, [1.0, 0.0, 0.5 * 5 / 10])
 
 
+def test_quantiles_with_restarts_are_where_the_exact_distribution_reaches_them():
+    rng = np.random.default_rng(12)
+    levels = [0.1, 0.25, 0.5, 0.75, 0.9]
+    for _ in range(100):
+        runs = int(rng.integers(2, 9))
+        times = rng.integers(1, 40, (runs, 3)).astype(float)
+        failed = rng.random(runs) < 0.5
+        failed[rng.integers(runs)] = False
+        times[failed] = np.inf
+        spent = np.where(failed, rng.integers(1, 60, runs), 1000).astype(float)
+        for column, found in zip(times.T, restart_quantiles(times, spent, levels), strict=True):
+            for level, x in zip(levels, found.tolist(), strict=True):
+                before, at = restart_ecdf(column, spent, [x - 1, x])
+                assert before < level - 1e-12 <= at
+
+
 def test_means_of_times():
     assert shifted_geometric_mean([10.0, 10.0]) == pytest.approx(10)
     assert penalised_average([5.0, np.inf], [100, 100], k=10) == pytest.approx(502.5)

@@ -17,6 +17,8 @@ from optarena.traces import Bools, Floats, Ints
 from optarena.views.fixed_target.waits import MOST_JUMPS, failures_in_a_row
 
 HIT = -1.0
+MOST_HALVINGS = 200
+"""Of an interval of floats: more never are left."""
 
 
 def restart_ecdf(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, x: npt.ArrayLike) -> Any:
@@ -99,28 +101,36 @@ def restart_quantiles(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, q: Sequen
         place = np.clip(place, 0, np.maximum(wins - 1, 0))
         value = rounds * cost + np.take_along_axis(ordered, place[None, :], axis=0)[0]
         out[:, i] = np.where(wins > 0, value, np.inf)
-    for t in np.flatnonzero(~plain & (wins > 0)).tolist():
-        out[t] = [_quantile(times[:, t], spent[:, t], int(n[t]), level) for level in q]
+    for same in _same_failures(times, spent, ~plain):
+        out[same] = _quantiles(times[:, same], spent[:, same[0]], int(n[same[0]]), np.asarray(q, dtype=float))
     return out
 
 
-def _quantile(times: Floats, spent: Floats, n: int, q: float) -> float:
-    """Where failures differ: from the jumps of F, up to an effort that is doubled until F reaches q there."""
-    hit = np.isfinite(times)
-    most = times[hit].max() + spent[~hit].max()
-    while True:
-        waits = failures_in_a_row(spent[~hit], n, most)
+def _quantiles(times: Floats, spent: Floats, n: int, q: Floats) -> Floats:
+    """(targets, q): where failures differ, of targets that the same runs fail; NaN where there are too many jumps.
+
+    F is computed up to an effort at which it is surely above q; where it reaches q is found by halving.
+    """
+    hit = np.isfinite(times[:, 0])
+    hits, failures = times[hit], spent[~hit]
+    out = np.full((times.shape[1], len(q)), np.nan)
+    share = 1 - hit.sum() / n
+    whole = bool((hits == np.floor(hits)).all() and (failures == np.floor(failures)).all())
+    for i, level in enumerate(q.tolist()):
+        rounds = np.floor(np.log1p(-(level - 1e-12)) / np.log(share)) + 1
+        most = float(hits.max() + rounds * failures.max())
+        waits = failures_in_a_row(failures, n, most)
         if waits is None:
-            return float("nan")
-        jumps = np.add.outer(waits.sums, times[hit]).ravel()
-        mass = np.repeat(np.diff(waits.chance, prepend=0.0) / n, hit.sum())
-        order = np.argsort(jumps, kind="stable")
-        # F is complete up to `most`, as the sums are
-        total = np.cumsum(mass[order])
-        at = int(np.searchsorted(total, q - 1e-12))
-        if at < len(total) and jumps[order[at]] <= most:
-            return float(jumps[order[at]])
-        most *= 2
+            continue
+        low, high = np.zeros(times.shape[1]), np.full(times.shape[1], most)
+        for _ in range(MOST_HALVINGS):
+            middle = np.floor((low + high) / 2) if whole else (low + high) / 2
+            enough = sum(waits.within(middle - one) for one in hits) / n >= level - 1e-12
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+            if (high - low <= (1.0 if whole else 1e-15 * high)).all():
+                break
+        out[:, i] = high
+    return out
 
 
 def one_cost(times: Floats, spent: Floats) -> tuple[Bools, Floats, Floats, Ints]:

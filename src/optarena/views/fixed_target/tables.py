@@ -15,7 +15,7 @@ from optarena.traces import Floats, Ints
 from optarena.views.fixed_target import distributions, profile_tables
 from optarena.views.fixed_target.ranksum import common_end, rank_sum_tests
 from optarena.views.fixed_target.reference import BEST_2009, reference_ert
-from optarena.views.fixed_target.restarts import one_cost, restart_quantiles, simulated_restarts
+from optarena.views.fixed_target.restarts import restart_quantiles, simulated_restarts
 from optarena.views.fixed_target.runtimes import ert
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
@@ -143,20 +143,18 @@ def _with_loss(table: pl.DataFrame, scored: Scored, erts: Floats, best: Floats, 
 
 
 def _percentiles(scored: Scored) -> pl.DataFrame:
-    """How far runtimes with simulated restarts scatter: computed where all failures of a problem spent the same.
+    """How far runtimes with simulated restarts scatter, computed; seeded draws where there are too many jumps.
 
-    Elsewhere from seeded draws, and `sampled` says so. See docs/scores.md 2.5.
+    `sampled` says where. See docs/scores.md 2.5.
     """
     cells, width = scored.targets.shape
     found = np.full((cells, width, len(QUANTILES)), np.nan)
     sampled = np.zeros((cells, width), dtype=bool)
     for batch in scored.batches():
-        plain, *_ = one_cost(batch.hits, batch.spent)
-        plain |= ~np.isfinite(batch.hits).any(axis=0)
-        values = np.empty((len(plain), len(QUANTILES)))
-        values[plain] = restart_quantiles(batch.hits[:, plain], batch.spent[:, plain], QUANTILES)
-        values[~plain] = _drawn_quantiles(batch.hits[:, ~plain], batch.spent[:, ~plain], scored.seed)
-        found[batch.cells], sampled[batch.cells] = values[batch.column], ~plain[batch.column]
+        values = restart_quantiles(batch.hits, batch.spent, QUANTILES)
+        many = np.asarray(np.isnan(values).any(axis=1))
+        values[many] = _drawn_quantiles(batch.hits[:, many], batch.spent[:, many], scored.seed)
+        found[batch.cells], sampled[batch.cells] = values[batch.column], many[batch.column]
     sampled &= scored.given
     keep = scored.given.ravel()
     table = scored.runs.cells[np.repeat(np.arange(cells), width)[keep]].with_columns(
@@ -166,8 +164,8 @@ def _percentiles(scored: Scored) -> pl.DataFrame:
     )
     if sampled.any():
         scored.notes.append(
-            f"percentiles of {int(sampled.sum())} problems and targets, whose failures spent different efforts, "
-            f"are of {distributions.SAMPLES} seeded draws each"
+            f"percentiles of {int(sampled.sum())} problems and targets have too many jumps to be exact: "
+            f"{distributions.SAMPLES} seeded draws each"
         )
     return table
 
