@@ -34,6 +34,8 @@ class Targets:
 
     kind: str
     values: Floats
+    moved: bool = False
+    """Whether they were not given from the easiest to the hardest, each once."""
 
 
 def parse(given: str | list[float] | Floats | None) -> Targets | None:
@@ -52,9 +54,12 @@ def parse(given: str | list[float] | Floats | None) -> Targets | None:
             raise OptarenaError(f"targets are numbers with commas between them, such as 1e1,1e-1: {error}") from None
     else:
         values = np.asarray(given, dtype=float).ravel()
-    if not len(values) or np.isnan(values).any():
-        raise OptarenaError("targets are numbers with commas between them, such as 1e1,1e-1; got none, or nan")
-    return Targets(kind, np.unique(values)[:: 1 if kind == "runlength" else -1])
+    if not len(values) or not np.isfinite(values).all():
+        raise OptarenaError("targets are finite numbers with commas between them, such as 1e1,1e-1")
+    if kind == "runlength" and (values <= 0).any():
+        raise OptarenaError(f"a run length is more than 0; got {values.min():g}")
+    ordered = np.unique(values)[:: 1 if kind == "runlength" else -1]
+    return Targets(kind, ordered, moved=not np.array_equal(ordered, values))
 
 
 def per_cell(runs: Runs, wanted: Targets | None, mode: str) -> tuple[Floats, Floats]:
@@ -81,6 +86,11 @@ def per_cell(runs: Runs, wanted: Targets | None, mode: str) -> tuple[Floats, Flo
             mine = found
         else:
             mine = wanted.values
+            if (mine < 0).any() and not indicator[c]:
+                raise OptarenaError(
+                    f"a target is a distance to the optimum, which is never negative; got {mine.min():g} "
+                    "(only the indicator of bbob-biobj may pass its reference)"
+                )
         if mode == "coco" and not indicator[c]:
             mine = on_grid(mine)
             if (mine < FINAL * (1 - 1e-9)).any():
@@ -122,8 +132,8 @@ def on_fine_grid(targets: Floats) -> Floats:
     return np.where(at >= 0, FINE_GRID[np.maximum(at, 0)], targets)
 
 
-def to_data(wanted: Targets | None) -> dict[str, Any]:
-    """For the frame."""
-    if wanted is None:
-        return {"kind": "default", "values": [float(f"{v:.12g}") for v in DEFAULT]}
+def to_data(wanted: Targets | None, used: Floats) -> dict[str, Any]:
+    """For the frame. used: (cells, targets), those of each cell."""
+    if wanted is None:  # those of the first kind of problems; others may have their own
+        return {"kind": "default", "values": [float(f"{v:.12g}") for v in used[0][~np.isnan(used[0])]]}
     return {"kind": wanted.kind, "values": [float(v) for v in wanted.values]}

@@ -137,14 +137,17 @@ def fixed_target(
     if mode == "coco":
         runs = _those_of_cocopp(runs)
     multiples = wanted.values if wanted is not None and wanted.kind == "runlength" else None
-    scored = score(runs, *per_cell(runs, wanted, mode), mode, budget, bootstrap, seed, multiples)
+    called, compared = per_cell(runs, wanted, mode)
+    scored = score(runs, called, compared, mode, budget, bootstrap, seed, multiples)
+    if wanted is not None and wanted.moved:
+        scored.notes.append("targets were put in order, from the easiest to the hardest, each once")
     used = PlainFrame(
         {
             "view": "fixed-target",
             "mode": mode,
             "axis": axis,
             "budget": budget,
-            "targets": to_data(wanted),
+            "targets": to_data(wanted, called),
             "levels": {name: [None if np.isnan(level) else level, span] for name, (level, span) in runs.levels.items()},
             "optimizers": sorted(set(runs.table["optimizer"])),
         }
