@@ -341,13 +341,36 @@ def select(pattern: str, base: Path | None = None, notices: list[str] | None = N
                 notices.append(f"left out: {count} of the problems that {text!r} selects: each {_needs('', package)}")
         if not found:
             raise OptarenaError(
-                f"no problem matches {text!r}.{_nearest_id(text, names)} (optarena list problems shows all)"
+                f"no problem matches {text!r}.{_hint(text, names)} (optarena list problems shows all)"
             )
     return list(out)
 
 
 def _needs(id: str, package: str) -> str:
     return f"{id} needs the extra 'problems' ({package}): pip install 'optarena[problems]'".lstrip()
+
+
+def _hint(text: str, names: Sequence[str]) -> str:
+    """What would be right: the numbers that ids may have, or the most similar id."""
+    return (_ranges(text, get_suite(names[0])) if len(names) == 1 else "") or _nearest_id(text, names)
+
+
+def _ranges(text: str, suite: Suite) -> str:
+    """Which numbers a segment of ids may have, where that of the text is none of them: 'f25: 1 to 24'."""
+    parts = text.split("/")
+    numbers: list[set[int]] = [set() for _ in parts]
+    for id in suite.ids():
+        for found, given, segment in zip(numbers, parts, id.split("/"), strict=False):
+            letter, number = segment[:1], segment[1:]
+            if letter.isalpha() and given[:1] == letter and number.isdecimal() and given[1:].isdecimal():
+                found.add(int(number))
+    out = []
+    for found, given in zip(numbers, parts, strict=True):
+        if found and int(given[1:]) not in found:
+            low, high = min(found), max(found)
+            whole = found == set(range(low, high + 1))
+            out.append(f"{given}: {low} to {high}" if whole else f"{given}: {', '.join(map(str, sorted(found)))}")
+    return f" There is no {'; no '.join(out)}." if out else ""
 
 
 def _nearest_id(text: str, names: Sequence[str]) -> str:
@@ -363,7 +386,7 @@ def build(id: str, base: Path | None = None) -> Subject:
     suite = get_suite(id.split("/")[0])
     if not suite.contains(id):
         raise OptarenaError(
-            f"no problem {id!r}.{_nearest_id(id, [id.split('/')[0]])} (optarena list problems shows all)"
+            f"no problem {id!r}.{_hint(id, [id.split('/')[0]])} (optarena list problems shows all)"
         )
     package = suite.missing(id)
     if package is not None:
