@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 
 # Left to right. A room imports those before it; rooms of one line do not import each other.
 FLOW = [
-    ["_version", "_json", "_memory", "_numbers", "_process", "_text", "sense", "status", "traces"],
+    ["_version", "_json", "_memory", "_numbers", "_order", "_process", "_text", "sense", "status", "traces"],
     ["errors"],
     ["_damage"],
     ["_files", "_global_state", "_scratch", "_patterns", "_services", "_source", "settings", "space", "staircase"],

@@ -340,9 +340,7 @@ def select(pattern: str, base: Path | None = None, notices: list[str] | None = N
             if notices is not None:
                 notices.append(f"left out: {count} of the problems that {text!r} selects: each {_needs('', package)}")
         if not found:
-            raise OptarenaError(
-                f"no problem matches {text!r}.{_hint(text, names)} (optarena list problems shows all)"
-            )
+            raise OptarenaError(f"no problem matches {text!r}.{_hint(text, names)} (optarena list problems shows all)")
     return list(out)
 
 
@@ -385,9 +383,7 @@ def build(id: str, base: Path | None = None) -> Subject:
         return _from_disk(reference)
     suite = get_suite(id.split("/")[0])
     if not suite.contains(id):
-        raise OptarenaError(
-            f"no problem {id!r}.{_hint(id, [id.split('/')[0]])} (optarena list problems shows all)"
-        )
+        raise OptarenaError(f"no problem {id!r}.{_hint(id, [id.split('/')[0]])} (optarena list problems shows all)")
     package = suite.missing(id)
     if package is not None:
         raise OptarenaError(_needs(id, package))

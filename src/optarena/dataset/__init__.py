@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from optarena._memory import no_collection
+from optarena._order import natural, natural_key
 from optarena.dataset.doubts import beyond_optimum
 from optarena.dataset.matching import matcher
 from optarena.dataset.pools import Pool, pool_of
@@ -274,7 +275,10 @@ class Dataset(RowsOfStudies):
         several = pl.col("instance").drop_nulls().n_unique().over("problem") > 1
         winners = (
             frame.with_columns(_key=key, _variant=pl.when(several).then("instance"))
-            .sort("problem", "_variant", "_key", "best_evaluation", "optimizer", "trial")
+            .sort(
+                pl.col("problem").cast(pl.Enum(natural(frame["problem"]))),
+                *("_variant", "_key", "best_evaluation", "optimizer", "trial"),
+            )
             .group_by("problem", "_variant", maintain_order=True)
             .first()
         )
@@ -364,6 +368,7 @@ class Dataset(RowsOfStudies):
         return out
 
 
-def _rank(attempt: Attempt, planned: dict[str, int]) -> tuple[int, str, str, int, str]:
+def _rank(attempt: Attempt, planned: dict[str, int]) -> tuple[Any, ...]:
     start = attempt.start
-    return planned.get(start.study, len(planned)), attempt.card.id, start.optimizer, start.trial, start.study
+    place = planned.get(start.study, len(planned))
+    return place, natural_key(attempt.card.id), attempt.card.id, start.optimizer, start.trial, start.study

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-
 import polars as pl
 
+from optarena._order import natural
 from optarena._text import mailable
 from optarena.dataset import Dataset
 from optarena.sense import sign_of
@@ -31,18 +29,6 @@ def problems(results: Dataset) -> pl.DataFrame:
 def by_name(frame: pl.DataFrame) -> pl.Expr:
     """To sort by problem as a person would: f2 before f10."""
     return pl.col("problem").cast(pl.Enum(natural(frame["problem"].drop_nulls().unique())))
-
-
-def natural(names: Iterable[str]) -> list[str]:
-    """Different names in the order of a person: f2 before f10."""
-
-    def key(name: str) -> list[tuple[bool, int | str]]:
-        return [(part.isdecimal(), int(part) if part.isdecimal() else part) for part in _DIGITS.split(name)]
-
-    return sorted(set(names), key=key)
-
-
-_DIGITS = re.compile(r"([0-9]{1,18})")
 
 
 def functions(results: Dataset) -> pl.DataFrame:
@@ -143,7 +129,7 @@ def failures(results: Dataset) -> pl.DataFrame:
         results.failures()
         .group_by("optimizer", "problem", pl.col("status").alias("kind"))
         .agg(count=pl.len(), message=pl.col("message").first())
-        .sort("optimizer", "problem", "kind")
+        .sort("optimizer", pl.col("problem").cast(pl.Enum(natural(results.studies["problem"]))), "kind")
     )
     told = [mailable(text, results.hosts) for text in table["message"]]
     return table.with_columns(message=pl.Series(told, dtype=pl.String))

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from optarena._numbers import counted
+from optarena._order import natural
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.sense import signs
@@ -186,7 +187,7 @@ class Selection:
 
     @cached_property
     def problems(self) -> list[str]:
-        return sorted(set(self.table["problem"]))
+        return natural(self.table["problem"])
 
     @cached_property
     def optimizers(self) -> list[str]:

@@ -75,7 +75,10 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
             pl.col("best").get(pl.col("objective_score").arg_min()),
             *(pl.col(name).mean() for name in means),
         )
-        .sort("problem", pl.col("optimizer").cast(pl.Enum(scored.runs.optimizers)))
+        .sort(
+            pl.col("problem").cast(pl.Enum(scored.runs.instances)),
+            pl.col("optimizer").cast(pl.Enum(scored.runs.optimizers)),
+        )
         .select(
             "optimizer", "problem", "objective_score", "area_score", "primal_gap", "primal_integral", "status",
             "best", "trials", "solved", "proved", "unsolved", "par2", "par10", "borda",

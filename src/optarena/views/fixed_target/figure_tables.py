@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from optarena.dataset.tables import natural
+from optarena._order import natural
 from optarena.traces import Floats
 from optarena.views.fixed_target.reference import BEST_2009
 from optarena.views.fixed_target.view import FixedTarget

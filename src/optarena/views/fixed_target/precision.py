@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from optarena._numbers import counted
+from optarena._order import natural
 from optarena.dataset import Dataset
 from optarena.dataset.rows import CONSTRAINT_EVALUATIONS
 from optarena.sense import signs
@@ -227,7 +228,9 @@ def _with_constraints(results: Dataset, frame: pl.DataFrame, effort: Floats, spe
 def _cells(table: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """What instances and trials repeat, and which of them each run repeats."""
     by = ["optimizer", "suite", "function", "dimension"]
-    cells = table.select(by).unique(maintain_order=True).with_row_index("cell")
+    order = [pl.col(name).cast(pl.Enum(natural(table[name].drop_nulls()))) for name in ("suite", "function")]
+    cells = table.select(by).unique(maintain_order=True).sort(*order, "dimension", maintain_order=True)
+    cells = cells.with_row_index("cell")
     cell = table.join(cells, on=by, how="left", nulls_equal=True, maintain_order="left")["cell"].to_numpy()
     return cells.drop("cell"), cell.astype(np.int64)
 

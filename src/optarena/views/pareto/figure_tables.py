@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import polars as pl
 
-from optarena.dataset.tables import natural
+from optarena._order import natural
 from optarena.traces import Floats
 from optarena.views.pareto.attainment import attained
 from optarena.views.pareto.measures import GREATER, RANKED
