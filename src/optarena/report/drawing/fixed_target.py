@@ -13,6 +13,8 @@ REFERENCE = "#cdb184"
 """The background, as COCO draws it: light brown, behind everything."""
 PER_CENT = vl.Axis(format="%", tickCount=5)
 WHOLE = vl.Scale(domain=[0, 1])
+STEPS = {"interpolate": "step-after"}
+"""A distribution jumps; it is never between two of its values."""
 
 
 def ecdf(table: pl.DataFrame | str, look: Look, *, effort: str) -> vl.Chart:
@@ -43,9 +45,11 @@ def _runtimes(chart: vl.Chart, look: Look, effort: str) -> vl.Chart:
         vl.Field("reference:Q", title="reference", format=".1%"),
     ]
     # every optimizer's rows hold the same background: one line
-    behind = chart.mark("line", strokeWidth=5, color=REFERENCE, opacity=0.6, aria=False).encode(x=x, y=y("reference"))
-    later = base.mark("line", strokeWidth=1.5, opacity=0.45, aria=False).encode(y=y("beyond"), **dash(look))
-    now = base.mark("line", strokeWidth=2.2, aria=False).encode(y=y("within"), **dash(look))
+    behind = chart.mark("line", strokeWidth=5, color=REFERENCE, opacity=0.6, aria=False, **STEPS).encode(
+        x=x, y=y("reference")
+    )
+    later = base.mark("line", strokeWidth=1.5, opacity=0.45, aria=False, **STEPS).encode(y=y("beyond"), **dash(look))
+    now = base.mark("line", strokeWidth=2.2, aria=False, **STEPS).encode(y=y("within"), **dash(look))
     ends = base.mark("point", filled=True, opacity=1, size=60, aria=False).encode(y=y("at_budget"), tooltip=tips)
     over = [
         base.mark("point", opacity=0, size=120, aria=False).encode(y=y(field), tooltip=tips)

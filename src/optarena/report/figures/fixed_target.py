@@ -11,7 +11,7 @@ from optarena.report.material import Material
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.fixed_target import figure_tables as tables
 
-POINTS = 24
+POINTS = 40
 """Of a curve in a small panel of the page."""
 ROWS = 12_000
 """Of the expected running times on the page, at most."""

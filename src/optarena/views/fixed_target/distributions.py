@@ -93,14 +93,8 @@ def _no_restarts(scored: Scored, x: Floats) -> Floats:
 def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
     """`ecdf` and `differences` (docs/scores.md 2.6)."""
     x = grid(scored)
-    cells = scored.runs.cells
     with_restarts, without = _restarts(scored, x), _no_restarts(scored, x)
-    several = cells["suite"].n_unique() > 1
-    members: dict[tuple[str, str, int | None], list[int]] = {}
-    for c, row in enumerate(cells.iter_rows(named=True)):
-        groups = groups_of(row["suite"], row["function"], several=several)
-        for group, dimension in _pools(groups, row["dimension"], bool(scored.alike[c])):
-            members.setdefault((row["optimizer"], group, dimension), []).append(c)
+    members = _members(scored)
     effort = scored.spent / scored.runs.per_dimension
     ends = [np.median(effort[np.concatenate([scored.of_cell[c] for c in mine])]) for mine in members.values()]
     table = _blocks(members, ("optimizer", "group", "dimension"), x).with_columns(
@@ -109,6 +103,104 @@ def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
         budget=np.repeat(ends, len(x)),
     )
     return table, _differences(scored, x, with_restarts)
+
+
+def _members(scored: Scored) -> dict[tuple[str, str, int | None], list[int]]:
+    """By optimizer, group and dimension: the cells that are pooled."""
+    cells = scored.runs.cells
+    several = cells["suite"].n_unique() > 1
+    out: dict[tuple[str, str, int | None], list[int]] = {}
+    for c, row in enumerate(cells.iter_rows(named=True)):
+        groups = groups_of(row["suite"], row["function"], several=several)
+        for group, dimension in _pools(groups, row["dimension"], bool(scored.alike[c])):
+            out.setdefault((row["optimizer"], group, dimension), []).append(c)
+    return out
+
+
+def steps(scored: Scored, table: pl.DataFrame, reference: pl.DataFrame, name: str, points: int) -> pl.DataFrame:
+    """Curves of the table `ecdf` with every jump, up to where the first restart may begin; from there on as they were.
+
+    Before that the distribution with restarts is the plain one, whose jumps are the runtimes. `reference`: the fraction
+    of targets whose ERT by a reference is within the effort, with its jumps; name: its column in the table `reference`.
+    points: of a curve, at most, evenly along its length. See docs/scores.md 2.6.
+    """
+    behind = _background(scored, reference, name)
+    members, unit = _members(scored), scored.runs.per_dimension
+    keys = ("optimizer", "group", "dimension")
+    out = []
+    for key, part in table.group_by(keys, maintain_order=True):
+        mine = members[key[0], key[1], key[2]]
+        hits, weights, limit = [], [], np.inf
+        for c in mine:
+            runs = scored.of_cell[c]
+            times = scored.hits[runs][:, scored.given[c]]
+            failed = ~np.isfinite(times).all(axis=1)
+            limit = min(limit, float((scored.spent[runs] / unit[runs])[failed].min(initial=np.inf)))
+            reached = np.isfinite(times)
+            hits.append((times / unit[runs][:, None])[reached])
+            weights.append(np.full(int(reached.sum()), 1.0 / (times.size * len(mine))))
+        at, weight = np.concatenate(hits), np.concatenate(weights)
+        early = at < limit
+        x, place = np.unique(at[early], return_inverse=True)
+        y: Floats = np.cumsum(np.bincount(place, weights=weight[early], minlength=len(x))).astype(float)
+        effort, fraction = part["effort"].to_numpy(), part["fraction"].to_numpy()
+        later = effort >= limit
+        first = effort[:1][effort[:1] < x.min(initial=np.inf)]  # the axis begins where it did
+        x = np.concatenate((first, x, effort[later]))
+        y = np.concatenate((np.zeros(len(first)), np.minimum(y, 1.0), fraction[later]))
+        jumps, levels = behind.get((key[1], key[2]), (np.zeros(0), np.zeros(1)))
+        both = np.union1d(x, jumps[jumps <= x[-1]])
+        both = both[both >= x[0]]
+        y = y[np.searchsorted(x, both, side="right") - 1]
+        kept = _even(both, y, points)
+        reference = levels[np.searchsorted(jumps, both[kept], side="right")]
+        rows = part.select(*keys, *(name for name in part.columns if name not in (*keys, "effort", "fraction")))
+        out.append(
+            rows[[0] * len(kept)].with_columns(
+                effort=pl.Series(both[kept]),
+                fraction=pl.Series(y[kept]),
+                reference=pl.Series(reference) if len(jumps) else pl.lit(None, dtype=pl.Float64),
+            )
+        )
+    return pl.concat(out) if out else table
+
+
+def _background(
+    scored: Scored, reference: pl.DataFrame, name: str
+) -> dict[tuple[str, int | None], tuple[Floats, Floats]]:
+    """By group and dimension: the ERTs of a reference per dimension, ascending, and the fraction that is within each.
+
+    The first fraction, 0, is that before any. Only where the reference is known for all of them.
+    """
+    several = scored.runs.cells["suite"].n_unique() > 1
+    keys = ["suite", "function", "dimension"]
+    alike = {key: bool(scored.alike[c]) for c, key in enumerate(scored.runs.cells.select(keys).iter_rows())}
+    found: dict[tuple[str, int | None], list[Floats]] = {}
+    for *key, erts in reference.group_by(keys, maintain_order=True).agg(pl.col(name)).iter_rows():
+        suite, function, dimension = key
+        unit = max(dimension or 1, 1) if scored.runs.axis == "evaluations" else 1
+        values = np.array(erts, dtype=float) / unit  # null is NaN
+        for pool in _pools(groups_of(suite, function, several=several), dimension, alike[suite, function, dimension]):
+            found.setdefault(pool, []).append(values)
+    out = {}
+    for pool, parts in found.items():
+        every = np.concatenate(parts)
+        if not np.isnan(every).any():
+            weight = np.concatenate([np.full(len(part), 1.0 / (len(part) * len(parts))) for part in parts])
+            x, place = np.unique(every, return_inverse=True)
+            y = np.cumsum(np.bincount(place, weights=weight))
+            some = np.isfinite(x)
+            out[pool] = x[some], np.concatenate(([0.0], np.minimum(y[some], 1.0)))
+    return out
+
+
+def _even(x: Floats, y: Floats, points: int) -> Ints:
+    """So many of the points of a curve, evenly along its length on a logarithmic axis; its ends are among them."""
+    if len(x) <= points:
+        return np.arange(len(x))
+    log = np.log10(np.maximum(x, 1e-300))
+    length = np.cumsum(np.abs(np.diff(log, prepend=log[0])) / max(log[-1] - log[0], 1e-9) + np.diff(y, prepend=y[0]))
+    return np.unique(np.searchsorted(length, np.linspace(0.0, length[-1] * (1 - 1e-12), points)))
 
 
 def _pools(groups: list[str], dimension: int | None, alike: bool) -> list[tuple[str, int | None]]:

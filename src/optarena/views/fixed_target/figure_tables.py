@@ -10,10 +10,13 @@ import polars as pl
 
 from optarena._order import natural
 from optarena.traces import Floats
+from optarena.views.fixed_target import distributions
 from optarena.views.fixed_target.reference import BEST_2009
 from optarena.views.fixed_target.view import FixedTarget
 
 ALL = "all"
+MOST_STEPS = 1000
+"""Of a curve that is drawn: more are not seen."""
 MOST_PANELS = 24
 SHOWN = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
 """The targets of a table on a page or on paper: those of COCO's tables."""
@@ -77,7 +80,9 @@ def _curves(view: FixedTarget, table: pl.DataFrame, keys: list[str], points: int
 
     Beyond, restarts are simulated: nobody ran so far. `reference` is the background.
     """
-    columns, names = ["effort", "fraction", _background(view)], ["optimizer", *keys]
+    columns, names = ["effort", "fraction", "reference"], ["optimizer", *keys]
+    assert view.scored is not None
+    table = distributions.steps(view.scored, table, view.table("reference"), _background(view), points or MOST_STEPS)
     curves = table.group_by(names, maintain_order=True).agg(*dict.fromkeys(columns), pl.first("budget"), size=pl.len())
     if not curves.height:
         return pl.DataFrame(schema={**table.select(names).schema, **dict.fromkeys(CURVE, pl.Float64)})
@@ -86,11 +91,8 @@ def _curves(view: FixedTarget, table: pl.DataFrame, keys: list[str], points: int
     out: dict[str, list[Floats]] = {name: [] for name in CURVE}
     for x, y, back, budget in zip(*parts, curves["budget"], strict=True):
         at = float(np.clip(budget, x[0], x[-1]))
-        # the point lies on the line that is drawn, straight between points of a logarithmic axis
-        on, behind = (float(np.interp(np.log(at), np.log(x), values)) for values in (y, back))
-        if points is not None:
-            kept = np.unique(np.linspace(0, len(x) - 1, points).round().astype(int))
-            x, y, back = x[kept], y[kept], back[kept]
+        before = int(np.searchsorted(x, at, side="right")) - 1
+        on, behind = float(y[before]), float(back[before])
         place = int(np.searchsorted(x, at, side="left"))
         if place == len(x) or x[place] != at:
             x, y, back = np.insert(x, place, at), np.insert(y, place, on), np.insert(back, place, behind)
