@@ -14,6 +14,8 @@ from optarena.report.tables import Column
 from optarena.views.fixed_target import FixedTarget
 
 MOST_TARGETS = 7
+FEW = 30
+"""Rows of expected running times that a terminal shows."""
 
 
 def board(rows: pl.DataFrame, heads: dict[int, str], axis: str, last: str = "") -> Board:
@@ -73,15 +75,44 @@ def heads(rows: pl.DataFrame, places: Sequence[int] | None = None) -> dict[int, 
 
 
 def text(view: FixedTarget, width: int | None = None) -> str:
-    """The ERT of each optimizer on each function and dimension, with its successes, target by target."""
+    """What was reached in each dimension; then, where these are few, the ERT of each optimizer on each function."""
     rows, axis = few_targets(view), view.frame["axis"]
-    lines = [f"fixed target: expected {axis} to reach a precision (successes of runs), mode {view.mode}"]
+    lines = [f"fixed target: what was reached, and how long that took, mode {view.mode}"]
     if "pareto" in view.frame:  # fronts: precisions are of an indicator
         lines.append(view.frame["precision"])
+    lines += _summary(view, width)
+    count = rows.select("suite", "function", "dimension", "optimizer").n_unique()
+    if count > FEW:
+        lines.append(f"\nexpected {axis} to each target: {count} rows, with --format csv, latex or json")
+        return "\n".join(lines) + "\n"
+    lines.append(f"\nexpected {axis} to reach a precision (successes of runs)")
     for (suite, dimension), part in rows.group_by(["suite", "dimension"], maintain_order=True):
-        where = " · ".join(str(name) for name in (suite or "", f"{dimension}-D" if dimension else "") if name)
-        lines += [f"\n{clean(where)}", board(part, heads(part), axis).text(width)]
+        lines += [f"\n{_where(suite, dimension)}", board(part, heads(part), axis).text(width)]
     return "\n".join(lines) + "\n"
+
+
+def _where(suite: Any, dimension: Any) -> str:
+    return clean(" · ".join(str(name) for name in (suite or "", f"{dimension}-D" if dimension else "") if name))
+
+
+def _summary(view: FixedTarget, width: int | None) -> list[str]:
+    """One small table per dimension: they are never pooled."""
+    from optarena.views.fixed_target import figure_tables
+
+    dimensions = view.ert["dimension"].drop_nulls().unique().sort().to_list()
+    table = figure_tables.board(view, dimensions)
+    if not table.height:
+        return ["\nno function was run by all optimizers in one dimension: there is nothing to sum up"]
+    several = len(dimensions) > 1
+    lines = []
+    suites = view.ert["suite"].unique(maintain_order=True).to_list()
+    for (scope,), part in table.group_by(["scope"], maintain_order=True):
+        if several and scope == figure_tables.ALL:
+            continue
+        dimension = scope if several else dimensions[0] if dimensions else None
+        made = reached(view, part, figure_tables.unit(view), figure_tables.loss_reference(view))
+        lines += [f"\n{_where(suites[0] if len(suites) == 1 else '', dimension)}".rstrip(), made.text(width)]
+    return lines
 
 
 def latex(view: FixedTarget) -> str:
