@@ -17,7 +17,6 @@ from optarena.stats.bootstrap import mean_intervals
 from optarena.stats.corrections import holm
 from optarena.stats.improvement import (
     BETTER,
-    FLIPS,
     UNDECIDED,
     WORSE,
     Duels,
@@ -213,7 +212,7 @@ def pair_places(k: int) -> Ints:
 
 
 def decide(
-    found: Duels, levels: Levels, scope: str, alpha: float, tests: int, seed: Seed = 0, flips: int = FLIPS
+    found: Duels, levels: Levels, scope: str, alpha: float, tests: int, seed: Seed = 0, flips: int | None = None
 ) -> Simultaneous:
     """The simultaneous intervals of pairs that were all met on the same problems (docs/scores.md 5.3)."""
     if scope == "problems":

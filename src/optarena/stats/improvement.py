@@ -26,8 +26,11 @@ ROPE = 0.06
 """Probabilities of improvement from 0.44 to 0.56 are equivalent in practice (negligible, Vargha and Delaney 2000)."""
 BETTER, WORSE, EQUIVALENT, UNDECIDED = "better", "worse", "equivalent", "undecided"
 ENUMERATED = 13
-"""Up to so many functions every pattern of signs is tried; beyond, `FLIPS` random ones."""
-FLIPS = 5_000
+"""Up to so many functions every pattern of signs is tried; beyond, random ones."""
+FLIPS = (5_000, 20_000)
+"""Random patterns of signs, at least and at most; they are the same for all data, so a few would favour one side."""
+FLIP_WORK = 400_000_000
+"""Multiplications that more than the least may cost."""
 APART = 0.006
 """How far from 0.5 the end of an interval stays where the test of signs has excluded 0.5."""
 ROUNDED = 12
@@ -115,14 +118,15 @@ def enough_functions(functions: int, pairs: int, alpha: float = 0.05) -> bool:
 
 
 def over_functions(
-    shares: Floats, *, alpha: float = 0.05, tests: int | None = None, seed: Seed = 0, flips: int = FLIPS
+    shares: Floats, *, alpha: float = 0.05, tests: int | None = None, seed: Seed = 0, flips: int | None = None
 ) -> Simultaneous:
     """The mean over functions of shares (pairs, functions), for claims about similar problems (docs/scores.md 5.3).
 
     Decided by flipping signs: under the null a function is as likely to favour one optimizer as the other, so all pairs
     are flipped together, function by function, and the greatest statistic of all pairs counts. The ends of intervals
     are the wider of a t interval and a binomial interval, kept on their side of 0.5 by that decision. tests: how many
-    pairs there are, where these are only some: those are corrected by Bonferroni.
+    pairs there are, where these are only some: those are corrected by Bonferroni. flips: random patterns of signs;
+    by default as many as are quickly tried.
     """
     pairs, n = shares.shape
     tests = pairs if tests is None else tests
@@ -144,12 +148,14 @@ def over_functions(
     return Simultaneous(value, *beside_half(value, lower, upper, p <= alpha), p)
 
 
-def flipped_p(away: Floats, seed: Seed = 0, flips: int = FLIPS) -> Floats:
+def flipped_p(away: Floats, seed: Seed = 0, flips: int | None = None) -> Floats:
     """(pairs,): p-values of shares less 0.5 (pairs, functions), corrected for all pairs, by flipping signs.
 
     The statistic of a pair is |sum| / sqrt(sum of squares + 1/4): a monotone function of its t. See docs/scores.md 5.3.
     """
     n = away.shape[1]
+    if flips is None:
+        flips = int(np.clip(FLIP_WORK // max(1, away.size), *FLIPS))
     scaled = away / np.sqrt(np.sum(away**2, axis=1) + 0.25)[:, None]
     seen = np.abs(scaled.sum(axis=1)) * (1 - 1e-9)
     greatest = np.concatenate([np.abs(scaled @ signs.T).max(axis=0, initial=0.0) for signs in _signs(n, seed, flips)])

@@ -93,10 +93,25 @@ def rows(sort: Any = None) -> vl.Field:
     )
 
 
+POWER = "round(log(datum.value) / LN10)"
+SUPERSCRIPT = "['⁰','¹','²','³','⁴','⁵','⁶','⁷','⁸','⁹']"
+POWERS_OF_TEN = (
+    f"datum.label && datum.value > 0 && abs(log(datum.value) / LN10 - {POWER}) < 1e-6 && ({POWER} > 1 || {POWER} < 0)"
+    f" ? '10' + ({POWER} < 0 ? '⁻' : '') + (abs({POWER}) > 9 ? {SUPERSCRIPT}[floor(abs({POWER}) / 10)] : '')"
+    f" + {SUPERSCRIPT}[abs({POWER}) % 10] : datum.label"
+)
+"""Labels of a logarithmic axis: 1, 10, 10², 10⁻⁸; between powers, where these are few, plain numbers."""
+
+
+def log_axis(ticks: int) -> vl.Axis:
+    """A logarithmic axis with about so many ticks."""
+    return vl.Axis(format="~g", labelExpr=POWERS_OF_TEN, tickCount=ticks)
+
+
 def effort_axis(*, counted: bool, log: bool) -> vl.Axis:
     """The axis of an effort: what is counted has no ticks between whole numbers."""
     if log:
-        return vl.Axis(format="~g", tickCount=6)
+        return log_axis(6)
     return vl.Axis(tickMinStep=1) if counted else vl.Axis()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from optarena.report.drawing import _vega as vl
-from optarena.report.drawing._style import BAND, NUMBER, Look, colour, dash, rows, source
+from optarena.report.drawing._style import BAND, NUMBER, Look, colour, dash, log_axis, rows, source
 
 REFERENCE = "#cdb184"
 """The background, as COCO draws it: light brown, behind everything."""
@@ -28,9 +28,7 @@ def ecdf_groups(table: pl.DataFrame | str, look: Look, *, effort: str) -> vl.Cha
 
 
 def _runtimes(chart: vl.Chart, look: Look, effort: str) -> vl.Chart:
-    x = vl.Field(
-        "effort:Q", title=effort, scale=vl.Scale(type="log", nice=False), axis=vl.Axis(format="~g", tickCount=5)
-    )
+    x = vl.Field("effort:Q", title=effort, scale=vl.Scale(type="log", nice=False), axis=log_axis(5))
     title = "fraction of targets reached"
     base = chart.encode(x=x, color=colour(look))
 
@@ -66,7 +64,7 @@ def precision(table: pl.DataFrame | str, look: Look, *, word: str) -> vl.Chart:
             "precision:Q",
             title=word,
             scale=vl.Scale(type="log", reverse=True, nice=False),
-            axis=vl.Axis(format="~e", tickCount=6),
+            axis=log_axis(6),
         ),
         y=vl.Field("fraction:Q", title="fraction of runs as precise", scale=WHOLE, axis=PER_CENT),
         color=colour(look),
@@ -96,7 +94,7 @@ def ert(table: pl.DataFrame | str, look: Look, *, effort: str, word: str) -> vl.
         "target:Q",
         title=word,
         scale=vl.Scale(type="log", reverse=True, nice=False),
-        axis=vl.Axis(format="~e", tickCount=5),
+        axis=log_axis(5),
     )
     layers = _expected(x, vl.Field("target:Q", format=NUMBER), look, effort, band=True)
     return _small(layers, table, look, by="function")
@@ -113,7 +111,7 @@ def _expected(x: vl.Field, place: vl.Field, look: Look, effort: str, *, band: bo
     title = f"ERT ({effort})"
 
     def y(field: str) -> vl.Field:
-        return vl.Field(f"{field}:Q", title=title, scale=vl.Scale(type="log"), axis=vl.Axis(format="~g", tickCount=4))
+        return vl.Field(f"{field}:Q", title=title, scale=vl.Scale(type="log"), axis=log_axis(4))
 
     base = vl.Chart().encode(x=x, color=colour(look))
     behind = vl.Chart().mark("line", strokeWidth=5, color=REFERENCE, opacity=0.6, aria=False)
@@ -140,7 +138,7 @@ def profiles(table: pl.DataFrame | str, look: Look) -> vl.Chart:
         "x:Q",
         title=None,
         scale=vl.Scale(type="log", nice=False),
-        axis=vl.Axis(format="~g", tickCount=5),
+        axis=log_axis(5),
     )
     base = vl.Chart().encode(
         x=x, y=vl.Field("fraction:Q", title="fraction solved", scale=WHOLE, axis=PER_CENT), color=colour(look)
@@ -160,7 +158,7 @@ def loss(table: pl.DataFrame | str, look: Look, *, reference: str) -> vl.Chart:
     """ERT loss ratios: the median and half of the targets, thin 80 %; beside it how many were reached at all."""
     title = f"ERT, times that of {reference}, over the targets that were reached"
     scale = vl.Scale(type="log", nice=True)
-    x: dict[str, Any] = {"title": title, "scale": scale, "axis": vl.Axis(format="~g", tickCount=6)}
+    x: dict[str, Any] = {"title": title, "scale": scale, "axis": log_axis(6)}
     base = vl.Chart(source(table)).encode(y=rows(), color=colour(look, legend=False))
     tips = [
         vl.Field("optimizer:N"),

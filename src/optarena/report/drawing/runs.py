@@ -7,7 +7,19 @@ from typing import Any
 import polars as pl
 
 from optarena.report.drawing import _vega as vl
-from optarena.report.drawing._style import BAND, NUMBER, Look, cells, colour, dash, effort_axis, matrix, rows, source
+from optarena.report.drawing._style import (
+    BAND,
+    NUMBER,
+    Look,
+    cells,
+    colour,
+    dash,
+    effort_axis,
+    log_axis,
+    matrix,
+    rows,
+    source,
+)
 
 STATISTICS = {
     "median": ("median", "q1", "q3", "median over trials; half of the trials are in the band"),
@@ -34,7 +46,7 @@ def convergence(
     middle, lower, upper, _ = STATISTICS[statistic]
     # what is 0 or less has no place on a logarithmic axis: it is drawn at its foot
     scale = vl.Scale(type="log", domainMin=floor, clamp=True) if log else vl.Scale(zero=False)
-    axis = vl.Axis(format="~g", tickCount=6)
+    axis = log_axis(6) if log else vl.Axis(format="~g", tickCount=6)
     y: dict[str, Any] = {"title": measure, "scale": scale, "axis": axis}
     base = vl.Chart(source(table)).encode(
         x=vl.Field(
