@@ -31,7 +31,7 @@ def _bytes(chart: Any, ending: str, scale: float) -> bytes:
     import vl_convert
 
     spec = chart.to_dict()
-    svg = vl_convert.vegalite_to_svg(json.dumps(spec, sort_keys=True))
+    svg = vl_convert.vegalite_to_svg(json.dumps(_seen(spec), sort_keys=True))
     if not drawn(svg):  # Vega says nothing of what it could not draw
         raise WorkError("the figure came out empty: nothing of its data could be drawn")
     if ending == "svg":
@@ -45,6 +45,23 @@ def _bytes(chart: Any, ending: str, scale: float) -> bytes:
     from optarena.report.page import figure_page
 
     return figure_page(spec).encode()
+
+
+def _seen(spec: Any) -> Any:
+    """Without the marks that nobody sees: they carry what a mouse shows, which paper has not."""
+    if isinstance(spec, list):
+        return [_seen(part) for part in spec]
+    if not isinstance(spec, dict):
+        return spec
+    out = {key: part if key == "datasets" else _seen(part) for key, part in spec.items()}
+    if "layer" in out:
+        out["layer"] = [part for part in out["layer"] if _opacity(part) != 0]
+    return out
+
+
+def _opacity(part: dict[str, Any]) -> Any:
+    mark = part.get("mark")
+    return mark.get("opacity") if isinstance(mark, dict) else None
 
 
 MARK = re.compile(r'<g class="mark-\w+ role-mark[^>]*>\s*<(?:path|rect|line|text|circle)[^>]*(?:\sd="M|<|>)')

@@ -104,8 +104,8 @@ class Chart:
     def transform(self, **one: Any) -> Chart:
         return self.having(transform=[*self.spec.get("transform", ()), one])
 
-    def facet(self, field: Field, **given: Any) -> Chart:
-        """The same chart for each value of a field."""
+    def facet(self, field: Field | dict[str, Field], **given: Any) -> Chart:
+        """The same chart for each value of a field; or for those of two, as a `row` and `column` each."""
         return Chart(self.spec["data"], facet=field, spec=self.having(data=None), **given)
 
     def to_dict(self) -> dict[str, Any]:

@@ -23,13 +23,21 @@ def ecdf(table: pl.DataFrame | str, look: Look, *, effort: str) -> vl.Chart:
 
 
 def ecdf_groups(table: pl.DataFrame | str, look: Look, *, effort: str) -> vl.Chart:
-    """The same, one panel per group of functions and dimension."""
-    return _small(_runtimes(vl.Chart(), look, effort), table, look)
+    """The same, one panel per group of functions and dimension: a matrix, where there are several of both."""
+    layers = _runtimes(vl.Chart(), look, effort, "targets reached")
+    if isinstance(table, str) or min(table["group"].n_unique(), table["dimension"].n_unique()) < 2:
+        return _small(layers, table, look)
+    head = {"labelFontSize": 11, "labelFontWeight": 600, "title": None}
+    order = vl.Sort(field="place", op="min", order="ascending")
+    lesser = vl.Sort(field="dimension", op="min", order="ascending")
+    across = vl.Field("wide:N", sort=lesser, header=vl.Header(**head))
+    down = vl.Field("group:N", sort=order, header=vl.Header(labelAngle=-90, labelLimit=150, **head))
+    chart = look.sized(layers, 130, 110).having(data=source(table))
+    return chart.facet({"row": down, "column": across}, spacing=10)
 
 
-def _runtimes(chart: vl.Chart, look: Look, effort: str) -> vl.Chart:
+def _runtimes(chart: vl.Chart, look: Look, effort: str, title: str = "fraction of targets reached") -> vl.Chart:
     x = vl.Field("effort:Q", title=effort, scale=vl.Scale(type="log", nice=False), axis=log_axis(5))
-    title = "fraction of targets reached"
     base = chart.encode(x=x, color=colour(look))
 
     def y(field: str) -> vl.Field:

@@ -71,7 +71,8 @@ def ecdf_groups(material: Material, options: Options) -> list[Shown]:
 
     view = material.must_reach()
     table = tables.ecdf_groups(view, POINTS if options.page else None)
-    fit(table, options)
+    if min(table["group"].n_unique(), table["dimension"].n_unique()) < 2:
+        fit(table, options)
     shown = Shown(
         "ecdf groups",
         table,

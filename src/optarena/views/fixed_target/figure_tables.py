@@ -63,16 +63,18 @@ def ecdf_groups(view: FixedTarget, points: int | None = None) -> pl.DataFrame:
     """The same by group of functions and dimension, a panel each; by function where the suite has no groups."""
     table, single = view.ecdf, set(view.ert["function"])
     named = [name for name in table["group"].unique(maintain_order=True) if name not in single and name != ALL]
-    wide = table["dimension"].drop_nulls().unique().sort().to_list()
-    if not named and len(single) * max(1, len(wide)) < MOST_PANELS:
+    dimensions = table["dimension"].drop_nulls().unique().sort().to_list()
+    if not named and len(single) * max(1, len(dimensions)) < MOST_PANELS:
         named = natural(single)
     order = pl.Enum([*named, *({ALL} - set(named))])
-    kept = table.filter(
-        pl.col("group").is_in(order.categories.to_list()), pl.col("dimension").is_not_null() if wide else pl.lit(True)
-    ).sort(pl.col("group").cast(order), "dimension", maintain_order=True)
+    several = pl.col("dimension").is_not_null() if dimensions else pl.lit(True)
+    kept = table.filter(pl.col("group").is_in(order.categories.to_list()), several).sort(
+        pl.col("group").cast(order), "dimension", maintain_order=True
+    )
     panel = pl.when(pl.col("dimension").is_null()).then("group").otherwise(pl.format("{}, {}-D", "group", "dimension"))
-    kept = kept.with_columns(panel=panel, place=pl.struct("group", "dimension").rle_id())
-    return _curves(view, kept, ["panel", "place", "dimension"], points)
+    wide = pl.format("{}-D", "dimension")
+    kept = kept.with_columns(panel=panel, wide=wide, place=pl.struct("group", "dimension").rle_id())
+    return _curves(view, kept, ["panel", "place", "group", "wide", "dimension"], points)
 
 
 def _curves(view: FixedTarget, table: pl.DataFrame, keys: list[str], points: int | None = None) -> pl.DataFrame:
