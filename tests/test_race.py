@@ -20,6 +20,7 @@ import optarena as oa
 from optarena.cli import main
 from optarena.comparison.race import Race, race_of
 from optarena.errors import OptarenaError
+from optarena.stats.sequences import sequence
 from optarena.store import RaceFile, Store
 
 ROOT = uuid.UUID(int=23)
@@ -460,6 +461,18 @@ def test_a_store_that_was_extended_by_looking_warns_and_offers_the_sequence(tmp_
     assert main([*words, "-r", "3", "--store", other]) == 0
     assert main([*words, "-r", "3", "-o", "Scipy-Powell", "--store", other]) == 0
     assert not any("came in" in text for text in oa.open(other).compare().answer.warnings)
+
+
+def test_imported_trials_are_taken_by_rounds_since_their_problems_may_share_a_seed():
+    """Six rounds in which one wins everywhere are six duels, not thirty-six."""
+    rows = [
+        {"problem": f"p{p}", "optimizer": name, "trial": t, "evaluation": 1, "value": value + 0.001 * t}
+        for p in range(6) for t in range(6) for name, value in (("a", 1.0), ("b", 2.0))
+    ]  # fmt: skip
+    results = oa.from_frame(pl.DataFrame(rows))
+    pair = results.compare(sequence=True).answer.against("a", "b")
+    alone = sequence(np.ones((1, 6, 1)), np.ones(1))
+    assert (pair["lower"], pair["verdict"]) == (pytest.approx(float(alone.lower[0])), "undecided")
 
 
 def test_a_race_on_a_store_that_has_trials_uses_them(tmp_path):

@@ -163,7 +163,8 @@ def _compare_by(
             some = ", ".join(further[:2]) + (", …" if len(further) > 2 else "")
             left_out = f"{counted(len(further), 'problem')} outside it {'is' if len(further) == 1 else 'are'} left out"
             why.append(f"This is about the race: {left_out} ({some}).")
-        sequences = _sequences(race, trials, alpha=settings["alpha"], rope=settings["rope"])
+        foreign = any(card.imported for card in results.cards)
+        sequences = _sequences(race, trials, foreign, alpha=settings["alpha"], rope=settings["rope"])
     out = compare_scores(
         scores,
         trials=trials,
@@ -199,15 +200,22 @@ def _decided_by(race: Race, kind: str, free: bool, names: Sequence[str]) -> bool
     return (race.plan.view == kind or unscaled) and set(names) <= set(race.plan.optimizers)
 
 
-def _sequences(race: Race | None, trials: Scores, *, alpha: float, rope: float) -> Simultaneous:
-    """Intervals of all pairs that hold at every look: from the rounds of a race, else from trials in their order."""
+def _sequences(race: Race | None, trials: Scores, foreign: bool, *, alpha: float, rope: float) -> Simultaneous:
+    """Intervals of all pairs that hold at every look: from the rounds of a race, else from trials in their order.
+
+    foreign: there are imported trials, of which one seed may have served all problems of a round. Then bets are on the
+    mean of a round, which needs no independent problems.
+    """
     if race is not None:
         values = race.values_of(trials.optimizers)
         return at_every_look(values, race.weights, alpha=alpha, rope=rope, tests=len(race.first))
     common = trials.on(np.asarray((trials.trials > 0).all(axis=1)))
     if not len(common.problems):
         raise OptarenaError("no problem was run by all optimizers: rounds need problems that all have run")
-    return at_every_look(*by_trial(common), alpha=alpha, rope=rope)
+    values, weights = by_trial(common)
+    if foreign:
+        values, weights = (values @ (weights / weights.sum()))[..., None], np.ones(1)
+    return at_every_look(values, weights, alpha=alpha, rope=rope)
 
 
 def _extended(results: Dataset) -> list[str]:
