@@ -463,6 +463,16 @@ def test_a_store_that_was_extended_by_looking_warns_and_offers_the_sequence(tmp_
     assert not any("came in" in text for text in oa.open(other).compare().answer.warnings)
 
 
+def test_trials_beyond_a_race_and_intervals_that_do_not_cover_it_are_said(tmp_path):
+    results = race(["RandomSearch", "QuasiRandom"], tmp_path / "s", NAMED, 20, max_trials=3)
+    assert not any("beyond" in warning for warning in results.compare().answer.warnings)
+    assert any("decided by looking" in warning for warning in results.compare(over="problems").answer.warnings)
+    oa.Experiment(["RandomSearch", "QuasiRandom"], NAMED, 20, trials=5, seed=ROOT).run(tmp_path / "s", workers=0)
+    answer = oa.open(tmp_path / "s").compare().answer
+    assert answer.coverage["trials"] == [5, 5]
+    assert any("the 3 rounds of the race" in warning for warning in answer.warnings)
+
+
 def test_imported_trials_are_taken_by_rounds_since_their_problems_may_share_a_seed():
     """Six rounds in which one wins everywhere are six duels, not thirty-six."""
     rows = [

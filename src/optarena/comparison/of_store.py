@@ -163,6 +163,9 @@ def _compare_by(
             some = ", ".join(further[:2]) + (", …" if len(further) > 2 else "")
             left_out = f"{counted(len(further), 'problem')} outside it {'is' if len(further) == 1 else 'are'} left out"
             why.append(f"This is about the race: {left_out} ({some}).")
+        if race is not None and int(trials.trials.max()) > race.rounds:
+            rounds = counted(race.rounds, "round")
+            why.append(f"P(beats) is of the {rounds} of the race: trials beyond them count in the score only.")
         foreign = any(card.imported for card in results.cards)
         sequences = _sequences(race, trials, foreign, alpha=settings["alpha"], rope=settings["rope"])
     out = compare_scores(
@@ -219,7 +222,9 @@ def _sequences(race: Race | None, trials: Scores, foreign: bool, *, alpha: float
 
 
 def _extended(results: Dataset) -> list[str]:
-    """What to say where trials were added by several runs."""
+    """What to say where trials were added by several runs, or by a race."""
+    if any(run.race is not None for run in results.all_runs):
+        return ["How many trials there are was decided by looking, in a race: these intervals do not cover that."]
     runs = grown(results)
     if runs < 2:
         return []
