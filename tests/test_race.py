@@ -20,6 +20,7 @@ import optarena as oa
 from optarena.cli import main
 from optarena.comparison.race import Race, race_of
 from optarena.errors import OptarenaError
+from optarena.stats.sequences import sequence
 from optarena.store import RaceFile, Store
 
 ROOT = uuid.UUID(int=23)
@@ -85,7 +86,7 @@ def test_a_race_ends_when_the_best_is_known(tmp_path):
     assert found.end == "decided"
     assert found.live == ["Nearer"]
     assert set(found.out) == {"Near", "RandomSearch"}
-    assert found.sentences[0] == f"Decided after {found.rounds} rounds: Nearer is best; it beats all 2 others."
+    assert found.sentences[0] == f"Decided after {found.rounds} rounds: Nearer is best; it beats both others."
     # who is out runs no further trials
     trials = dict(results.studies.group_by("optimizer").agg(pl.col("trial").max()).iter_rows())
     for name, (_, when) in found.out.items():
@@ -199,6 +200,20 @@ def test_a_larger_limit_goes_on_where_it_stopped(tmp_path):
     }
 
 
+def test_rounds_that_change_are_recorded_again_and_said(tmp_path, monkeypatch, capsys):
+    """A larger budget continues the studies of rounds that were looked at."""
+    monkeypatch.chdir(tmp_path)
+    words = ["run", "-o", "RandomSearch", "-o", "QuasiRandom", "-p", "functions/{sphere,ackley}/d2", "--workers", "0"]
+    words += ["--until-decided", "--max-trials", "6", "--store", "s", "--seed", str(ROOT)]
+    assert main([*words, "-n", "5"]) == 0
+    before = looks_of("s")
+    assert "is not what it was" not in capsys.readouterr().out
+    assert main([*words, "-n", "40"]) == 0
+    assert capsys.readouterr().out.count("is not what it was when it was looked at") == 1
+    assert looks_of("s") != before
+    assert list(looks_of("s").values()) == race_of(oa.open("s")).looks
+
+
 def test_leader_only_does_not_wait_for_the_others():
     """The first is equivalent to both others, which are undecided: only with leader_only that is enough."""
     plan = RaceFile(["A", "B", "C"], ["p"], "fixed_cost", 0.05, 0.06, 100)
@@ -225,6 +240,30 @@ def test_a_circle_of_three_stays():
     assert made.out["C"][0] == "A"
 
 
+def test_a_race_does_not_say_that_the_last_one_beats_whom_it_was_not_shown_to_beat():
+    """A beats C, which leaves; then X beats A: nothing is known of X against C, which may well beat it."""
+    made = Race(RaceFile(["A", "X", "C"], ["p"], "fixed_cost", 0.05, 0.06, 100))
+    made.verdicts = ["undecided", "better", "undecided"]  # AX AC XC
+    made._decide(Undecided(3))
+    assert made.live == ["A", "X"]
+    made.verdicts = ["worse", "better", "undecided"]
+    made._decide(Undecided(3))
+    assert made.live == ["X"]
+    made.looks = [made._record(Undecided(3), 0)]
+    assert made.sentences[0] == (
+        "Decided after 0 rounds: X is left; it beats A. It is not shown to beat C: others had beaten it before."
+    )
+    made.verdicts = ["worse", "better", "better"]
+    assert made.sentences[0] == "Decided after 0 rounds: X is best; it beats both others."
+
+
+def test_a_circle_is_told_by_its_pairs():
+    made = Race(RaceFile(["A", "B", "C", "D"], ["p"], "fixed_cost", 0.05, 0.06, 100))
+    made.verdicts = ["better", "worse", "equivalent", "better", "equivalent", "equivalent"]
+    made.looks = [made._record(Undecided(6), 0)]
+    assert made.sentences[0] == "Decided after 0 rounds, without a best one: A beats B, C beats A and B beats C."
+
+
 class Undecided:
     """Bets that show nothing."""
 
@@ -232,6 +271,7 @@ class Undecided:
         from optarena.stats.sequences import Evidence
 
         self.evidence = Evidence(np.zeros((pairs, 3)), np.zeros((pairs, 3)))
+        self.means = np.full(pairs, 0.5)
 
 
 # ---- views and solvers -----------------------------------------------------------------------------------------------
@@ -256,6 +296,43 @@ def test_any_view_can_decide(optimizers, problems, view, tmp_path):
     assert next(iter(verdicts(comparison).values())) in (word, {"better": "worse", "worse": "better"}.get(word))
     values = found.values_of(comparison.optimizers)
     assert comparison.pairs.improvement[0] == pytest.approx(np.mean(values))
+
+
+def test_compare_says_what_the_race_said_without_random_search(tmp_path):
+    """Fixed cost has no scale then, and scores are by fixed target: the duels are those of the race all the same."""
+    results = race([Near, Nearer], tmp_path / "s")
+    found = race_of(results)
+    assert found.live == ["Nearer"]
+    comparison = results.compare()
+    assert comparison.race is not None
+    assert comparison.answer.winner == "Nearer"
+    assert comparison.answer.view == "fixed-target"
+    assert any("as in the race" in warning for warning in comparison.answer.warnings)
+    pair = comparison.answer.against("Near", "Nearer")
+    assert pair["pi"] == pytest.approx(np.mean(found.values_of(["Near", "Nearer"])))
+    asked = results.compare(view="fixed-target")  # whoever asks for another view gets it
+    assert asked.race is None
+    assert asked.answer.at_every_look
+
+
+def test_compare_answers_by_the_view_of_the_race(tmp_path):
+    results = race(["RandomSearch", "Scipy-Powell"], tmp_path / "s", NAMED, 60, max_trials=3, view="fixed-target")
+    assert results.compare().race.plan.view == "fixed_target"
+    other = results.compare(targets=[1.0, 0.1], view="fixed-target")  # other targets are other duels
+    assert other.race is None
+    assert other.answer.at_every_look
+
+
+def test_problems_outside_the_race_are_left_out_or_compared_by_themselves(tmp_path):
+    optimizers = ["RandomSearch", "QuasiRandom"]
+    race(optimizers, tmp_path / "s", NAMED, 20, max_trials=4)
+    oa.Experiment(optimizers, ["functions/rastrigin/d2"], 20, trials=3, seed=ROOT).run(tmp_path / "s", workers=0)
+    answer = oa.open(tmp_path / "s").compare().answer
+    assert answer.coverage["problems"] == len(NAMED)
+    assert any("1 problem outside it is left out" in warning for warning in answer.warnings)
+    alone = oa.open(tmp_path / "s").filter(problem="functions/rastrigin/d2").compare().answer
+    assert alone.coverage["trials"] == [3, 3]
+    assert not alone.at_every_look
 
 
 SOLVERS = """
@@ -386,6 +463,28 @@ def test_a_store_that_was_extended_by_looking_warns_and_offers_the_sequence(tmp_
     assert not any("came in" in text for text in oa.open(other).compare().answer.warnings)
 
 
+def test_trials_beyond_a_race_and_intervals_that_do_not_cover_it_are_said(tmp_path):
+    results = race(["RandomSearch", "QuasiRandom"], tmp_path / "s", NAMED, 20, max_trials=3)
+    assert not any("beyond" in warning for warning in results.compare().answer.warnings)
+    assert any("decided by looking" in warning for warning in results.compare(over="problems").answer.warnings)
+    oa.Experiment(["RandomSearch", "QuasiRandom"], NAMED, 20, trials=5, seed=ROOT).run(tmp_path / "s", workers=0)
+    answer = oa.open(tmp_path / "s").compare().answer
+    assert answer.coverage["trials"] == [5, 5]
+    assert any("the 3 rounds of the race" in warning for warning in answer.warnings)
+
+
+def test_imported_trials_are_taken_by_rounds_since_their_problems_may_share_a_seed():
+    """Six rounds in which one wins everywhere are six duels, not thirty-six."""
+    rows = [
+        {"problem": f"p{p}", "optimizer": name, "trial": t, "evaluation": 1, "value": value + 0.001 * t}
+        for p in range(6) for t in range(6) for name, value in (("a", 1.0), ("b", 2.0))
+    ]  # fmt: skip
+    results = oa.from_frame(pl.DataFrame(rows))
+    pair = results.compare(sequence=True).answer.against("a", "b")
+    alone = sequence(np.ones((1, 6, 1)), np.ones(1))
+    assert (pair["lower"], pair["verdict"]) == (pytest.approx(float(alone.lower[0])), "undecided")
+
+
 def test_a_race_on_a_store_that_has_trials_uses_them(tmp_path):
     oa.Experiment([Near, Nearer], PROBLEMS, 5, trials=4, seed=ROOT).run(tmp_path / "s", workers=0)
     results = race([Near, Nearer], tmp_path / "s")
@@ -413,6 +512,11 @@ def test_a_race_on_a_store_that_has_trials_uses_them(tmp_path):
         ({"optimizers": ["RandomSearch"]}, "optimizers: a race needs two optimizers or more"),
         ({"until_decided": False, "max_trials": 5}, "max_trials: this belongs to a race"),
         ({"until_decided": "yes"}, "until_decided: expected true or false"),
+        ({"view": "pareto"}, "view: the problems have one objective: pareto has no score for them"),
+        (
+            {"budget": None, "seconds": 1, "max_evaluations": 50},
+            "max_evaluations: studies with a budget in seconds only",
+        ),
         ({"problems": ["functions/sphere/d2", "zdt/zdt1"], "optimizers": ["RandomSearch", "QuasiRandom"]}, "one race"),
     ],
 )

@@ -86,6 +86,23 @@ def test_the_ends_are_where_the_evidence_reaches_the_threshold():
         assert bets(values[i : i + 1], [high - 3e-4]).evidence.below[0, 0] < wanted
 
 
+def test_an_end_beside_a_half_is_where_the_evidence_reaches_the_threshold_too():
+    """Not further from 0.5 than the evidence goes, though 0.5 is refuted by so little that it would not show."""
+    near = 0
+    for rounds in range(10, 60, 3):
+        for wins in range(rounds // 2, rounds * 4 // 5):
+            values = np.r_[np.ones(wins), np.zeros(rounds - wins)].reshape(1, rounds, 1)
+            found = sequence(values, np.ones(1))
+            if 0.5 < found.lower[0] < 0.51:
+                near += 1
+                bets = Bets(np.ones(1), np.array([[found.lower[0] + 2e-4, found.lower[0] - 2e-4]]))
+                for r in range(rounds):
+                    bets.add(values[:, r])
+                inside, outside = bets.evidence.above[0]
+                assert inside < log_threshold(0.05, 1) <= outside
+    assert near >= 5
+
+
 def test_verdicts_by_evidence_and_by_interval_agree():
     rng = np.random.default_rng(3)
     values = (rng.random((60, 40, 8)) < rng.uniform(0.3, 0.7, (60, 1, 1))).astype(float)

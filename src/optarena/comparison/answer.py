@@ -257,6 +257,8 @@ def _coverage(made: Comparison, found: Answer) -> list[str]:
 def _contradictions(made: Comparison, found: Answer) -> list[str]:
     """Where the order by score and the duels disagree, the decided ones first."""
     decided, open_ones = [], []
+    if made.scores.view != made.trials.view:  # two measures: a caution says so
+        return []
     followed = found.order if made.race is None else made.race.live  # who has left a race is not followed further
     for pair in found.pairs:  # a has the better score, or an equal one
         a, b = pair["a"], pair["b"]

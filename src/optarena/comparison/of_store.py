@@ -28,7 +28,12 @@ from optarena.views._view import ORIGINALS, View
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.pareto import Pareto
 from optarena.views.selection import ONE, SEVERAL, failed_evaluations, failed_studies
+from optarena.views.trial_scores import trial_scores
 
+UNSCALED = (
+    "P(beats) is by the best value at the end of the budget, as in the race; the score is by fixed target, since only "
+    "random search gives fixed cost a scale: they may differ."
+)
 SECOND = ("fixed_cost", "fixed_target")
 """Views whose order is looked at beside that of the main one."""
 
@@ -69,12 +74,14 @@ def compare(
     settings["sequence"] = sequence if over != "problems" else False
     parts: list[tuple[str, Dataset]] = [(view_named(view), results)] if view is not None else _parts(results)
     scored = dict(views or {}) if len(parts) == 1 else {}
+    if view is None and len(parts) == 1 and settings["sequence"] is not False and not asked and metric is None:
+        parts = [(_raced(results, optimizers) or parts[0][0], results)]
     made: list[Comparison] = []
     lost: list[str] = []
     for i, (kind, part) in enumerate(parts):
         names = [name for name in optimizers if len(parts) == 1 or name in set(part.studies["optimizer"])]
         try:
-            made.append(_compare_by(part, names, kind, None if i else metric, asked, scored, settings))
+            made.append(_compare_by(part, names, kind, None if i else metric, asked, scored, settings, view is None))
         except OptarenaError as error:
             free = kind == "fixed_cost" and view is None and metric is None and not asked
             if free and (found := _by_targets(part, names, scored, settings, str(error))) is not None:
@@ -90,12 +97,21 @@ def compare(
     return made[0]
 
 
+def _raced(results: Dataset, optimizers: Sequence[str]) -> str | None:
+    """The view that decided the race of these optimizers; None where there is none, or where it was fixed cost."""
+    races = [run.race for run in results.all_runs if run.race is not None]
+    names = set(optimizers or results.studies["optimizer"])
+    if not races or races[-1].view == "fixed_cost" or not names <= set(races[-1].optimizers):
+        return None
+    return None if set(races[-1].problems).isdisjoint(results.studies["problem"]) else races[-1].view
+
+
 def _by_targets(
     results: Dataset, optimizers: Sequence[str], scored: Mapping[str, View], settings: dict[str, Any], why: str
 ) -> Comparison | None:
     """Where random search gives no problem a scale: targets need none."""
     try:
-        found = _compare_by(results, optimizers, "fixed_target", None, {}, scored, settings)
+        found = _compare_by(results, optimizers, "fixed_target", None, {}, scored, settings, True)
     except OptarenaError:
         return None
     found.cautions.insert(0, f"This is by fixed target, for there is no fixed-cost score: {why}.")
@@ -118,7 +134,9 @@ def _compare_by(
     asked: dict[str, Any],
     scored: Mapping[str, View],
     settings: dict[str, Any],
+    free: bool,
 ) -> Comparison:
+    """free: the view was not asked for, so that another one may say who won the duels of a race."""
     main = _view(results, kind, asked, scored)
     ways = main.ways(metric)
     names = list(optimizers) or sorted(ways[0][1].optimizers)
@@ -133,10 +151,23 @@ def _compare_by(
     wanted = settings.pop("sequence")
     race = race_of(results) if wanted is not False else None
     sequences = None
+    why: list[str] = []
     if wanted or race is not None:
-        own = race is not None and metric is None and race.plan.view == kind and set(names) <= set(race.plan.optimizers)
+        own = race is not None and metric is None and not asked and _decided_by(race, kind, free, names)
         race = race if own else None
-        sequences = _sequences(race, trials, alpha=settings["alpha"], rope=settings["rope"])
+        if race is not None and race.plan.view != kind:
+            trials = trial_scores(results, race.plan.view).of(names)
+            why.append(UNSCALED)
+        if race is not None and (further := sorted(set(trials.problems) - set(race.plan.problems))):
+            scores, trials = (one.on(np.isin(one.problems, race.plan.problems)) for one in (scores, trials))
+            some = ", ".join(further[:2]) + (", …" if len(further) > 2 else "")
+            left_out = f"{counted(len(further), 'problem')} outside it {'is' if len(further) == 1 else 'are'} left out"
+            why.append(f"This is about the race: {left_out} ({some}).")
+        if race is not None and int(trials.trials.max()) > race.rounds:
+            rounds = counted(race.rounds, "round")
+            why.append(f"P(beats) is of the {rounds} of the race: trials beyond them count in the score only.")
+        foreign = any(card.imported for card in results.cards)
+        sequences = _sequences(race, trials, foreign, alpha=settings["alpha"], rope=settings["rope"])
     out = compare_scores(
         scores,
         trials=trials,
@@ -146,7 +177,7 @@ def _compare_by(
         **settings,
     )
     out.race = race if race is not None and race.whole else None
-    out.cautions += [] if sequences is not None else _extended(results)
+    out.cautions += why if sequences is not None else _extended(results)
     out.failed = {name: main.failed[name] for name in names if name in main.failed}
     mine = main.failures.filter(pl.col("optimizer").is_in(names))
     out.failures = [f"{text}." for text in failed_studies(mine, ORIGINALS.get(main.mode, ""))]
@@ -163,19 +194,37 @@ def _compare_by(
     return out
 
 
-def _sequences(race: Race | None, trials: Scores, *, alpha: float, rope: float) -> Simultaneous:
-    """Intervals of all pairs that hold at every look: from the rounds of a race, else from trials in their order."""
+def _decided_by(race: Race, kind: str, free: bool, names: Sequence[str]) -> bool:
+    """Whether it is the race that a comparison of these optimizers by this view is about.
+
+    Fixed cost has no scale without random search, so that another view has the score: the duels need none.
+    """
+    unscaled = free and (race.plan.view, kind) == ("fixed_cost", "fixed_target")
+    return (race.plan.view == kind or unscaled) and set(names) <= set(race.plan.optimizers)
+
+
+def _sequences(race: Race | None, trials: Scores, foreign: bool, *, alpha: float, rope: float) -> Simultaneous:
+    """Intervals of all pairs that hold at every look: from the rounds of a race, else from trials in their order.
+
+    foreign: there are imported trials, of which one seed may have served all problems of a round. Then bets are on the
+    mean of a round, which needs no independent problems.
+    """
     if race is not None:
         values = race.values_of(trials.optimizers)
         return at_every_look(values, race.weights, alpha=alpha, rope=rope, tests=len(race.first))
     common = trials.on(np.asarray((trials.trials > 0).all(axis=1)))
     if not len(common.problems):
         raise OptarenaError("no problem was run by all optimizers: rounds need problems that all have run")
-    return at_every_look(*by_trial(common), alpha=alpha, rope=rope)
+    values, weights = by_trial(common)
+    if foreign:
+        values, weights = (values @ (weights / weights.sum()))[..., None], np.ones(1)
+    return at_every_look(values, weights, alpha=alpha, rope=rope)
 
 
 def _extended(results: Dataset) -> list[str]:
-    """What to say where trials were added by several runs."""
+    """What to say where trials were added by several runs, or by a race."""
+    if any(run.race is not None for run in results.all_runs):
+        return ["How many trials there are was decided by looking, in a race: these intervals do not cover that."]
     runs = grown(results)
     if runs < 2:
         return []

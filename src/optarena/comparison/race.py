@@ -34,7 +34,7 @@ from optarena.stats.sequences import Bets, levels_of, log_threshold, refuted
 from optarena.status import FINISHED
 from optarena.store import Look, RaceFile, RunFile
 from optarena.traces import Bools, Floats
-from optarena.views._options import view_named
+from optarena.views._options import dashed, view_named
 from optarena.views._scores import Scores
 from optarena.views.trial_scores import trial_scores
 
@@ -226,16 +226,18 @@ class Race:
         if not self.end:
             first = f"The race goes on after {rounds}: {counted(len(open_ones), 'pair')} undecided."
         elif len(self.live) == 1:
-            first = (
-                f"Decided after {rounds}: {self.live[0]} is best; it beats {_others(len(self.plan.optimizers) - 1)}."
-            )
+            first = f"Decided after {rounds}: {self._of_the_last}"
         elif not open_ones and not self._circle:
             first = f"Decided after {rounds}: {_names(self.live)} are equivalent."
         elif not open_ones:
-            first = f"Decided after {rounds}, without a best one: {_names(self.live)} beat each other in turn."
+            circle = [f"{a} beats {b}" for a, b in self._won if {a, b} <= set(self.live)]
+            first = f"Decided after {rounds}, without a best one: {_names(circle)}."
         elif self.end == LEADER:
             best = next(name for name in self.live if self._leads(name))
-            first = f"Decided after {rounds}: {best} is better than or equivalent to {_others(len(self.live) - 1)}."
+            left = " that are left" if self.out else ""
+            first = (
+                f"Decided after {rounds}: {best} is better than or equivalent to {_others(len(self.live) - 1)}{left}."
+            )
         else:
             most = self.plan.max_trials if self.end == TRIALS else self.plan.max_evaluations or 0
             limit = f"its limit of {counted(most, 'trial' if self.end == TRIALS else 'evaluation')}"
@@ -260,6 +262,26 @@ class Race:
             out.append(f"Undecided: {', '.join(some)}{more}.")
         return out
 
+    @property
+    def _won(self) -> list[tuple[str, str]]:
+        """Who was shown to be better than whom."""
+        names = self.plan.optimizers
+        pairs = [(names[int(a)], names[int(b)]) for a, b in zip(self.first, self.second, strict=True)]
+        decided = [(pair, word) for pair, word in zip(pairs, self.verdicts, strict=True) if word in (BETTER, WORSE)]
+        return [(a, b) if word == BETTER else (b, a) for (a, b), word in decided]
+
+    @property
+    def _of_the_last(self) -> str:
+        """Of the only one that is left: whom it beats; others left earlier, beaten by one that it beats in turn."""
+        best = self.live[0]
+        beaten = [b for a, b in self._won if a == best]
+        unmet = [name for name in self.plan.optimizers if name != best and name not in beaten]
+        if not unmet:
+            return f"{best} is best; it beats {_others(len(beaten))}."
+        left = f"{best} is left; it beats {_names(beaten)}"
+        whom = "it" if len(unmet) == 1 else "them"
+        return f"{left}. It is not shown to beat {_names(unmet)}: others had beaten {whom} before."
+
     def to_data(self) -> dict[str, Any]:
         """As plain data: how it ended, who is left, who was beaten, and every look."""
         return {
@@ -278,7 +300,7 @@ class Race:
 
 
 def _others(n: int) -> str:
-    return "the other one" if n == 1 else f"all {n} others"
+    return "the other one" if n == 1 else "both others" if n == 2 else f"all {n} others"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -307,13 +329,26 @@ class Rounds:
             max_evaluations=wanted.max_evaluations,
             leader_only=wanted.leader_only,
         )
+        several = _view_of(plan) == "pareto"
+        if several != (file.view == "pareto"):
+            objectives = "several objectives" if several else "one objective"
+            raise OptarenaError(
+                f"the problems have {objectives}: {dashed(file.view)} has no score for them", field="view"
+            )
+        if wanted.max_evaluations is not None and any(study.budget.evaluations is None for study in plan.studies):
+            raise OptarenaError(
+                "studies with a budget in seconds only may make any number: give max_trials instead",
+                field="max_evaluations",
+            )
         one = sum(study.budget.evaluations or 0 for study in plan.studies)
         if wanted.max_evaluations is not None and one > wanted.max_evaluations:
             raise OptarenaError(
                 f"one round has {one:,} evaluations, got {wanted.max_evaluations:,}", field="max_evaluations"
             )
         self._plan, self.race = plan, Race(file)
-        self._saved = {look.round: look for run in runs for look in _looks(run, file, str(plan.root))}
+        self._known = {look.round: look for run in runs for look in _looks(run, file, str(plan.root))}
+        self._saved = set(self._known)
+        self._changed = False
 
     def studies(self) -> list[Study]:
         """Of the next round; none when the race is over."""
@@ -324,11 +359,14 @@ class Rounds:
     def look(self, results: Dataset) -> None:
         """At the studies of the round. What was recorded of it before must be what its data say now."""
         look = self.race.look(results)
-        known = self._saved.get(look.round, look)
-        if (known.live, known.pairs) != (look.live, look.pairs):
-            self._plan.notices.append(
-                f"round {look.round} is not what it was when it was looked at: its studies have changed since"
-            )
+        known = self._known.get(look.round, look)
+        if (known.evaluations, known.live, known.pairs) != (look.evaluations, look.live, look.pairs):
+            self._saved.discard(look.round)
+            if not self._changed:
+                self._plan.notices.append(
+                    f"round {look.round} is not what it was when it was looked at: its studies have changed since"
+                )
+            self._changed = True
 
     def record(self) -> RaceFile:
         """For the run file of the round: with the looks that no other run file has."""
@@ -337,7 +375,7 @@ class Rounds:
 
     def saved(self) -> None:
         """What `record` gave is in a run file that will not change any more."""
-        self._saved = {look.round: look for look in self.race.looks}
+        self._saved |= {look.round for look in self.race.looks}
 
     @property
     def standing(self) -> Standing:
@@ -401,6 +439,8 @@ def race_of(results: Dataset) -> Race | None:
         if run.root == newest.root:
             for study in run.studies:
                 planned.setdefault(study.trial, set()).add(study.optimizer)
+    if not plan.problems or len(plan.optimizers) < 2:
+        return None
     race = Race(plan)
     race.whole = (plan.optimizers, plan.problems) == (newest.race.optimizers, newest.race.problems)
     while race.rounds in planned and not race.end:

@@ -41,7 +41,9 @@ def text(made: Comparison, width: int | None = None, command: str = "") -> str:
     for i, line in enumerate(undecided(made)):
         notes += _labelled("Undecided" if i == 0 else "", line, width)
     if made.race is not None:
-        notes += _labelled("Race", made.race.sentences[0], width)
+        same = (made.alpha, made.rope) == (made.race.plan.alpha, made.race.plan.rope)
+        level = "" if same else f"At {100 * (1 - made.race.plan.alpha):.4g} %, as it was run: "
+        notes += _labelled("Race", f"{level}{made.race.sentences[0]}", width)
     if command:
         notes += _labelled("More", f"{command} --details   ·   {command.replace('compare', 'report', 1)}", width)
     if notes:

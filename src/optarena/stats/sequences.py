@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optarena.stats.improvement import ROPE, Simultaneous, beside_half
+from optarena.stats.improvement import ROPE, Simultaneous
 from optarena.traces import Bools, Floats
 
 FRACTIONS: Floats = np.geomspace(0.12, 0.85, 5)
@@ -157,4 +157,7 @@ def sequence(
         inside = np.where(out, inside, middle)
     strongest = np.maximum(found.above[:, 1], found.below[:, 1])
     p = np.exp(np.minimum(0.0, np.log(2 * max(1, tests)) - strongest))
-    return Simultaneous(mean, *beside_half(known, lower, upper, above[:, 1] | below[:, 1]), p)
+    # the wealth against 0.5 may reach the threshold exactly: 0.5 is then refuted, and no mean beside it
+    lower = np.where(above[:, 1], np.maximum(lower, np.nextafter(0.5, 1.0)), lower)
+    upper = np.where(below[:, 1], np.minimum(upper, np.nextafter(0.5, 0.0)), upper)
+    return Simultaneous(mean, lower, upper, p)
