@@ -62,7 +62,9 @@ class RunProgress:
 
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None:
         self.plan, self.total, self.workers = plan, len(todo), workers
-        problems = plan.problems
+        # a race is run on what all its optimizers can take
+        raced = {problem.id for problem, _ in plan.pairs} if plan.experiment.race is not None else ()
+        problems = raced or plan.problems
         solvers = sum(issubclass(cls, Solver) for cls in plan.classes.values())
         who = [(len(plan.classes) - solvers, "optimizer"), (solvers, "solver")]
         self.solvers_only = solvers == len(plan.classes)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from optarena._numbers import counted
-from optarena.comparison.compare import ALPHA, OVER, Comparison, compare_scores
+from optarena.comparison.compare import ALPHA, OVER, Comparison, check_settings, compare_scores
 from optarena.comparison.power import DETECT
 from optarena.comparison.race import Race, by_trial, grown, race_of
 from optarena.dataset import Dataset
@@ -61,6 +61,7 @@ def compare(
     """
     if over is not None and over not in OVER:
         raise OptarenaError(f"a comparison is over {' or '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
+    check_settings(rope, alpha, detect, resamples)
     _named(results, optimizers)
     asked = {name: value for name, value in options.items() if value is not None}
     settings = {"over": over, "rope": rope, "alpha": alpha, "detect": detect, "resamples": resamples, "seed": seed}
@@ -134,7 +135,13 @@ def _compare_by(
     race = race_of(results) if wanted is not False else None
     sequences = None
     if wanted or race is not None:
-        own = race is not None and metric is None and race.plan.view == kind and set(names) <= set(race.plan.optimizers)
+        own = (
+            race is not None
+            and metric is None
+            and race.plan.view == kind
+            and set(names) <= set(race.plan.optimizers)
+            and set(_run_by_all(trials).problems) <= set(race.plan.problems)
+        )
         race = race if own else None
         sequences = _sequences(race, trials, alpha=settings["alpha"], rope=settings["rope"])
     out = compare_scores(
@@ -168,10 +175,15 @@ def _sequences(race: Race | None, trials: Scores, *, alpha: float, rope: float) 
     if race is not None:
         values = race.values_of(trials.optimizers)
         return at_every_look(values, race.weights, alpha=alpha, rope=rope, tests=len(race.first))
-    common = trials.on(np.asarray((trials.trials > 0).all(axis=1)))
+    common = _run_by_all(trials)
     if not len(common.problems):
         raise OptarenaError("no problem was run by all optimizers: rounds need problems that all have run")
     return at_every_look(*by_trial(common), alpha=alpha, rope=rope)
+
+
+def _run_by_all(trials: Scores) -> Scores:
+    """On the problems of which every optimizer has a trial."""
+    return trials.on(np.asarray((trials.trials > 0).all(axis=1)))
 
 
 def _extended(results: Dataset) -> list[str]:
