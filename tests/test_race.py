@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -18,8 +19,10 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
+from optarena.cli._progress import RunProgress
 from optarena.comparison.race import Race, race_of
 from optarena.errors import OptarenaError
+from optarena.facade import execute
 from optarena.store import Look, RaceFile, Store
 
 ROOT = uuid.UUID(int=23)
@@ -372,6 +375,20 @@ def test_the_same_race_in_this_process(tmp_path, monkeypatch):
     assert main(command("a", "--workers", "0")) == 0
     assert main(command("b", "--workers", "0")) == 0
     assert looks_of("a") == looks_of("b")
+
+
+def test_a_race_that_goes_on_in_the_middle_of_a_round_shows_its_bars(tmp_path):
+    """Then the first studies are those of some optimizers only."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    oa.Experiment([Near], PROBLEMS, 5, trials=2, seed=ROOT).run(tmp_path / "s", workers=0)
+    plan = oa.Experiment([Near, Twin], PROBLEMS, 5, until_decided=True, max_trials=4, seed=ROOT)
+    with RunProgress("s", Terminal()) as shown:
+        execute(plan, tmp_path / "s", workers=0, progress=shown)
+    assert shown.outcomes["done"] == 4 * 6 - 2 * 3
 
 
 # ---- stores that were extended ---------------------------------------------------------------------------------------

@@ -101,7 +101,10 @@ class RunProgress:
             refresh_per_second=5,
             console=Console(file=self.out),
         )
-        per_optimizer = Counter(clean(study.optimizer.label) for study in todo)
+        # of a race that goes on in the middle of a round, some have nothing to do before the next
+        later = self.plan.studies if self.plan is not None and self.plan.experiment.race is not None else []
+        per_optimizer = Counter(dict.fromkeys((clean(study.optimizer.label) for study in later), 0))
+        per_optimizer.update(clean(study.optimizer.label) for study in todo)
         for label, count in per_optimizer.items():
             self._tasks[label] = self._bars.add_task(label, total=count, note="")
         self._tasks[""] = self._bars.add_task("all", total=len(todo), note="")
