@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -18,10 +19,12 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
+from optarena.cli._progress import RunProgress
 from optarena.comparison.race import Race, race_of
 from optarena.errors import OptarenaError
+from optarena.facade import execute
 from optarena.stats.sequences import sequence
-from optarena.store import RaceFile, Store
+from optarena.store import Look, RaceFile, Store
 
 ROOT = uuid.UUID(int=23)
 NAMED = ["functions/sphere/d2", "functions/rosenbrock/d2", "functions/ackley/d2"]
@@ -222,6 +225,19 @@ def test_leader_only_does_not_wait_for_the_others():
         made = Race(plan)
         made.verdicts = ["equivalent", "equivalent", "undecided"]  # A-B, A-C, B-C
         assert made._end(0) == end
+
+
+def test_the_best_is_not_said_to_beat_whom_it_did_not():
+    plan = RaceFile(["A", "B", "C"], ["p"], "fixed_cost", 0.05, 0.06, 100)
+    for against_c, said in (
+        ("better", "all 2 others."),
+        ("undecided", "1 of 2 others, and the rest lost to some that are"),
+    ):
+        made = Race(plan)
+        made.verdicts = ["better", against_c, "better"]  # A-B, A-C, B-C
+        made.live, made.out = ["A"], {"C": ("B", 1), "B": ("A", 2)}
+        made.looks = [Look(2, 0, ["A"], [], "decided")]
+        assert f"A is best; it beats {said}" in made.sentences[0]
 
 
 def test_a_circle_of_three_stays():
@@ -438,6 +454,20 @@ def test_the_same_race_in_this_process(tmp_path, monkeypatch):
     assert looks_of("a") == looks_of("b")
 
 
+def test_a_race_that_goes_on_in_the_middle_of_a_round_shows_its_bars(tmp_path):
+    """Then the first studies are those of some optimizers only."""
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    oa.Experiment([Near], PROBLEMS, 5, trials=2, seed=ROOT).run(tmp_path / "s", workers=0)
+    plan = oa.Experiment([Near, Twin], PROBLEMS, 5, until_decided=True, max_trials=4, seed=ROOT)
+    with RunProgress("s", Terminal()) as shown:
+        execute(plan, tmp_path / "s", workers=0, progress=shown)
+    assert shown.outcomes["done"] == 4 * 6 - 2 * 3
+
+
 # ---- stores that were extended ---------------------------------------------------------------------------------------
 
 
@@ -500,6 +530,139 @@ def test_a_race_on_a_store_that_has_trials_uses_them(tmp_path):
     assert looks_of(tmp_path / "u") == looks_of(tmp_path / "t")
 
 
+# ---- stores with more than one race ----------------------------------------------------------------------------------
+
+
+class Batchy(Near):
+    """The better, the more points are asked for at a time."""
+
+    def suggest(self, n):
+        u = 0.5 + (self.rng.random((n, self.space.dimension)) - 0.5) / n
+        return self.space.to_dicts(self.space.from_unit(u))
+
+
+def kept(store):
+    """The looks of the newest race, as its run files have them."""
+    newest = Store(store).runs()[-1]
+    same = [run for run in Store(store).runs() if run.race and run.experiment == newest.experiment]
+    return [look for run in same for look in run.race.looks]
+
+
+def test_trials_that_ran_longer_are_looked_at_only_as_far_as_the_race_goes(tmp_path):
+    """Else who has run longer would beat its equal."""
+    alone = race_of(race([Near, Twin], tmp_path / "s", max_trials=12)).looks
+    oa.Experiment([Near], PROBLEMS, 200, trials=12, seed=ROOT).run(tmp_path / "before", workers=0)
+    results = race([Near, Twin], tmp_path / "before", max_trials=12)
+    assert race_of(results).looks == kept(tmp_path / "before") == alone
+    # nor does it change anything to run them longer afterwards
+    oa.Experiment([Near], PROBLEMS, 200, trials=12, seed=ROOT).run(tmp_path / "s", workers=0)
+    assert race_of(oa.open(tmp_path / "s")).looks == alone
+    with pytest.raises(OptarenaError, match=r"has 200 evaluations in store .*, more than the 5 of this race"):
+        race([Near, Twin], tmp_path / "s", max_trials=12, view="fixed-target")
+
+
+def test_races_with_other_batches_and_budgets_are_kept_apart(tmp_path):
+    store = tmp_path / "s"
+    for options in ({"batch": 5}, {}, {"budget": 7}):
+        results = race([Batchy, Near], store, max_trials=3, **options)
+        assert race_of(results).looks == kept(store), options
+    race([Batchy, Near], store, max_trials=4, batch=5)
+    race([Batchy, Near], tmp_path / "t", max_trials=4, batch=5)
+    looks = (race_of(oa.open(place)).looks for place in (store, tmp_path / "t"))
+    assert [look.pairs for look in next(looks)] == [look.pairs for look in next(looks)]
+
+
+def test_a_race_that_has_no_round_yet_hides_no_other(tmp_path):
+    class Stops(Near):
+        def suggest(self, n):
+            raise KeyboardInterrupt
+
+    done = race(["RandomSearch", Nearer], tmp_path / "s").compare()
+    with pytest.raises(KeyboardInterrupt):
+        race(["RandomSearch", Stops], tmp_path / "s", problems=[problem("mine/d")])
+    again = oa.open(tmp_path / "s").compare("RandomSearch", "Nearer")
+    assert again.answer.at_every_look
+    assert again.race is not None
+    assert again.answer.pairs == done.answer.pairs
+
+
+def test_verdicts_are_about_the_problems_that_are_compared(tmp_path):
+    """Of a race on one problem nothing follows for others, which the store has too."""
+    race(["RandomSearch", Nearer], tmp_path / "s", problems=PROBLEMS[:1])
+    more = oa.Experiment(["RandomSearch", Nearer], PROBLEMS[1:2], 5, trials=3, seed=ROOT)
+    results = more.run(tmp_path / "s", workers=0)
+    both = results.compare()
+    assert both.answer.at_every_look
+    assert both.race is None
+    alone = results.filter(problem="mine/b").compare()
+    assert not alone.answer.at_every_look
+    assert results.filter(problem="mine/a").compare().race is not None
+
+
+def test_what_another_run_planned_takes_nobody_out_of_a_race(tmp_path):
+    """A race that was stopped early stays where it was, whatever trials other runs have of some of its optimizers."""
+    oa.Experiment([Near, Twin], PROBLEMS, 5, trials=20, seed=ROOT).run(tmp_path / "s", workers=0)
+    race([Near, Twin, Nearer], tmp_path / "s", max_trials=2)
+    (newest,) = [run for run in Store(tmp_path / "s").runs()[-1:] if run.race]
+    newest.race.max_trials = 50
+    Store(tmp_path / "s")._write_run(newest)
+    found = race_of(oa.open(tmp_path / "s"))
+    assert found.rounds == 2
+    assert found.live == ["Near", "Twin", "Nearer"]
+
+
+def test_a_lost_run_file_loses_no_round(tmp_path):
+    looks = race_of(race(["RandomSearch", Near, Nearer], tmp_path / "s")).looks
+    runs = Store(tmp_path / "s").runs()
+    (tmp_path / "s" / "runs" / f"{runs[2].id}.json").unlink()
+    assert race_of(oa.open(tmp_path / "s")).looks == looks
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("alpha", 0.0), ("alpha", -1.0), ("rope", 3.0), ("view", "nonsense"), ("view", "pareto"), ("problems", []),
+        ("problems", ["not/there"]), ("optimizers", ["Near"]), ("max_trials", -5),
+    ],
+)  # fmt: skip
+def test_a_race_that_makes_no_sense_is_not_taken_for_one(key, value, tmp_path):
+    race(["RandomSearch", Nearer], tmp_path / "s", max_trials=3)
+    store = Store(tmp_path / "s")
+    for run in store.runs():
+        setattr(run.race, key, value)
+        store._write_run(run)
+    assert race_of(oa.open(tmp_path / "s")) is None
+    assert oa.open(tmp_path / "s").compare().race is None
+
+
+def test_nobody_else_takes_rounds_that_are_to_come(tmp_path):
+    """While a race is run: neither the same race, nor trials of it."""
+    refused = []
+
+    class Asks(Near):
+        def suggest(self, n):
+            if self.rng.random() < 0.05:
+                for options in ({"until_decided": True, "max_trials": 9}, {"trials": 30}):
+                    other = oa.Experiment(["RandomSearch", Near], PROBLEMS, 5, seed=ROOT, **options)
+                    try:
+                        other.run(tmp_path / "s", workers=0)
+                    except OptarenaError as error:
+                        refused.append("is being run by process" in str(error))
+            return super().suggest(n)
+
+    race(["RandomSearch", Near, Asks], tmp_path / "s", max_trials=6)
+    assert len(refused) >= 2
+    assert all(refused)
+    assert len(race_of(oa.open(tmp_path / "s")).looks) == 6
+
+
+@pytest.mark.parametrize("options", [{"alpha": 0}, {"rope": 0.5}])
+def test_bad_settings_of_a_comparison_are_refused_first(options, tmp_path):
+    results = race(["RandomSearch", Nearer], tmp_path / "s", max_trials=2)
+    with pytest.raises(OptarenaError, match="must be"):
+        results.compare(**options)
+
+
 # ---- bad calls -------------------------------------------------------------------------------------------------------
 
 
@@ -507,12 +670,17 @@ def test_a_race_on_a_store_that_has_trials_uses_them(tmp_path):
     ("fields", "message"),
     [
         ({"trials": 5}, "trials: a race finds out how many are needed: give max_trials instead"),
+        ({"trials": 1}, "trials: a race finds out how many are needed"),
         ({"max_trials": 0}, "max_trials: expected a whole number of at least 1"),
         ({"view": "nonsense"}, "view must be one of fixed-cost"),
         ({"optimizers": ["RandomSearch"]}, "optimizers: a race needs two optimizers or more"),
         ({"until_decided": False, "max_trials": 5}, "max_trials: this belongs to a race"),
+        ({"max_trials": False}, "max_trials: expected a whole number of at least 1"),
+        ({"max_trials": 10**9}, "max_trials: the experiment has more than"),
+        ({"view": "pareto"}, "view: these problems cannot be scored by pareto, but by fixed-cost"),
+        ({"view": "fixed-cost", "problems": ["functions/sphere/d2", "zdt/zdt1"]}, "one race"),
+        ({"view": "fixed-cost", "problems": ["zdt/zdt1"]}, "cannot be scored by fixed-cost, but by pareto"),
         ({"until_decided": "yes"}, "until_decided: expected true or false"),
-        ({"view": "pareto"}, "view: the problems have one objective: pareto has no score for them"),
         (
             {"budget": None, "seconds": 1, "max_evaluations": 50},
             "max_evaluations: studies with a budget in seconds only",

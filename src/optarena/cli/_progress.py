@@ -62,7 +62,9 @@ class RunProgress:
 
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None:
         self.plan, self.total, self.workers = plan, len(todo), workers
-        problems = plan.problems
+        # a race is run on what all its optimizers can take
+        raced = {problem.id for problem, _ in plan.pairs} if plan.experiment.race is not None else ()
+        problems = raced or plan.problems
         solvers = sum(issubclass(cls, Solver) for cls in plan.classes.values())
         who = [(len(plan.classes) - solvers, "optimizer"), (solvers, "solver")]
         self.solvers_only = solvers == len(plan.classes)
@@ -99,7 +101,10 @@ class RunProgress:
             refresh_per_second=5,
             console=Console(file=self.out),
         )
-        per_optimizer = Counter(clean(study.optimizer.label) for study in todo)
+        # of a race that goes on in the middle of a round, some have nothing to do before the next
+        later = self.plan.studies if self.plan is not None and self.plan.experiment.race is not None else []
+        per_optimizer = Counter(dict.fromkeys((clean(study.optimizer.label) for study in later), 0))
+        per_optimizer.update(clean(study.optimizer.label) for study in todo)
         for label, count in per_optimizer.items():
             self._tasks[label] = self._bars.add_task(label, total=count, note="")
         self._tasks[""] = self._bars.add_task("all", total=len(todo), note="")

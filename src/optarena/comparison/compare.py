@@ -170,6 +170,18 @@ class Comparison:
         return html
 
 
+def check_settings(rope: float, alpha: float, detect: float, resamples: int) -> None:
+    """Refuse what no comparison can be made with."""
+    for name, value, good, right in (
+        ("rope", rope, 0 <= rope < 0.5, "at least 0 and below 0.5"),
+        ("alpha", alpha, 0 < alpha < 1, "between 0 and 1"),
+        ("detect", detect, 0.5 < detect < 1, "between 0.5 and 1"),
+        ("resamples", resamples, resamples >= 100, "at least 100"),
+    ):
+        if not good:
+            raise OptarenaError(f"{name} must be {right}; got {value:g}")
+
+
 def compare_scores(
     scores: Scores,
     *,
@@ -192,14 +204,7 @@ def compare_scores(
     stable: look at what changes when something is left out. sequences: intervals of all pairs that hold at every look
     and decide instead of the usual ones; the claim is then about these problems.
     """
-    for name, value, good, right in (
-        ("rope", rope, 0 <= rope < 0.5, "at least 0 and below 0.5"),
-        ("alpha", alpha, 0 < alpha < 1, "between 0 and 1"),
-        ("detect", detect, 0.5 < detect < 1, "between 0.5 and 1"),
-        ("resamples", resamples, resamples >= 100, "at least 100"),
-    ):
-        if not good:
-            raise OptarenaError(f"{name} must be {right}; got {value:g}")
+    check_settings(rope, alpha, detect, resamples)
     trials = scores if trials is None else trials
     k = len(scores.optimizers)
     if k < 2:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from optarena._numbers import counted
-from optarena.comparison.compare import ALPHA, OVER, Comparison, compare_scores
+from optarena.comparison.compare import ALPHA, OVER, Comparison, check_settings, compare_scores
 from optarena.comparison.power import DETECT
 from optarena.comparison.race import Race, by_trial, grown, race_of
 from optarena.dataset import Dataset
@@ -66,6 +66,7 @@ def compare(
     """
     if over is not None and over not in OVER:
         raise OptarenaError(f"a comparison is over {' or '.join(OVER)}; got {over!r}.{nearest(over, OVER)}")
+    check_settings(rope, alpha, detect, resamples)
     _named(results, optimizers)
     asked = {name: value for name, value in options.items() if value is not None}
     settings = {"over": over, "rope": rope, "alpha": alpha, "detect": detect, "resamples": resamples, "seed": seed}
@@ -212,13 +213,18 @@ def _sequences(race: Race | None, trials: Scores, foreign: bool, *, alpha: float
     if race is not None:
         values = race.values_of(trials.optimizers)
         return at_every_look(values, race.weights, alpha=alpha, rope=rope, tests=len(race.first))
-    common = trials.on(np.asarray((trials.trials > 0).all(axis=1)))
+    common = _run_by_all(trials)
     if not len(common.problems):
         raise OptarenaError("no problem was run by all optimizers: rounds need problems that all have run")
     values, weights = by_trial(common)
     if foreign:
         values, weights = (values @ (weights / weights.sum()))[..., None], np.ones(1)
     return at_every_look(values, weights, alpha=alpha, rope=rope)
+
+
+def _run_by_all(trials: Scores) -> Scores:
+    """On the problems of which every optimizer has a trial."""
+    return trials.on(np.asarray((trials.trials > 0).all(axis=1)))
 
 
 def _extended(results: Dataset) -> list[str]:

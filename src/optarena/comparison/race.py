@@ -6,12 +6,11 @@ class drives a run and computes its verdict again from a store.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
-import polars as pl
 
 from optarena._numbers import counted, probability
 from optarena.comparison.pairs import all_pairs, pair_places
@@ -34,7 +33,7 @@ from optarena.stats.sequences import Bets, levels_of, log_threshold, refuted
 from optarena.status import FINISHED
 from optarena.store import Look, RaceFile, RunFile
 from optarena.traces import Bools, Floats
-from optarena.views._options import dashed, view_named
+from optarena.views._options import VIEWS, dashed, view_named
 from optarena.views._scores import Scores
 from optarena.views.trial_scores import trial_scores
 
@@ -78,11 +77,18 @@ class Race:
 
         Each round is scored by itself: what comes later never changes what was seen.
         """
-        scores = trial_scores(results, self.plan.view)
+        made, limits = results.studies["evaluations"].to_numpy(), self._limits(results)
+        if self.plan.view != "fixed_cost" and (made > limits).any():
+            i = int(np.argmax(made > limits))
+            name, problem = results.studies["optimizer"][i], results.studies["problem"][i]
+            raise OptarenaError(
+                f"{name} on {problem} has {made[i]:,} evaluations in store {results.path}, more than the"
+                f" {int(limits[i]):,} of this race: race with that budget, or use another --store"
+            )
+        scores = trial_scores(results, self.plan.view, self.plan.budgets)
         met = self._met(scores)
         self.values.append(met)
-        self.evaluations += int(results.studies["evaluations"].sum())
-        budgets = dict(results.studies.group_by("optimizer").agg(pl.col("budget").sum()).iter_rows())
+        self.evaluations += int(np.minimum(made, limits).sum())
         if self._bets is None:
             places = {name: i for i, name in enumerate(dict.fromkeys(scores.functions))}
             of = dict(zip(scores.problems, scores.functions, strict=True))
@@ -91,9 +97,13 @@ class Race:
             self._bets = Bets(self.weights, levels_of(len(self.first), self.plan.rope))
         self._bets.add(met)
         self._decide(self._bets)
-        look = self._record(self._bets, sum(budgets.get(name) or 0 for name in self.live))
+        look = self._record(self._bets, len(self.live) * sum(self.plan.budgets.get(id, 0) for id in self.plan.problems))
         self.looks.append(look)
         return look
+
+    def _limits(self, results: Dataset) -> Floats:
+        """(studies,): how many evaluations of each are looked at."""
+        return np.array([self.plan.budgets.get(id, np.inf) for id in results.studies["problem"]])
 
     def _met(self, scores: Scores) -> Floats:
         """(pairs, problems): how the round's duels ended. A trial without a score loses, as one without a value."""
@@ -322,31 +332,32 @@ class Rounds:
         file = RaceFile(
             optimizers=[item.label for item in plan.experiment.optimizers],
             problems=list(dict.fromkeys(problem.id for problem, _ in plan.pairs)),
-            view=view_named(wanted.view) if wanted.view is not None else _view_of(plan),
+            view=_view_of(plan, wanted.view),
             alpha=ALPHA,
             rope=ROPE,
             max_trials=wanted.max_trials,
             max_evaluations=wanted.max_evaluations,
             leader_only=wanted.leader_only,
         )
-        several = _view_of(plan) == "pareto"
-        if several != (file.view == "pareto"):
-            objectives = "several objectives" if several else "one objective"
-            raise OptarenaError(
-                f"the problems have {objectives}: {dashed(file.view)} has no score for them", field="view"
-            )
         if wanted.max_evaluations is not None and any(study.budget.evaluations is None for study in plan.studies):
             raise OptarenaError(
                 "studies with a budget in seconds only may make any number: give max_trials instead",
                 field="max_evaluations",
             )
+        file.budgets = {s.problem: s.budget.evaluations for s in plan.studies if s.budget.evaluations is not None}
         one = sum(study.budget.evaluations or 0 for study in plan.studies)
         if wanted.max_evaluations is not None and one > wanted.max_evaluations:
             raise OptarenaError(
                 f"one round has {one:,} evaluations, got {wanted.max_evaluations:,}", field="max_evaluations"
             )
         self._plan, self.race = plan, Race(file)
-        self._known = {look.round: look for run in runs for look in _looks(run, file, str(plan.root))}
+        mine = _key(file, str(plan.root), plan.experiment.to_data())
+        self._known = {
+            look.round: look
+            for run in runs
+            if run.race is not None and _key(run.race, run.root, run.experiment) == mine
+            for look in run.race.looks
+        }
         self._saved = set(self._known)
         self._changed = False
 
@@ -383,8 +394,12 @@ class Rounds:
         return self.race.standing
 
 
-def _view_of(plan: Plan) -> str:
-    """The view that answers for the studies of a plan (docs/scores.md 0.5); fixed cost needs no random search here."""
+def _view_of(plan: Plan, wanted: str | None) -> str:
+    """The view that answers for the studies of a plan (docs/scores.md 0.5); fixed cost needs no random search here.
+
+    wanted: the one that is asked for instead.
+    """
+    view = None if wanted is None else view_named(wanted)
     found = set()
     for problem, item in plan.pairs:
         if issubclass(plan.classes[item.label], Solver):
@@ -397,59 +412,98 @@ def _view_of(plan: Plan) -> str:
             "problems of one objective, of several, and instances for solvers cannot be in one race: run one for each",
             field="problems",
         )
-    return found.pop()
+    answering = found.pop()
+    if view is not None and (view == "pareto") != (answering == "pareto"):
+        fit = "pareto" if answering == "pareto" else ", ".join(dashed(name) for name in VIEWS if name != "pareto")
+        raise OptarenaError(f"these problems cannot be scored by {dashed(view)}, but by {fit}", field="view")
+    return view or answering
 
 
-def _looks(run: RunFile, like: RaceFile, root: str) -> list[Look]:
-    """The looks that a run file has of this race."""
-    same = ("optimizers", "problems", "view", "alpha", "rope")
-    mine = (
-        run.race is not None and run.root == root and all(getattr(run.race, key) == getattr(like, key) for key in same)
-    )
-    return run.race.looks if run.race is not None and mine else []
+def _key(race: RaceFile, root: str, experiment: Mapping[str, Any]) -> bytes:
+    """Tells races apart: who races on what, scored how. Limits are no part of it: a race may go on to others."""
+    how = [experiment.get(key) for key in ("batch", "seconds", "target")]
+    plain = msgspec.structs.replace(race, max_trials=0, max_evaluations=None, leader_only=False, looks=[])
+    return msgspec.json.encode([root, plain, how])
 
 
 # ---- from a store ----------------------------------------------------------------------------------------------------
 
 
 def race_of(results: Dataset) -> Race | None:
-    """The newest race of a store, looked at again round by round; None where there is none, or not all of a round.
+    """The newest race of a store that has a round, looked at again round by round; None where there is none.
 
     Where only some problems or optimizers were chosen, it is the race on these.
     """
-    runs = [run for run in results.all_runs if run.race is not None]
-    if not runs:
+    seen = set()
+    for run in reversed(results.all_runs):
+        if run.race is not None and (key := _key(run.race, run.root, run.experiment)) not in seen:
+            seen.add(key)
+            try:
+                found = _again(results, run, run.race, key)
+            except OptarenaError:  # it could not be scored when it was run, either
+                continue
+            if found is not None:
+                return found
+    return None
+
+
+def _again(results: Dataset, run: RunFile, file: RaceFile, key: bytes) -> Race | None:
+    """A race with all its rounds of which a store has all studies; None where it has none."""
+    if not (0 < file.alpha < 1 and 0 <= file.rope < 0.5 and file.view in VIEWS and file.max_trials > 0):
         return None
-    newest = runs[-1]
-    assert newest.race is not None
-    have = {
-        (attempt.start.optimizer, attempt.card.id, attempt.start.trial): i
-        for i, (attempt, status) in enumerate(zip(results.attempts, results.studies["status"], strict=False))
-        if attempt.start.root == newest.root and status in FINISHED
-    }
-    there = {(optimizer, problem) for optimizer, problem, _ in have}
+    have = _trials(results, run)
+    optimizers, problems = ({name[part] for name in have} for part in (0, 1))
     plan = msgspec.structs.replace(
-        newest.race,
-        optimizers=[name for name in newest.race.optimizers if name in {one for one, _ in there}],
-        problems=[name for name in newest.race.problems if name in {one for _, one in there}],
+        file,
+        optimizers=[name for name in dict.fromkeys(file.optimizers) if name in optimizers],
+        problems=[name for name in dict.fromkeys(file.problems) if name in problems],
         looks=[],
     )
-    planned: dict[int, set[str]] = {}
-    for run in results.all_runs:
-        if run.root == newest.root:
-            for study in run.studies:
-                planned.setdefault(study.trial, set()).add(study.optimizer)
-    if not plan.problems or len(plan.optimizers) < 2:
+    if len(plan.optimizers) < 2 or not plan.problems:
         return None
     race = Race(plan)
-    race.whole = (plan.optimizers, plan.problems) == (newest.race.optimizers, newest.race.problems)
-    while race.rounds in planned and not race.end:
-        race.live = [name for name in race.live if name in planned[race.rounds]]
+    race.whole = (plan.optimizers, plan.problems) == (file.optimizers, file.problems)
+    stayed = {} if race.whole else _stayed(results, key)
+    while not race.end:
+        race.live = [name for name in race.live if name in stayed.get(race.rounds, race.live)]
         wanted = [(name, problem, race.rounds) for name in race.live for problem in plan.problems]
-        if len(race.live) < 2 or not all(key in have for key in wanted):
+        if len(race.live) < 2 or not all(one in have for one in wanted):
             break
-        race.look(results.select(np.array([have[key] for key in wanted], dtype=np.int64)))
+        race.look(results.select(np.array([have[one] for one in wanted], dtype=np.int64)))
     return race if race.rounds else None
+
+
+def _trials(results: Dataset, run: RunFile) -> dict[tuple[str, str, int], int]:
+    """(optimizer, problem, trial) -> the place of the study that has ended.
+
+    Where there are several, of other budgets or batches, it is the one that runs like this one planned.
+    """
+
+    def asked(one: RunFile) -> list[Any]:
+        return [one.root, *(one.experiment.get(key) for key in ("budget", "seconds", "batch"))]
+
+    planned = {study.id for one in results.all_runs if asked(one) == asked(run) for study in one.studies}
+    out: dict[tuple[str, str, int], int] = {}
+    sure = set()
+    for i, (attempt, status) in enumerate(zip(results.attempts, results.studies["status"], strict=False)):
+        start = attempt.start
+        key = (start.optimizer, attempt.card.id, start.trial)
+        if start.root == run.root and status in FINISHED and (start.study in planned or key not in sure):
+            out[key] = i
+            if start.study in planned:
+                sure.add(key)
+    return out
+
+
+def _stayed(results: Dataset, key: bytes) -> dict[int, set[str]]:
+    """Round (from 0) -> who took part in it, where that is known: what some problems alone do not tell."""
+    out: dict[int, set[str]] = {}
+    for one in results.all_runs:
+        if one.race is not None and _key(one.race, one.root, one.experiment) == key:
+            for study in one.studies:
+                out.setdefault(study.trial, set()).add(study.optimizer)
+            out |= {look.round: set(look.live) for look in one.race.looks}
+    return out
 
 
 def by_trial(trials: Scores) -> tuple[Floats, Floats]:

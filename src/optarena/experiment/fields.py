@@ -104,7 +104,9 @@ def as_limits(given: Mapping[str, Any] | Limits | None) -> Limits:
 
 def as_race(until_decided: Any, given: Mapping[str, Any]) -> Race | None:
     """The limits of a race, if there is to be one; given: its fields, None where they were not given."""
-    fields = {key: value for key, value in given.items() if value is not None and value is not False}
+    fields = {
+        key: value for key, value in given.items() if value is not None and (key != "leader_only" or value is not False)
+    }
     for key, value in (("until_decided", until_decided), ("leader_only", given["leader_only"])):
         if not isinstance(value, bool | None):
             raise OptarenaError(f"expected true or false, got {value!r}", field=key)

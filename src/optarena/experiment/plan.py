@@ -15,6 +15,7 @@ from optarena import solver as solvers_
 from optarena._damage import damage_named
 from optarena._files import parse_toml, read_text
 from optarena._json import printable
+from optarena._numbers import counted
 from optarena._services import service
 from optarena._source import class_hash
 from optarena.errors import OptarenaError, nearest
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from optarena.facade import Results
 
 MAX_STUDIES = 10_000_000
+NO_TRIALS = "a race finds out how many are needed: give max_trials instead"
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -144,7 +146,7 @@ class Experiment:
         self.trials = count(trials, "trials")
         if self.race is not None:
             if self.trials != 1:
-                raise OptarenaError("a race finds out how many are needed: give max_trials instead", field="trials")
+                raise OptarenaError(NO_TRIALS, field="trials")
             if len(self.optimizers) < 2:
                 raise OptarenaError("a race needs two optimizers or more", field="optimizers")
             self.trials = self.race.max_trials
@@ -200,6 +202,8 @@ class Experiment:
                     )
             others = as_list(fields["optimizers"], (str, Use, type), "optimizers") if "optimizers" in fields else []
             fields["optimizers"] = [*others, *given]
+        if fields.get("until_decided") is True and "trials" in fields:  # also where it is the 1 that is meant anyway
+            raise OptarenaError(NO_TRIALS, field="trials")
         for key in ("optimizers", "problems"):
             if key not in fields:
                 what = "optimizers, or of solvers" if key == "optimizers" else key
@@ -232,7 +236,8 @@ class Experiment:
         self._find_classes(plan)
         self._find_problems(plan)
         if len(plan.problems) * len(self.optimizers) * self.trials > MAX_STUDIES:
-            raise OptarenaError(f"the experiment has more than {MAX_STUDIES:,} studies: narrow it")
+            field = {} if self.race is None else {"field": "max_trials"}
+            raise OptarenaError(f"the experiment has more than {MAX_STUDIES:,} studies: narrow it", **field)
         for id, problem in plan.problems.items():
             for item in self.optimizers:
                 reason = misfit(plan.classes[item.label], problem, self, item)
@@ -268,7 +273,10 @@ class Experiment:
         plan.pairs = [(problem, item) for problem, item in plan.pairs if problem.id not in unfit]
         if unfit and plan.pairs:
             some = ", ".join(sorted(unfit)[:2]) + (", …" if len(unfit) > 2 else "")
-            plan.notices.append(f"left out, since not all optimizers can take them: {len(unfit):,} problems ({some})")
+            what = counted(len(unfit), "problem")
+            plan.notices.append(
+                f"left out, since not all optimizers can take {'it' if len(unfit) == 1 else 'them'}: {what} ({some})"
+            )
 
     def _find_classes(self, plan: Plan) -> None:
         """Load the optimizers and solvers, check their settings, and note what their files held."""

@@ -143,7 +143,8 @@ def run(
             rounds.begin(plan, before.runs)
         course = _Course(place, plan, before, rounds, kernels, retry)
         todo = course.next()
-        plan.notices += _left_failed(plan, before, todo)
+        if rounds is None:  # a race counts failures, and refuses to retry
+            plan.notices += _left_failed(plan, before, todo)
     plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
     if not todo:  # nothing is written, either, unless a race was decided by what the store had
         progress.begin(plan, todo, len(plan.studies), workers)
@@ -179,6 +180,7 @@ class _Course:
         self.store, self.plan, self.before, self.rounds = store, plan, before, rounds
         self.kernels, self.retry = kernels, retry
         self.file: RunFile | None = None
+        self._place = {attempt.start.study: i for i, attempt in enumerate(before.attempts)}
         self._newest = {a.start.study: (a.start.attempt, a.start.life) for a in before.attempts}
 
     def next(self) -> list[Study]:
@@ -191,9 +193,11 @@ class _Course:
             self.plan.studies = self.rounds.studies()
             if not self.plan.studies:
                 break
-            todo = list(_todo(self.plan, self.before, self.retry))
+            begun = [self._place[study.id] for study in self.plan.studies if study.id in self._place]
+            before = self.before.select(np.array(begun, dtype=np.int64))
+            todo = list(_todo(self.plan, before, self.retry))
             if not todo:
-                self.rounds.look(_only(self.before, self.plan.studies))
+                self.rounds.look(before)
         race = None if self.rounds is None else self.rounds.record()
         if todo or (race is not None and race.looks):
             self.file = self.store.begin_run(self.plan, [study.id for study in todo], self.kernels, self._newest, race)
@@ -213,9 +217,9 @@ class _Course:
             for text in self.plan.notices[told:]:
                 progress.notice(text)
             self.file.race = self.rounds.record()
-            self.end("done")
-            self.rounds.saved()
-            with self.store.lock("run"):
+            with self.store.lock("run"):  # until the next round is announced, nobody else may take it
+                self.end("done")
+                self.rounds.saved()
                 todo = self.next()
             progress.looked(self.rounds.standing, todo)
 

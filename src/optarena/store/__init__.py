@@ -75,6 +75,8 @@ class RaceFile(msgspec.Struct):
     max_trials: int
     max_evaluations: int | None = None
     leader_only: bool = False
+    budgets: dict[str, int] = {}
+    """Problem -> evaluations of a trial, where they are limited: what a trial made beyond them is not looked at."""
     looks: list[Look] = []
     """Those at this round, and at rounds before that no other run file has."""
 
@@ -108,6 +110,18 @@ class RunFile(msgspec.Struct):
     """Where its pid means something: the boot of the machine and the PID namespace. Empty in older files."""
     race: RaceFile | None = None
     """Of a round of a race."""
+
+
+def _shared(run: RunFile, other: RunFile) -> set[str]:
+    """The studies that two runs would both do; of a race, also those of rounds that are to come."""
+    found = set(run.todo) & set(other.todo)
+    if found or run.root != other.root:
+        return found
+    for racing, one in ((run.race, other), (other.race, run)):
+        if racing is not None:
+            who, what, todo = set(racing.optimizers), set(racing.problems), set(one.todo)
+            found |= {s.id for s in one.studies if s.id in todo and s.optimizer in who and s.problem in what}
+    return found
 
 
 class Store:
@@ -254,11 +268,10 @@ class Store:
             place=place(),
             race=race,
         )
-        mine = set(run.todo)
         others = self.runs()
         run.number = max((other.number for other in others), default=0) + 1
         for other in others:
-            shared = mine.intersection(other.todo)
+            shared = _shared(run, other)
             if shared and other.id not in _ended and self.is_live(other):
                 raise OptarenaError(
                     f"store {self.path} is being run by process {other.pid} on {other.host}, with {len(shared)} of"
