@@ -75,8 +75,9 @@ def compare(
     settings["sequence"] = sequence if over != "problems" else False
     parts: list[tuple[str, Dataset]] = [(view_named(view), results)] if view is not None else _parts(results)
     scored = dict(views or {}) if len(parts) == 1 else {}
-    if view is None and len(parts) == 1 and settings["sequence"] is not False and not asked and metric is None:
-        parts = [(_raced(results, optimizers) or parts[0][0], results)]
+    raced = any(run.race is not None for run in results.all_runs) and settings["sequence"] is not False
+    if view is None and len(parts) == 1 and raced and not asked and metric is None:
+        parts = [(_raced(race_of(results), results, optimizers) or parts[0][0], results)]
     made: list[Comparison] = []
     lost: list[str] = []
     for i, (kind, part) in enumerate(parts):
@@ -98,13 +99,11 @@ def compare(
     return made[0]
 
 
-def _raced(results: Dataset, optimizers: Sequence[str]) -> str | None:
+def _raced(race: Race | None, results: Dataset, optimizers: Sequence[str]) -> str | None:
     """The view that decided the race of these optimizers; None where there is none, or where it was fixed cost."""
-    races = [run.race for run in results.all_runs if run.race is not None]
-    names = set(optimizers or results.studies["optimizer"])
-    if not races or races[-1].view == "fixed_cost" or not names <= set(races[-1].optimizers):
+    if race is None or race.plan.view == "fixed_cost":
         return None
-    return None if set(races[-1].problems).isdisjoint(results.studies["problem"]) else races[-1].view
+    return race.plan.view if set(optimizers or results.studies["optimizer"]) <= set(race.plan.optimizers) else None
 
 
 def _by_targets(
