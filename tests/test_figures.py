@@ -231,6 +231,25 @@ def test_the_dot_of_a_budget_lies_on_the_curve_where_the_budget_ends(classics):
     assert steps["fraction"].to_numpy()[at] == pytest.approx(whole["fraction"].to_numpy(), abs=1e-12)
 
 
+def test_how_far_runs_are_continues_how_many_reach_a_target(classics):
+    """The right panel begins at the success probability, where the left one ends; no curve falls."""
+    view = classics.fixed_target()
+    reach, miss = runtimes.transition(view)
+    assert set(reach["k"]) == {"k = 1", "k = -1", "k = -4", "k = -8"}
+    for (optimizer, k), part in reach.group_by("optimizer", "k"):
+        after = miss.filter(optimizer=optimizer, k=k).sort("x")
+        before = part.sort("x")
+        target = 10.0 ** int(k.removeprefix("k = "))
+        runs = classics.studies.filter(optimizer=optimizer)
+        gap = (runs["best"] - runs["optimum"]).to_numpy()
+        assert before["fraction"][-1] == after["fraction"][0] == pytest.approx(np.mean(gap <= target * (1 + 1e-9)))
+        for curve in (before, after):
+            assert (np.diff(curve["fraction"].to_numpy()) >= 0).all()
+        at = after.filter(pl.col("x") > 1)
+        for x, fraction in at.select("x", "fraction").iter_rows():
+            assert fraction == pytest.approx(np.mean(np.maximum(gap / target, 1) <= x * (1 + 1e-9)))
+
+
 def test_an_ecdf_jumps_at_every_runtime(classics):
     view = classics.fixed_target()
     drawn = runtimes.ecdf(view, []).filter(optimizer="Scipy-Powell", scope="all").sort("effort")

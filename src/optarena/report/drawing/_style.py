@@ -104,8 +104,9 @@ POWERS_OF_TEN = (
 
 
 def log_axis(ticks: int) -> vl.Axis:
-    """A logarithmic axis with about so many ticks."""
-    return vl.Axis(format="~g", labelExpr=POWERS_OF_TEN, tickCount=ticks)
+    """A logarithmic axis with about so many ticks; what has no label is drawn lightly."""
+    light = {"condition": {"test": "!datum.label", "value": 0.4}, "value": 1}
+    return vl.Axis(format="~g", labelExpr=POWERS_OF_TEN, tickCount=ticks, gridOpacity=light, tickOpacity=light)
 
 
 def effort_axis(*, counted: bool, log: bool) -> vl.Axis:

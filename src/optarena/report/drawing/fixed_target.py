@@ -96,6 +96,30 @@ def precision(table: pl.DataFrame | str, look: Look, *, word: str) -> vl.Chart:
     return look.sized(vl.layer(line, point), 380, 300)
 
 
+def transition(table: pl.DataFrame | str, look: Look, *, title: str, side: bool) -> vl.Chart:
+    """One of two panels: runs that reach targets 10^k by an effort, or that end within so many times of them."""
+    powers = [f"k = {k}" for k in (1, -1, -4, -8)]
+    dashes = vl.Scale(domain=powers, range=[[1, 0], [6, 2], [3, 2], [1, 2]])
+    keys = vl.Legend(title="target 10ᵏ", orient="bottom", symbolStrokeWidth=2)
+    head = None if side else "fraction of runs"
+    base = vl.Chart(source(table)).encode(
+        x=vl.Field("x:Q", title=title, scale=vl.Scale(type="log", nice=False), axis=log_axis(5)),
+        y=vl.Field("fraction:Q", title=head, scale=WHOLE, axis=vl.Axis(format="%", tickCount=5, labels=not side)),
+        color=colour(look),
+        detail="k:N",
+    )
+    line = base.mark("line", strokeWidth=1.8, aria=False, **STEPS).encode(
+        strokeDash=vl.Field("k:N", scale=dashes, legend=keys)
+    )
+    tips = [
+        vl.Field("optimizer:N"),
+        vl.Field("k:N", title="target 10ᵏ"),
+        vl.Field("x:Q", title=title, format=NUMBER),
+        vl.Field("fraction:Q", title="runs", format=".1%"),
+    ]
+    return look.sized(vl.layer(line, base.mark("point", opacity=0, size=90, aria=False).encode(tooltip=tips)), 330, 300)
+
+
 def ert(table: pl.DataFrame | str, look: Look, *, effort: str, word: str) -> vl.Chart:
     """The expected running time against the target: one panel per function and dimension."""
     x = vl.Field(

@@ -66,6 +66,38 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
     return [left, right]
 
 
+def transition(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+    from optarena.report.drawing.fixed_target import transition
+
+    view = material.must_reach()
+    reach, miss = tables.transition(view)
+    note = (
+        "The right panel continues the left one: where a curve ends there, at its success probability, it begins here."
+    )
+    left = Shown(
+        "transition",
+        reach,
+        partial(transition, title=tables.unit(view), side=False),
+        "Runs that reach a target",
+        f"Fraction of runs that reach 10ᵏ by an effort, without restarts, for k = 1, -1, -4, -8. {note}",
+        "Line chart of the fraction of runs that reached each of four targets, by effort.",
+        head=note,
+        view=view,
+        empty="" if reach.height else APART,
+    )
+    right = Shown(
+        "transition beyond",
+        miss,
+        partial(transition, title="Δf / 10ᵏ at the end", side=True),
+        "How far the others are",
+        "Fraction of runs whose distance to the optimum at their end is at most so many times 10ᵏ.",
+        "Line chart of the fraction of runs by their final distance, as a multiple of each target.",
+        view=view,
+        empty="" if miss.height else APART,
+    )
+    return [left, right]
+
+
 def ecdf_groups(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import ecdf_groups
 

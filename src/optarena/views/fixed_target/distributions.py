@@ -11,7 +11,7 @@ import polars as pl
 from optarena.traces import Floats, Ints, product
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
-from optarena.views.fixed_target.runtimes import ecdf, ecdfs
+from optarena.views.fixed_target.runtimes import ecdf, ecdfs, first_hits
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
 PER_DECADE = 10
@@ -19,6 +19,8 @@ SAMPLES = 1000
 ENDS = (1e1, 1e-1, 1e-4, 1e-8)
 PRECISION = {"optimizer": pl.String, "panel": pl.String, "of": pl.Float64, "ratio": pl.Float64, "fraction": pl.Float64}
 RATIOS = 10.0 ** (np.arange(0, 51) / 5)
+FURTHEST = 1e10
+"""From a target, as a multiple of it: what is further is not drawn."""
 
 
 def grid(scored: Scored) -> Floats:
@@ -289,6 +291,49 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
     )
     on = ["group", "dimension", "effort"]
     return table.join(mean, on=on, how="left", nulls_equal=True, maintain_order="left")
+
+
+def transition(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """For the targets 10^k: the fraction of runs that reach it by an effort; and, of how far the others are from it.
+
+    The first ends at the success probability, where the second, of df/10^k from 1 on, begins: it continues the first.
+    Every jump is a row: `optimizer`, `target`, `x`, `fraction`. Of the functions in dimensions that all optimizers ran.
+    See docs/scores.md 2.7.
+    """
+    runs = scored.runs
+    hits = first_hits(runs.precision, runs.effort, runs.offsets, ENDS) / runs.per_dimension[:, None]
+    last = np.full(len(runs), np.inf)
+    some = np.diff(runs.offsets) > 0
+    last[some] = runs.precision[runs.offsets[1:][some] - 1]
+    alike = scored.alike[runs.cell]
+    optimizer = runs.table["optimizer"]
+    left: list[tuple[str, float, Floats, Floats]] = []
+    right: list[tuple[str, float, Floats, Floats]] = []
+    begin, end = 1.0, float(np.max(scored.spent / runs.per_dimension, initial=1.0))
+    begin = min(begin, float(hits.min(initial=begin)))
+    for name in dict.fromkeys(optimizer.filter(alike)):
+        mine = (optimizer == name).to_numpy() & alike
+        for i, target in enumerate(ENDS):
+            times, ratios = hits[mine, i], last[mine] / target
+            reached = np.isfinite(times)
+            ratios = np.where(reached, 1.0, np.maximum(ratios, 1.0))
+            for out, values, first, final in ((left, times, begin, end), (right, ratios, 1.0, FURTHEST)):
+                inside = values[np.isfinite(values) & (values <= final)]
+                x = np.unique(np.concatenate(([first], inside, [final])))
+                out.append((name, target, x, ecdf(values, x)))
+    return _jumps(left), _jumps(right)
+
+
+def _jumps(curves: list[tuple[str, float, Floats, Floats]]) -> pl.DataFrame:
+    count = np.repeat(np.arange(len(curves)), [len(x) for _, _, x, _ in curves])
+    return pl.DataFrame(
+        {
+            "optimizer": pl.Series([curve[0] for curve in curves], dtype=pl.String).gather(count),
+            "target": np.array([curve[1] for curve in curves])[count] if curves else np.zeros(0),
+            "x": np.concatenate([curve[2] for curve in curves] or [np.zeros(0)]),
+            "fraction": np.concatenate([curve[3] for curve in curves] or [np.zeros(0)]),
+        }
+    )
 
 
 def precision(scored: Scored) -> pl.DataFrame:

@@ -131,6 +131,13 @@ def precision(view: FixedTarget) -> pl.DataFrame:
     return pl.concat(parts).with_columns(pl.col("precision").round_sig_figs(6))
 
 
+def transition(view: FixedTarget) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Runs that reach 10^k by an effort, and how far the others are from it: two tables, the second goes on."""
+    assert view.scored is not None
+    power = pl.col("target").log10().round().cast(pl.Int64)
+    return tuple(one.with_columns(k=pl.format("k = {}", power)) for one in distributions.transition(view.scored))  # type: ignore[return-value]
+
+
 # ---- expected running times ------------------------------------------------------------------------------------------
 
 
