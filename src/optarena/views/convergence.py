@@ -105,7 +105,7 @@ def _telling(curves: Floats, there: Bools, points: int) -> Bools:
     and more where it falls. curves: distances to the optimum, where it is known."""
     with np.errstate(invalid="ignore", divide="ignore"):
         y = np.where(curves > 0, np.log10(np.abs(curves)), np.nan)
-    fall = np.abs(np.nan_to_num(np.diff(y, axis=2, prepend=y[..., :1]), posinf=0.0, neginf=0.0))
+        fall = np.abs(np.nan_to_num(np.diff(y, axis=2, prepend=y[..., :1]), posinf=0.0, neginf=0.0))
     whole = fall.sum(axis=2, keepdims=True)
     step = np.where(whole > 0, fall / np.where(whole > 0, whole, 1.0), 0.0) + 1.0 / there.sum(
         axis=2, keepdims=True
