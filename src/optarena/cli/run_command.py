@@ -61,7 +61,8 @@ def command(
     until_decided: Annotated[
         bool,
         typer.Option(
-            "--until-decided", help="Add trials, round by round, until the optimizers are told apart (docs/race.md)."
+            "--until-decided",
+            help="Add trials, round by round, until it is clear which optimizer is better (docs/race.md).",
         ),
     ] = False,
     max_trials: Annotated[

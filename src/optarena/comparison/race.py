@@ -1,4 +1,4 @@
-"""A race: trials are added round by round until the optimizers are told apart (docs/race.md, docs/scores.md 6).
+"""A race: trials are added round by round until it is clear which optimizer is better (docs/race.md, docs/scores.md 6).
 
 A round is one new trial of every optimizer that is still in the race, on every problem. Who is beaten leaves. The same
 class drives a run and computes its verdict again from a store.
@@ -257,8 +257,8 @@ class Race:
         for name, (by, when) in self.out.items():
             by_round.setdefault(when, []).append(f"{name} (by {by})")
         if by_round:
-            told = [f"{', '.join(names)} after round {when}" for when, names in by_round.items()]
-            out.append(f"Beaten: {'; '.join(told)}.")
+            left = [f"{', '.join(names)} after round {when}" for when, names in by_round.items()]
+            out.append(f"Beaten: {'; '.join(left)}.")
         if self.end and len(self.live) > 1 and (same := self._live_pairs(EQUIVALENT)) and open_ones:
             out.append(f"Equivalent: {', '.join(f'{a} and {b}' for a, b in same[:LISTED])}.")
         if open_ones:

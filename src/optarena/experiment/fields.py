@@ -50,7 +50,7 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Race(msgspec.Struct, frozen=True):
-    """How long trials are added: until the optimizers are told apart, or until a limit (docs/race.md)."""
+    """How long trials are added: until it is clear which optimizer is better, or until a limit (docs/race.md)."""
 
     max_trials: int = MAX_TRIALS
     max_evaluations: int | None = None

@@ -82,9 +82,9 @@ class Experiment:
     budget: evaluations a study, a number or an expression in the dimension such as "100*D"; None with `seconds`.
     seconds: time for suggesting, evaluating and observing, all together. target: stop when f - optimum <= target
     (with no known optimum: when f itself reaches it). record: "all", or "improvements" only. limits: hard ones, on time
-    and memory (see `Limits`). until_decided: a race, which adds trials until the optimizers are told apart, instead of
-    `trials` (docs/race.md): at most max_trials of each (100) and max_evaluations of all together; leader_only: until
-    the best one is known; view: whose score of a trial decides.
+    and memory (see `Limits`). until_decided: a race, which adds trials until it is clear which optimizer is better,
+    instead of `trials` (docs/race.md): at most max_trials of each (100) and max_evaluations of all together;
+    leader_only: until the best one is known; view: whose score of a trial decides.
     """
 
     afresh = "use --new to start again beside the old studies, or another --store"

@@ -244,8 +244,8 @@ def _made(study: dict[str, Any], status: str) -> tuple[int, str]:
     if study.get("evaluations") is not None:
         total = max(made, int(study["evaluations"]))
     else:
-        told = made > 0 or study.get("record") == "all"  # a failed run may have made none, where all of them are kept
-        cut_short = status != "done" and study["_contiguous"] and told
+        known = made > 0 or study.get("record") == "all"  # a failed run may have made none, where all of them are kept
+        cut_short = status != "done" and study["_contiguous"] and known
         total = made if budget is None or cut_short else max(made, budget)
     complete = study["_contiguous"] and total == made and (made > 0 or budget is None)
     return total, study.get("record") or ("all" if complete else "improvements")
