@@ -257,8 +257,8 @@ class Race:
         for name, (by, when) in self.out.items():
             by_round.setdefault(when, []).append(f"{name} (by {by})")
         if by_round:
-            left = [f"{', '.join(names)} after round {when}" for when, names in by_round.items()]
-            out.append(f"Beaten: {'; '.join(left)}.")
+            beaten = [f"{', '.join(names)} after round {when}" for when, names in by_round.items()]
+            out.append(f"Beaten: {'; '.join(beaten)}.")
         if self.end and len(self.live) > 1 and (same := self._live_pairs(EQUIVALENT)) and open_ones:
             out.append(f"Equivalent: {', '.join(f'{a} and {b}' for a, b in same[:LISTED])}.")
         if open_ones:
