@@ -141,9 +141,14 @@ class RunProgress:
         if self._bars is not None:
             if standing.news:
                 self._bars.console.print(f"  {line}", markup=False, highlight=False)
-            for label, count in Counter(clean(study.optimizer.label) for study in todo).items():
-                self._bars.update(self._tasks[label], total=self._bars.tasks[self._tasks[label]].total + count)
+            coming = Counter(clean(study.optimizer.label) for study in todo)
+            for label, task in self._tasks.items():
+                if label in coming:
+                    self._bars.update(task, total=self._bars.tasks[task].total + coming[label])
+                elif label and not standing.over:
+                    self._bars.update(task, note="out")
             self._bars.update(self._tasks[""], total=self.total, description=f"round {standing.round + bool(todo)}")
+            self._show()
         elif standing.news or time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + PLAIN_SECONDS
             self._say(line)
@@ -169,6 +174,8 @@ class RunProgress:
         crew = counted(self.workers, "worker") if self.workers else "in this process"
         what = "solutions" if self.solvers_only else "evaluations"
         note = f"{made:,} {what} · {crew} · {made / max(spent, 1e-9):,.0f}/s{left}"
+        if self._standing is not None:  # a race: there is no room for both
+            note = f"{counted(self._standing.open, 'pair')} open · {made:,} {what}{left}"
         if self._bars is not None:
             self._bars.update(self._tasks[""], note=note)
         elif time.monotonic() >= self._next_line:
