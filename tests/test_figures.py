@@ -250,6 +250,26 @@ def test_how_far_runs_are_continues_how_many_reach_a_target(classics):
             assert fraction == pytest.approx(np.mean(np.maximum(gap / target, 1) <= x * (1 + 1e-9)))
 
 
+def test_cuts_lie_on_the_runs(classics):
+    name, table = runtimes.cuts(classics.fixed_target())
+    assert name.endswith("in dimension 2")
+    runs, points = (table.filter(pl.col(column).is_not_null()) for column in ("run", "kind"))
+    assert set(points["kind"]) == {"fixed cost", "fixed target"}
+    (budget,), (target,) = (
+        points.filter(kind=kind)[column].unique().to_list()
+        for kind, column in (("fixed cost", "effort"), ("fixed target", "precision"))
+    )
+    costs, times = [], []
+    for (optimizer, _), run in runs.group_by("optimizer", "run"):
+        run = run.sort("effort")
+        costs.append((optimizer, run.filter(pl.col("effort") <= budget)["precision"].min()))
+        reached = run.filter(pl.col("precision") <= target * (1 + 1e-9))
+        times += [(optimizer, reached["effort"][0])] if reached.height else []
+    found = {kind: points.filter(kind=kind) for kind in ("fixed cost", "fixed target")}
+    assert sorted(found["fixed cost"].select("optimizer", "precision").rows()) == sorted(costs)
+    assert sorted(found["fixed target"].select("optimizer", "effort").rows()) == sorted(times)
+
+
 def test_an_ecdf_jumps_at_every_runtime(classics):
     view = classics.fixed_target()
     drawn = runtimes.ecdf(view, []).filter(optimizer="Scipy-Powell", scope="all").sort("effort")

@@ -96,6 +96,27 @@ def precision(table: pl.DataFrame | str, look: Look, *, word: str) -> vl.Chart:
     return look.sized(vl.layer(line, point), 380, 300)
 
 
+def cuts(table: pl.DataFrame | str, look: Look, *, effort: str, word: str) -> vl.Chart:
+    """Runs of one problem, cut at an effort (fixed cost) and at a target (fixed target)."""
+    x = vl.Field("effort:Q", title=effort, scale=vl.Scale(type="log", nice=False), axis=log_axis(6))
+    y = vl.Field("precision:Q", title=word, scale=vl.Scale(type="log"), axis=log_axis(6))
+    base = vl.Chart(source(table)).encode(x=x, y=y)
+    runs = base.transform(filter="isValid(datum.run)").mark("line", strokeWidth=1, opacity=0.7, aria=False, **STEPS)
+    points = base.transform(filter="isValid(datum.kind)")
+    shapes = vl.Scale(domain=["fixed cost", "fixed target"], range=["circle", "diamond"])
+    marks = points.mark("point", filled=True, size=55, opacity=1, aria=False).encode(
+        color=colour(look), shape=vl.Field("kind:N", scale=shapes, legend=vl.Legend(title=None, orient="bottom"))
+    )
+    down = points.transform(filter="datum.kind == 'fixed cost'")
+    across = points.transform(filter="datum.kind == 'fixed target'")
+    rule = {"strokeWidth": 1.2, "color": "#777777", "strokeDash": [4, 3], "aria": False}
+    lines = [
+        down.mark("rule", **rule).encode(x=vl.Field("min(effort):Q", title=effort), y=None),
+        across.mark("rule", **rule).encode(y=vl.Field("min(precision):Q", title=word), x=None),
+    ]
+    return look.sized(vl.layer(*lines, runs.encode(color=colour(look), detail="run:N"), marks), 420, 320)
+
+
 def transition(table: pl.DataFrame | str, look: Look, *, title: str, side: bool) -> vl.Chart:
     """One of two panels: runs that reach targets 10^k by an effort, or that end within so many times of them."""
     powers = [f"k = {k}" for k in (1, -1, -4, -8)]

@@ -47,6 +47,9 @@ FIGURES: dict[str, Figure] = {
         Figure("effects", "the same with 95 % intervals, one row per pair", COMPARISON),
         Figure("scott-knott", "medians and quartiles of the scores, in Scott-Knott groups", COMPARISON),
         Figure("ecdf", "ECDFs of runtimes with restarts and of precision; the reference behind", "fixed-target"),
+        Figure(
+            "cuts", "every run on one problem, cut at an effort and at a target: two ways to measure", "fixed-target"
+        ),
         Figure("transition", "runs that reach 10, 0.1, 1e-4, 1e-8; beside it, how far the others are", "fixed-target"),
         Figure("ecdf-groups", "ECDFs of runtimes, one panel per group of functions and dimension", "fixed-target"),
         Figure("ert", "expected running times against the target, one panel per function", "fixed-target"),

@@ -66,6 +66,26 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
     return [left, right]
 
 
+def cuts(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+    from optarena.report.drawing.fixed_target import cuts
+
+    view = material.must_reach()
+    name, table = tables.cuts(view)
+    note = "vertical cut: how good after so much effort (fixed cost); horizontal: how long to a target (fixed target)"
+    shown = Shown(
+        "cuts",
+        table,
+        partial(cuts, effort=tables.unit(view), word=tables.word(view)),
+        "Fixed cost and fixed target",
+        f"Every run on {name}. {note[:1].upper()}{note[1:]}.",
+        f"Line chart of the precision of every run on {name}, cut at one effort and at one target.",
+        head=f"{name}; {note}",
+        view=view,
+        empty="" if table.height else APART,
+    )
+    return [shown]
+
+
 def transition(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
     from optarena.report.drawing.fixed_target import transition
 

@@ -11,7 +11,7 @@ import polars as pl
 from optarena.traces import Floats, Ints, product
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
-from optarena.views.fixed_target.runtimes import ecdf, ecdfs, first_hits
+from optarena.views.fixed_target.runtimes import TOLERANCE, ecdf, ecdfs, first_hits
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
 PER_DECADE = 10
@@ -19,6 +19,8 @@ SAMPLES = 1000
 ENDS = (1e1, 1e-1, 1e-4, 1e-8)
 PRECISION = {"optimizer": pl.String, "panel": pl.String, "of": pl.Float64, "ratio": pl.Float64, "fraction": pl.Float64}
 RATIOS = 10.0 ** (np.arange(0, 51) / 5)
+LEAST = 1e-8
+"""Precisions below are drawn there: COCO's hardest target."""
 FURTHEST = 1e10
 """From a target, as a multiple of it: what is further is not drawn."""
 
@@ -291,6 +293,42 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
     )
     on = ["group", "dimension", "effort"]
     return table.join(mean, on=on, how="left", nulls_equal=True, maintain_order="left")
+
+
+def cuts(scored: Scored) -> tuple[str, pl.DataFrame, pl.DataFrame]:
+    """The two ways to measure, on the runs of the first function in its first dimension: its name, runs, and cuts.
+
+    Runs: `optimizer`, `run`, `effort`, `precision`, every improvement and the end. A cut at half of the longest effort
+    (on a logarithmic axis) gives a precision for every run: fixed cost. One at the median of these gives a runtime for
+    those that reach it: fixed target. Cuts: `optimizer`, `kind`, `effort`, `precision`. See docs/scores.md 2.7.
+    """
+    runs = scored.runs
+    problem = scored.problem == scored.problem[0]
+    mine = np.flatnonzero(problem[runs.cell])
+    row = runs.cells.row(int(runs.cell[mine[0]]), named=True)
+    name = "/".join(str(part) for part in (row["suite"], row["function"]) if part)
+    name += f" in dimension {row['dimension']}" if row["dimension"] else ""
+    unit = runs.per_dimension[mine]
+    budget = float(np.sqrt(np.max(scored.spent[mine] / unit, initial=1.0)))
+    at = np.maximum(runs.best_at(mine, budget * unit), LEAST)
+    target = float(np.median(at[np.isfinite(at)])) if np.isfinite(at).any() else 1.0
+    curves, points = [], []
+    for i, run in enumerate(mine.tolist()):
+        part = slice(int(runs.offsets[run]), int(runs.offsets[run + 1]))
+        effort, value = runs.effort[part] / unit[i], np.maximum(runs.precision[part], LEAST)
+        whose = runs.table["optimizer"][run]
+        if len(effort):
+            end = float(scored.spent[run] / unit[i])
+            xs, ys = [*effort.tolist(), end], [*value.tolist(), float(value[-1])]
+            curves += [(whose, run, x, y) for x, y in zip(xs, ys, strict=True)]
+        if np.isfinite(at[i]):
+            points.append((whose, "fixed cost", budget, float(at[i])))
+        hit = np.flatnonzero(value <= target * (1 + TOLERANCE))
+        if len(hit):
+            points.append((whose, "fixed target", float(effort[hit[0]]), target))
+    columns = {"optimizer": pl.String, "run": pl.Int64, "effort": pl.Float64, "precision": pl.Float64}
+    kinds = {"optimizer": pl.String, "kind": pl.String, "effort": pl.Float64, "precision": pl.Float64}
+    return name, pl.DataFrame(curves, columns, orient="row"), pl.DataFrame(points, kinds, orient="row")
 
 
 def transition(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:

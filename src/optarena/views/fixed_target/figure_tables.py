@@ -131,6 +131,13 @@ def precision(view: FixedTarget) -> pl.DataFrame:
     return pl.concat(parts).with_columns(pl.col("precision").round_sig_figs(6))
 
 
+def cuts(view: FixedTarget) -> tuple[str, pl.DataFrame]:
+    """The name of a problem; its runs and, with a `kind`, where they are cut at one effort and at one target."""
+    assert view.scored is not None
+    name, runs, points = distributions.cuts(view.scored)
+    return name, pl.concat([runs, points], how="diagonal")
+
+
 def transition(view: FixedTarget) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Runs that reach 10^k by an effort, and how far the others are from it: two tables, the second goes on."""
     assert view.scored is not None
