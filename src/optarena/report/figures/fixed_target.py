@@ -11,8 +11,8 @@ from optarena.report.material import Material
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.fixed_target import figure_tables as tables
 
-POINTS = 40
-"""Of a curve in a small panel of the page."""
+POINTS, WIDE = 30, 120
+"""Of a curve in a small panel of the page, and in a large one."""
 ROWS = 12_000
 """Of the expected running times on the page, at most."""
 APART = "no function was run by all optimizers in one dimension: there is nothing to pool"
@@ -37,7 +37,8 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
 
     view = material.must_reach()
     unit = tables.unit(view)
-    curves, ends = tables.ecdf(view, _dimensions(material, options)), tables.precision(view)
+    curves = tables.ecdf(view, _dimensions(material, options), WIDE if options.page else None)
+    ends = tables.precision(view)
     left = Shown(
         "ecdf",
         curves,

@@ -51,12 +51,13 @@ def reference_name(view: FixedTarget) -> str:
 # ---- distributions ---------------------------------------------------------------------------------------------------
 
 
-def ecdf(view: FixedTarget, dimensions: list[int]) -> pl.DataFrame:
+def ecdf(view: FixedTarget, dimensions: list[int], points: int | None = None) -> pl.DataFrame:
     """The ECDF of runtimes over all problems and over those of each dimension, where there are several."""
     whole = view.ecdf.filter(pl.col("group") == ALL)
     if len(dimensions) < 2:
         whole = whole.filter(pl.col("dimension").is_null())
-    return _curves(view, whole.with_columns(scope=pl.col("dimension").cast(pl.String).fill_null(ALL)), ["scope"])
+    scopes = whole.with_columns(scope=pl.col("dimension").cast(pl.String).fill_null(ALL))
+    return _curves(view, scopes, ["scope"], points)
 
 
 def ecdf_groups(view: FixedTarget, points: int | None = None) -> pl.DataFrame:
