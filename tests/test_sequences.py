@@ -107,8 +107,10 @@ def test_verdicts_by_evidence_and_by_interval_agree():
     rng = np.random.default_rng(3)
     values = (rng.random((60, 40, 8)) < rng.uniform(0.3, 0.7, (60, 1, 1))).astype(float)
     found = sequence(values, np.ones(8))
-    above, below = refuted(bets(values, levels_of(1)[0].tolist()).evidence, 0.05, 60)
+    evidence = bets(values, levels_of(1)[0].tolist()).evidence
+    above, below = refuted(evidence, 0.05, 60)
     words = verdicts(found.lower, found.upper)
+    assert sequences.words(evidence, 0.05, 60) == words
     for i, word in enumerate(words):
         same = above[i, 0] and below[i, 2]
         assert word == ("better" if above[i, 1] else "worse" if below[i, 1] else "equivalent" if same else "undecided")

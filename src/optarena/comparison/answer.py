@@ -195,7 +195,7 @@ def headline(found: Answer) -> str:
     groups = {word: [pair["b"] for pair in others if pair["verdict"] == word] for word in VERBS}
     if found.winner is not None:
         if not groups[EQUIVALENT]:
-            return f"{leader} is best: it beats {_all(k - 1)}."
+            return f"{leader} is best: it beats {all_others(k - 1)}."
         beats = f"it beats {_names(groups[BETTER])}, and " if groups[BETTER] else ""
         return f"Use {leader}: {beats}{_names(groups[EQUIVALENT])} {_are(groups[EQUIVALENT])} equivalent."
     if groups[WORSE]:
@@ -216,7 +216,7 @@ def headline(found: Answer) -> str:
 VERBS = (BETTER, WORSE, EQUIVALENT, UNDECIDED)
 
 
-def _all(n: int) -> str:
+def all_others(n: int) -> str:
     return "the other" if n == 1 else "both others" if n == 2 else f"all {n} others"
 
 

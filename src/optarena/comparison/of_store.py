@@ -69,19 +69,24 @@ def compare(
     check_settings(rope, alpha, detect, resamples)
     _named(results, optimizers)
     asked = {name: value for name, value in options.items() if value is not None}
-    settings = {"over": over, "rope": rope, "alpha": alpha, "detect": detect, "resamples": resamples, "seed": seed}
+    settings: dict[str, Any] = {"over": over, "rope": rope, "alpha": alpha, "detect": detect, "seed": seed}
+    settings["resamples"] = resamples
     if sequence and over == "problems":
         raise OptarenaError("a sequence is about these problems: leave out --over problems, or --sequence")
     settings["sequence"] = sequence if over != "problems" else False
     parts: list[tuple[str, Dataset]] = [(view_named(view), results)] if view is not None else _parts(results)
     scored = dict(views or {}) if len(parts) == 1 else {}
-    raced = any(run.race is not None for run in results.all_runs) and settings["sequence"] is not False
-    if view is None and len(parts) == 1 and raced and not asked and metric is None:
-        parts = [(_raced(race_of(results), results, optimizers) or parts[0][0], results)]
+    settings["race"] = None
+    if len(parts) == 1 and settings["sequence"] is not False:
+        settings["race"] = race = race_of(results)
+        if view is None and not asked and metric is None:
+            parts = [(_raced(race, results, optimizers) or parts[0][0], results)]
     made: list[Comparison] = []
     lost: list[str] = []
     for i, (kind, part) in enumerate(parts):
         names = [name for name in optimizers if len(parts) == 1 or name in set(part.studies["optimizer"])]
+        if len(parts) > 1 and settings["sequence"] is not False:
+            settings["race"] = race_of(part)
         try:
             made.append(_compare_by(part, names, kind, None if i else metric, asked, scored, settings, view is None))
         except OptarenaError as error:
@@ -149,14 +154,14 @@ def _compare_by(
             others.append((f"dimension {d} alone", scores.on(np.array([one == d for one in scores.dimensions]))))
     settings = dict(settings)
     wanted = settings.pop("sequence")
-    race = race_of(results) if wanted is not False else None
+    race: Race | None = settings.pop("race")
     sequences = None
     why: list[str] = []
     if wanted or race is not None:
         own = race is not None and metric is None and not asked and _decided_by(race, kind, free, names)
         race = race if own else None
         if race is not None and race.plan.view != kind:
-            trials = trial_scores(results, race.plan.view).of(names)
+            trials = trial_scores(results, race.plan.view, race.plan.budgets).of(names)
             why.append(UNSCALED)
         if race is not None and (further := sorted(set(trials.problems) - set(race.plan.problems))):
             scores, trials = (one.on(np.isin(one.problems, race.plan.problems)) for one in (scores, trials))

@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 
 from optarena._numbers import counted, probability
-from optarena.comparison.pairs import all_pairs, pair_places
+from optarena.comparison.answer import all_others
+from optarena.comparison.pairs import Levels, all_pairs, pair_places
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Plan, Study
@@ -29,7 +30,7 @@ from optarena.stats.improvement import (
     duels,
     problem_weights,
 )
-from optarena.stats.sequences import Bets, levels_of, log_threshold, refuted
+from optarena.stats.sequences import Bets, levels_of, log_threshold, words
 from optarena.status import FINISHED
 from optarena.store import Look, RaceFile, RunFile
 from optarena.traces import Bools, Floats
@@ -50,6 +51,8 @@ class Race:
     def __init__(self, plan: RaceFile) -> None:
         self.plan = plan
         self.first, self.second = all_pairs(len(plan.optimizers))
+        names = plan.optimizers
+        self.pairs = [(names[a], names[b]) for a, b in zip(self.first.tolist(), self.second.tolist(), strict=True)]
         self.live = list(plan.optimizers)
         self.out: dict[str, tuple[str, int]] = {}
         """Who has left: beaten by whom, in which round."""
@@ -123,17 +126,12 @@ class Race:
         return live[self.first] & live[self.second] & ~settled
 
     def _decide(self, bets: Bets) -> None:
-        above, below = refuted(bets.evidence, self.plan.alpha, len(self.first))
+        now = words(bets.evidence, self.plan.alpha, len(self.pairs))
         for i in np.flatnonzero(self._open).tolist():
-            if above[i, 1] or below[i, 1]:
-                self.verdicts[i] = BETTER if above[i, 1] else WORSE
-            else:
-                self.verdicts[i] = EQUIVALENT if above[i, 0] and below[i, 2] else UNDECIDED
+            self.verdicts[i] = now[i]
         beats: dict[str, set[str]] = {name: set() for name in self.live}
-        for i, word in enumerate(self.verdicts):
-            a, b = (self.plan.optimizers[int(which[i])] for which in (self.first, self.second))
-            better, worse = (a, b) if word == BETTER else (b, a)
-            if word in (BETTER, WORSE) and better in beats and worse in beats:
+        for better, worse in self._won:
+            if better in beats and worse in beats:
                 beats[better].add(worse)
         # optimizers that beat each other in a circle stay: nobody outside the circle is better than they are
         unbeaten = [name for name in self.live if not any(name in others for others in beats.values())]
@@ -149,17 +147,13 @@ class Race:
     def _record(self, bets: Bets, next_round: int) -> Look:
         found, means = bets.evidence, bets.means
         pairs = [
-            (
-                self.plan.optimizers[int(self.first[i])], self.plan.optimizers[int(self.second[i])],
-                float(means[i]), float(found.above[i, 1]), float(found.below[i, 1]), self.verdicts[i],
-            )
-            for i in range(len(self.first))
-        ]  # fmt: skip
+            (a, b, float(means[i]), float(found.above[i, 1]), float(found.below[i, 1]), self.verdicts[i])
+            for i, (a, b) in enumerate(self.pairs)
+        ]
         return Look(self.rounds, self.evaluations, list(self.live), pairs, self._end(next_round))
 
     def _end(self, next_round: int) -> str:
-        words = [self.verdicts[i] for i in np.flatnonzero(self._open).tolist()]
-        if UNDECIDED not in words:
+        if not self.still_open:
             return DECIDED
         if self.plan.leader_only and any(self._leads(name) for name in self.live):
             return LEADER
@@ -171,13 +165,11 @@ class Race:
 
     def _leads(self, name: str) -> bool:
         """Whether it is better than, or equivalent to, all others that are in the race."""
-        for i, word in enumerate(self.verdicts):
-            a, b = (self.plan.optimizers[int(which[i])] for which in (self.first, self.second))
-            if name in (a, b) and a in self.live and b in self.live:
-                good = {BETTER if name == a else WORSE, EQUIVALENT}
-                if word not in good:
-                    return False
-        return True
+        return all(
+            word in (BETTER if name == a else WORSE, EQUIVALENT)
+            for (a, b), word in zip(self.pairs, self.verdicts, strict=True)
+            if name in (a, b) and {a, b} <= set(self.live)
+        )
 
     # ---- what is known -----------------------------------------------------------------------------------------------
 
@@ -191,11 +183,7 @@ class Race:
     @property
     def still_open(self) -> list[tuple[str, str]]:
         """The pairs that are in the race and undecided."""
-        return [
-            (self.plan.optimizers[int(self.first[i])], self.plan.optimizers[int(self.second[i])])
-            for i in np.flatnonzero(self._open).tolist()
-            if self.verdicts[i] == UNDECIDED
-        ]
+        return self._live_pairs(UNDECIDED)
 
     @property
     def _likely(self) -> int | None:
@@ -220,11 +208,9 @@ class Race:
         return Standing(self.rounds, self.plan.max_trials, said, len(self.still_open), self._likely, bool(self.end))
 
     def _live_pairs(self, word: str) -> list[tuple[str, str]]:
-        names = self.plan.optimizers
-        pairs = [(names[int(a)], names[int(b)]) for a, b in zip(self.first, self.second, strict=True)]
         return [
             pair
-            for pair, verdict in zip(pairs, self.verdicts, strict=True)
+            for pair, verdict in zip(self.pairs, self.verdicts, strict=True)
             if verdict == word and set(pair) <= set(self.live)
         ]
 
@@ -245,9 +231,8 @@ class Race:
         elif self.end == LEADER:
             best = next(name for name in self.live if self._leads(name))
             left = " that are left" if self.out else ""
-            first = (
-                f"Decided after {rounds}: {best} is better than or equivalent to {_others(len(self.live) - 1)}{left}."
-            )
+            whom = f"{all_others(len(self.live) - 1)}{left}"
+            first = f"Decided after {rounds}: {best} is better than or equivalent to {whom}."
         else:
             most = self.plan.max_trials if self.end == TRIALS else self.plan.max_evaluations or 0
             limit = f"its limit of {counted(most, 'trial' if self.end == TRIALS else 'evaluation')}"
@@ -263,11 +248,10 @@ class Race:
             out.append(f"Equivalent: {', '.join(f'{a} and {b}' for a, b in same[:LISTED])}.")
         if open_ones:
             means = self._bets.means if self._bets is not None else np.zeros(0)
-            place = {
-                (self.plan.optimizers[int(a)], self.plan.optimizers[int(b)]): i
-                for i, (a, b) in enumerate(zip(self.first, self.second, strict=True))
-            }
-            some = [f"{a} against {b} ({probability(float(means[place[a, b]]))})" for a, b in open_ones[:LISTED]]
+            some = [
+                f"{a} against {b} ({probability(float(means[self.pairs.index((a, b))]))})"
+                for a, b in open_ones[:LISTED]
+            ]
             more = f" and {len(open_ones) - LISTED} more" if len(open_ones) > LISTED else ""
             out.append(f"Undecided: {', '.join(some)}{more}.")
         return out
@@ -275,9 +259,8 @@ class Race:
     @property
     def _won(self) -> list[tuple[str, str]]:
         """Who was shown to be better than whom."""
-        names = self.plan.optimizers
-        pairs = [(names[int(a)], names[int(b)]) for a, b in zip(self.first, self.second, strict=True)]
-        decided = [(pair, word) for pair, word in zip(pairs, self.verdicts, strict=True) if word in (BETTER, WORSE)]
+        every = zip(self.pairs, self.verdicts, strict=True)
+        decided = [(pair, word) for pair, word in every if word in (BETTER, WORSE)]
         return [(a, b) if word == BETTER else (b, a) for (a, b), word in decided]
 
     @property
@@ -287,7 +270,7 @@ class Race:
         beaten = [b for a, b in self._won if a == best]
         unmet = [name for name in self.plan.optimizers if name != best and name not in beaten]
         if not unmet:
-            return f"{best} is best; it beats {_others(len(beaten))}."
+            return f"{best} is best; it beats {all_others(len(beaten))}."
         left = f"{best} is left; it beats {_names(beaten)}"
         whom = "it" if len(unmet) == 1 else "them"
         return f"{left}. It is not shown to beat {_names(unmet)}: others had beaten {whom} before."
@@ -307,10 +290,6 @@ class Race:
     @property
     def _circle(self) -> bool:
         return bool(self._live_pairs(BETTER) or self._live_pairs(WORSE))
-
-
-def _others(n: int) -> str:
-    return "the other one" if n == 1 else "both others" if n == 2 else f"all {n} others"
 
 
 def _names(names: Sequence[str]) -> str:
@@ -513,8 +492,7 @@ def by_trial(trials: Scores) -> tuple[Floats, Floats]:
     """
     first, second = all_pairs(len(trials.optimizers))
     ranks = trials.ranked()
-    places = {name: i for i, name in enumerate(dict.fromkeys(trials.functions))}
-    weights = problem_weights(np.array([places[name] for name in trials.functions]))
+    weights = problem_weights(Levels.of(trials).function)
     rounds = [duels(ranks[:, :, r : r + 1], first, second).share for r in range(ranks.shape[2])]
     return np.array(rounds).swapaxes(0, 1), weights
 

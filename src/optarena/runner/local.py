@@ -212,9 +212,9 @@ class _Course:
             assert self.file is not None
             ids = [study.id for study in self.plan.studies]
             results = Dataset.of_store(self.store.path, *(ids if len(ids) <= FEW_STUDIES else ()))
-            told = len(self.plan.notices)
+            known = len(self.plan.notices)
             self.rounds.look(_only(results, self.plan.studies))
-            for text in self.plan.notices[told:]:
+            for text in self.plan.notices[known:]:
                 progress.notice(text)
             self.file.race = self.rounds.record()
             with self.store.lock("run"):  # until the next round is announced, nobody else may take it

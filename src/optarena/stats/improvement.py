@@ -145,7 +145,7 @@ def over_functions(
     else:
         student = 2 * special.stdtr(max(n - 1, 1), -np.abs(centre - 0.5) / error)
         p = np.minimum(1.0, tests * np.maximum(student, _binomial_p(value, worth)))
-    return Simultaneous(value, *beside_half(value, lower, upper, p <= alpha), p)
+    return Simultaneous(value, *_decided(value, lower, upper, p <= alpha), p)
 
 
 def flipped_p(away: Floats, seed: Seed = 0, flips: int | None = None) -> Floats:
@@ -186,7 +186,7 @@ def over_trials(found: Duels, weights: Floats, *, alpha: float = 0.05, tests: in
     error = np.sqrt(variance)
     half = special.stdtrit(freedom, 1 - alpha / (2 * max(1, tests))) * error
     p = np.minimum(1.0, tests * 2 * special.stdtr(freedom, -np.abs(value - 0.5) / error))
-    return Simultaneous(value, *beside_half(value, value - half, value + half, p <= alpha), p)
+    return Simultaneous(value, *_decided(value, value - half, value + half, p <= alpha), p)
 
 
 def verdicts(lower: Floats, upper: Floats, rope: float = ROPE) -> list[str]:
@@ -200,7 +200,7 @@ def verdicts(lower: Floats, upper: Floats, rope: float = ROPE) -> list[str]:
     ]  # fmt: skip
 
 
-def beside_half(value: Floats, lower: Floats, upper: Floats, rejected: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _decided(value: Floats, lower: Floats, upper: Floats, rejected: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """The ends of intervals, on one side of 0.5 where the test has excluded it, else around it; within [0, 1]."""
     near = np.minimum(APART, np.abs(value - 0.5) / 2)
     lower, upper = np.minimum(lower, value), np.maximum(upper, value)

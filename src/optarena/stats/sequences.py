@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optarena.stats.improvement import ROPE, Simultaneous
+from optarena.stats.improvement import BETTER, EQUIVALENT, ROPE, UNDECIDED, WORSE, Simultaneous
 from optarena.traces import Bools, Floats
 
 FRACTIONS: Floats = np.geomspace(0.12, 0.85, 5)
@@ -47,7 +47,7 @@ class Bets:
     weights: (problems,), what each problem counts. levels: the means that are bet against, (pairs, levels).
 
     A round gives one value per problem; problems are independent of each other, rounds too. In a round every bet is the
-    same part of the money of then, problem after problem. A problem may be known to be won more often than others: bets
+    same part of the money at hand, problem after problem. A problem may be known to be won more often than others: bets
     are on how far its value is from the mean that it would have if the level were true, `level + offset`, where offsets
     come from earlier rounds and have the weighted mean 0. The product over the problems then has an expectation of at
     most 1 where the level is true, since a geometric mean is never above the arithmetic one.
@@ -121,6 +121,15 @@ def refuted(found: Evidence, alpha: float, tests: int) -> tuple[Bools, Bools]:
     """(pairs, levels): whether the mean is above each level, and whether it is below."""
     least = log_threshold(alpha, tests)
     return found.above >= least, found.below >= least
+
+
+def words(found: Evidence, alpha: float, tests: int) -> list[str]:
+    """better, worse, equivalent or undecided, of evidence at `levels_of`: what the intervals of `sequence` say, too."""
+    above, below = refuted(found, alpha, tests)
+    return [
+        BETTER if more[1] else WORSE if less[1] else EQUIVALENT if more[0] and less[2] else UNDECIDED
+        for more, less in zip(above, below, strict=True)
+    ]
 
 
 def sequence(

@@ -64,8 +64,8 @@ def solver_runs(results: Dataset) -> Bools:
     unknown = np.bincount(study[np.isnan(results.efforts("seconds"))], minlength=len(traces)) > 0
     random = any(is_random_search(name) for name in begun.filter(imported)["optimizer"])
     timed = ~unknown & (traces.lengths > 0) & (begun["dimension"].fill_null(0) == 0).to_numpy() & (not random)
-    told = begun.select("problem", timed=pl.when(pl.Series(traces.lengths > 0)).then(pl.Series(timed)))
-    alike = told.select(pl.coalesce("timed", pl.col("timed").max().over("problem"))).to_series()
+    rows = begun.select("problem", timed=pl.when(pl.Series(traces.lengths > 0)).then(pl.Series(timed)))
+    alike = rows.select(pl.coalesce("timed", pl.col("timed").max().over("problem"))).to_series()
     return no_space & (~imported | alike.fill_null(bool(timed.any())).to_numpy())
 
 

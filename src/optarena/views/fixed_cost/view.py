@@ -339,8 +339,8 @@ def _ends(every: Curves, grid: Floats, given: Frame | None) -> Floats:
     np.maximum.at(out, every.problem, end)
     if every.mode == "exact":
         own = np.full((len(every.problems), len(every.optimizers)), -np.inf)
-        told = every.ended & ~every.unlimited  # a failure that stays as bad for ever says nothing of the budget
-        np.maximum.at(own, (every.problem[told], every.optimizer[told]), end[told])
+        sure = every.ended & ~every.unlimited  # a failure that stays as bad for ever says nothing of the budget
+        np.maximum.at(own, (every.problem[sure], every.optimizer[sure]), end[sure])
         least = np.where(np.isfinite(own), own, np.inf).min(axis=1)
         shorter = np.isfinite(least) & (least < out * (1 - 1e-12)) & (least > 0)
         if shorter.any():

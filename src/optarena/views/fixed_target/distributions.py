@@ -340,9 +340,7 @@ def transition(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     runs = scored.runs
     hits = first_hits(runs.precision, runs.effort, runs.offsets, ENDS) / runs.per_dimension[:, None]
-    last = np.full(len(runs), np.inf)
-    some = np.diff(runs.offsets) > 0
-    last[some] = runs.precision[runs.offsets[1:][some] - 1]
+    last = runs.final
     alike = scored.alike[runs.cell]
     optimizer = runs.table["optimizer"]
     left: list[tuple[str, float, Floats, Floats]] = []
@@ -378,9 +376,7 @@ def precision(scored: Scored) -> pl.DataFrame:
     """ECDFs of df/10^k at the end of each run, and of df/1e-8 at budgets of D, 10 D, 100 D, … (docs/scores.md 2.7)."""
     runs = scored.runs
     unit = runs.per_dimension
-    last = np.full(len(runs), np.inf)
-    some = np.diff(runs.offsets) > 0
-    last[some] = runs.precision[runs.offsets[1:][some] - 1]
+    last = runs.final
     panels: list[tuple[str, float, float, Floats]] = [("end", end, end, last) for end in ENDS]
     largest = float(np.max(scored.spent / unit, initial=1.0))
     for k in range(int(np.ceil(np.log10(max(largest, 1.0)))) + 1):

@@ -143,7 +143,9 @@ def transition(view: FixedTarget) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Runs that reach 10^k by an effort, and how far the others are from it: two tables, the second goes on."""
     assert view.scored is not None
     power = pl.col("target").log10().round().cast(pl.Int64)
-    return tuple(one.with_columns(k=pl.format("k = {}", power)) for one in distributions.transition(view.scored))  # type: ignore[return-value]
+    reach, miss = distributions.transition(view.scored)
+    k = pl.format("k = {}", power).alias("k")
+    return reach.with_columns(k), miss.with_columns(k)
 
 
 # ---- expected running times ------------------------------------------------------------------------------------------

@@ -81,6 +81,14 @@ class Runs:
         """(rows,): the run of each row."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
+    @property
+    def final(self) -> Floats:
+        """(runs,): the best precision at the end; inf without any."""
+        out = np.full(len(self), np.inf)
+        some = np.diff(self.offsets) > 0
+        out[some] = self.precision[self.offsets[1:][some] - 1]
+        return out
+
     @cached_property
     def problem(self) -> Ints:
         """(runs,): the number of its problem, an instance."""
