@@ -100,6 +100,18 @@ def short(value: float | None) -> str:
     return f"{float(f'{value:.5g}'):.10f}".rstrip("0").rstrip(".")
 
 
+def compact(value: float, most: float = 1e4) -> str:
+    """Two significant digits, all of those before the point; an exponent from `most` on and below 0.01."""
+    if math.isinf(value):
+        return "∞"
+    if value == 1:
+        return "1"
+    if 0.01 <= abs(value) < most:
+        return f"{value:.{0 if abs(value) >= 9.95 else 1 if abs(value) >= 0.995 else 2}f}"
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return "0" if value == 0 else f"{mantissa}e{int(exponent)}"
+
+
 def grouped(value: float | None, digits: int) -> str:
     """So many digits after the point, thousands set apart."""
     if value is None or math.isnan(value):
