@@ -33,7 +33,7 @@ POWERS = tuple(round(math.log10(target)) for target in figure_tables.SHOWN)
 INFINITE, STAR, DAGGER = Cell("∞", r"$\infty$", "∞"), Cell("★", r"$\star$", "★"), Cell("†", r"$\dagger$", "†")
 STAR_K, TENS = Cell("★k", r"$\star k$", "★k"), Cell("10^-k", r"$10^{-k}$", "10<sup>−k</sup>")
 AT_MOST, UP = Cell("≤", r"$\le$", "≤"), Cell("↑n", r"$\uparrow n$", "↑n")
-NOTHING = Cell("", "", "")
+PRECISION, NOTHING = Cell("f - f_opt", r"$f - f_\mathrm{opt}$", "f − f<sub>opt</sub>"), Cell("", "", "")
 
 
 @dataclass(frozen=True)
@@ -211,14 +211,15 @@ def _caption(
     axis, runs = view.frame["axis"], sorted(set(part["n_runs"]))
     lengths, several = "k" in part.columns, part["optimizer"].n_unique() > 1
     where = [suite or "", f"dimension {dimension}" if dimension else "", _named(functions)]
-    reached = (
-        "the target that best 2009 reaches within so many evaluations per dimension, in italics,"
-        if lengths
-        else f"each {figure_tables.word(view).replace('−', '-')}"
-    )
+    before, precision, after = figure_tables.word(view).partition("f − f_opt")
+    reached: list[str | Cell] = [f"each {before}", *([PRECISION] if precision else []), after]
+    if lengths:
+        reached = ["the target that best 2009 reaches within so many evaluations per dimension, in italics,"]
     count = runs[0] if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     said: list[str | Cell] = [
-        f"{', '.join(filter(None, where))}: expected running time (ERT, in {axis}) to reach {reached} divided by ",
+        f"{', '.join(filter(None, where))}: expected running time (ERT, in {axis}) to reach ",
+        *reached,
+        " divided by ",
         *_of_reference(part),
         ", which is in the line of each function. ",
         f"{count} run{'s' * (runs != [1])} per optimizer and function. ",
