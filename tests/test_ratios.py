@@ -22,6 +22,7 @@ from optarena.formats import import_files
 from optarena.report.boards.fixed_target import ratio_tables
 from optarena.views.fixed_target import rank_sum_test, restart_ecdf, restart_quantile
 from optarena.views.fixed_target.groups import NAMES, name_of
+from optarena.views.fixed_target.reference import reference_ert, reference_runs
 from stores import TURNED
 
 FAST, SLOW = [3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0], [30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0]
@@ -170,6 +171,18 @@ def test_it_is_made_when_asked_for_and_not_printed_with_the_others(tmp_path, cap
     assert first.startswith("A,bbob,f1,5,100")
 
 
+def test_where_best_2009_never_reaches_a_target_erts_are_not_divided(tmp_path):
+    view = store_of(tmp_path / "s", ("A", SLOW, {"function": "f20", "dimension": 40})).fixed_target(bootstrap=0)
+    found = cell(view, "A")
+    assert (found["reference"], found["reference_ert"], found["ratio"]) == ("best 2009", np.inf, None)
+    assert (found["reference_success"], found["reference_runs"]) == (0, 15)
+    (table,) = ratio_tables(view)
+    assert str(table.board.rows[0]["target 6"]) == "∞"
+    assert str(table.board.rows[1]["target 6"]) == "65(35)↑0"
+    assert "Where the reference is infinite, nothing is divided." in table.caption.text
+    assert view.ert.filter(pl.col("target") < 1.1e-8)["loss"].to_list() == [None]
+
+
 # ---- for papers ------------------------------------------------------------------------------------------------------
 
 
@@ -208,7 +221,8 @@ def test_a_line_shows_ratio_dispersion_star_budget_and_successes(tmp_path):
     (table,) = ratio_tables(view)
     _, first, *lines = table.board.text().splitlines()
     by = cell(view, "A")["reference_ert"]
-    assert first.split() == ["f1", "Sphere", *(compact(value, 1e5) for value in erts(view, "A", "reference_ert"))]
+    by_target = [compact(value, 1e5) for value in erts(view, "A", "reference_ert")]
+    assert first.split() == ["f1", "Sphere", *by_target, "15/15"]
     found = {line.split()[0]: line.split()[1:] for line in lines}
     assert found["A"][-2:] == [f"{compact(6.5 / by)}({compact(3.5 / by)})★3↑0", "8/8"]
     assert found["B"][-3:] == ["∞", "100", "0/8"]
@@ -369,6 +383,7 @@ def cocopps_cells(folders, out, lengths=False):
         for table in page.read_text().split('<table class="sortable"')[1:]:
             function, dimension = re.search(r"<b>f(\d+), (\d+)-D</b>", table).groups()
             head, *rows = table.split("<tr>\n<th style")
+            (counted,) = re.findall(r"#succ<br>([^<]*)</td>", head)
             references = re.findall(r"<td[^>]*>[^<]*<br>(?:<i>[^<]*</i>:)?([^<]*)</td>", head)
             for row in rows:
                 name = re.search(r">([^<]*)</th>", row)[1]
@@ -387,6 +402,7 @@ def cocopps_cells(folders, out, lengths=False):
                         "budget": None if italics is None else float(italics[1]),
                         "reference": references[i] if i < len(references) else "",
                         "successes": successes,
+                        "reference_runs": counted,
                     }
     found = {(name.split("/")[-1], f"f{f}", d, i): ends for name, f, d, i, ends in spread}
     return cells, found, targets
@@ -400,6 +416,7 @@ def cocopps_cells(folders, out, lengths=False):
         ("bbob", "1,8,21", "2,5", "1,2,3,4,5,6,7,8,9,10", False),
         ("bbob", "1,8", "2", "1,2,3,4,5,6,7,8,9", True),
         ("bbob", "1,6", "2", "1,1,1,2,2,3,4,5,6", False),
+        ("bbob-noisy", "1,10", "2", "1,2,3,4,5,6,7,8", False),
         ("bbob-constrained", "1,8,19", "2", "1,2,3,4,5,6,7", False),
         ("bbob-biobj", "1,3", "2", "1,2,3,4,5,6,7,8", False),
     ],
@@ -427,6 +444,7 @@ def test_every_cell_is_that_of_cocopp(suite, functions, dimensions, instances, l
         assert cell["infinite"] == np.isinf(ours["ert"]), key
         if ours["reference"] == "best 2009":
             assert compact(ours["reference_ert"], 1e5) == cell["reference"], key
+            assert f"{ours['reference_success']}/{ours['reference_runs']}" == cell["reference_runs"], key
         if np.isfinite(ours["ert"]):
             known = ours["reference"] == "best 2009" and ours["ratio"] is not None
             divided = ours["ratio"] if known else ours["ert"]
@@ -441,6 +459,37 @@ def test_every_cell_is_that_of_cocopp(suite, functions, dimensions, instances, l
         close(ours, percentiles[key], runs_of(view, ours))
     assert any(cell["stars"] for cell in theirs.values()) or suite != "bbob"
     assert any(cell["infinite"] for cell in theirs.values())
+
+
+BEST_2009 = """
+import contextlib, io, json, warnings
+warnings.simplefilter("ignore")
+with contextlib.redirect_stdout(io.StringIO()):
+    from cocopp import bestalg, config, testbedsettings
+    out = []
+    for suite in ("bbob", "bbob-noisy"):
+        bestalg.reset_reference_algorithm()
+        config.config(suite)
+        name = testbedsettings.current_testbed.reference_algorithm_filename
+        found = bestalg.load_reference_algorithm(name, force=True)
+        for (d, f), data in found.items():
+            for i in (10, 5, 0, -3, -25, -40):
+                target = 10 ** (i / 5)
+                counts = list(map(int, data.get_success_ratio(target)))
+                out.append([suite, f"f{f}", d, target, float(data.detERT([target])[0]), counts])
+print(json.dumps(out))
+"""
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(find_spec("cocopp") is None, reason="cocopp is not installed (extra peers)")
+def test_best_2009_has_cocopps_erts_and_successes():
+    done = subprocess.run([sys.executable, "-c", BEST_2009], capture_output=True, text=True, check=True)
+    rows = json.loads(done.stdout.splitlines()[-1])
+    assert len(rows) == (24 + 30) * 6 * 6
+    for suite, function, dimension, target, ert, counts in rows:
+        (ours,) = reference_ert(suite, function, dimension, np.array([target]))
+        assert (ours, reference_runs(suite, function, dimension, target)) == (ert, tuple(counts)), (function, dimension)
 
 
 def runs_of(view, row):

@@ -151,13 +151,14 @@ def _tex(number: str) -> str:
 def _reference_row(suite: str | None, function: str, mine: pl.DataFrame, lengths: bool, mixed: bool) -> dict[str, Any]:
     """The line of a function: the reference's own ERTs; of run lengths with their targets."""
     name = name_of(suite, function) or ""
+    wins, runs = mine.select("reference_success", "reference_runs").row(0)
     row: dict[str, Any] = {
         "label": Cell(
             f"{function} {name}".rstrip(),
             rf"\textbf{{{escaped(function)}}} {escaped(name)}".rstrip(),
             f"<b>{escape(visible(function))}</b> {escape(name)}".rstrip(),
         ),
-        "successes": _pair("", ""),
+        "successes": _pair("", "") if runs is None else _pair(str(wins), f"/{runs}"),
     }
     columns = mine.select("place", "target", "reference_ert", "reference").unique(subset="place")
     for place, target, ert, reference in columns.iter_rows():
@@ -255,7 +256,7 @@ def _named(functions: Sequence[str]) -> str:
 
 def _of_reference(part: pl.DataFrame) -> list[str | Cell]:
     """Whose ERT the others are divided by."""
-    known = "that of best 2009 (for each target the best of the 31 algorithms of the BBOB-2009 workshop)"
+    known = "that of best 2009 (for each target the best algorithm of the BBOB-2009 workshop)"
     names = set(part["reference"])
     if names == {BEST_2009}:
         return [known]

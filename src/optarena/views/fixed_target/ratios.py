@@ -5,12 +5,14 @@ It is made when it is asked for: no other table needs it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.fixed_target.percentiles import quantiles
-from optarena.views.fixed_target.reference import BEST_2009
+from optarena.views.fixed_target.reference import BEST_2009, reference_runs
 from optarena.views.fixed_target.scored import Scored
 from optarena.views.fixed_target.significance import best_cells, stars
 
@@ -65,6 +67,7 @@ def ratios(scored: Scored, ert: pl.DataFrame, reference: pl.DataFrame) -> pl.Dat
         n_worse=column(_worse(scored, erts, by)).fill_nan(None),
         final_target=column(scored.targets[cells, last][:, None]),
         final_success=column(spread("n_success", 0)[cells, last][:, None].astype(np.int64)),
+        **_reference_runs(scored, last, column),
     )  # fmt: skip
 
 
@@ -76,6 +79,17 @@ def _reference(table: pl.DataFrame, labels: list[str]) -> pl.DataFrame:
         reference=known.then(pl.lit(BEST_2009)).otherwise(pl.lit("best of store")),
         reference_ert=known.then("best_2009").otherwise("best_of_store"),
     )  # fmt: skip
+
+
+def _reference_runs(scored: Scored, last: Ints, column: Callable[[Floats], pl.Series]) -> dict[str, pl.Series]:
+    """How many runs of best 2009 reached the final target, of how many; null where that is not known."""
+    found = np.full((len(last), 2), np.nan)
+    if scored.runs.axis == "evaluations":
+        for c, (suite, function, dimension) in enumerate(scored.runs.cells.select(KEYS).iter_rows()):
+            known = reference_runs(suite, function, dimension or 0, float(scored.targets[c, last[c]]))
+            found[c] = np.nan if known is None else known
+    names = ("reference_success", "reference_runs")
+    return {name: column(found[:, i, None]).fill_nan(None).cast(pl.Int64) for i, name in enumerate(names)}
 
 
 def _ends(scored: Scored) -> tuple[Floats, Floats]:
