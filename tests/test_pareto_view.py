@@ -343,6 +343,8 @@ def test_the_command_line_prints_every_format(view, capsys):
     assert "Nearer" in capsys.readouterr().out
     assert main(["score", store, "--view", "pareto", "--format", "latex"]) == 0
     assert r"\toprule" in capsys.readouterr().out
+    assert main(["score", store, "--view", "pareto", "--format", "html"]) == 0
+    assert "<td>Nearer</td>" in capsys.readouterr().out
     assert main(["score", store, "--view", "pareto", "--format", "csv", "--table", "anytime"]) == 0
     assert capsys.readouterr().out.startswith("optimizer,problem,indicator,effort")
     assert main(["score", store, "--view", "pareto", "--epsilon", "a=0.1,b=1", "--reference", "cdom"]) == 0

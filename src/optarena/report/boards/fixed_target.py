@@ -10,11 +10,10 @@ import polars as pl
 from optarena._numbers import significant
 from optarena._text import clean
 from optarena.report.boards._board import FAILED, Board, Paper, with_failed
-from optarena.report.boards.ratios import ratio_tables
+from optarena.report.boards.ratios import MOST_TARGETS, ratio_tables
 from optarena.report.tables import Column
 from optarena.views.fixed_target import FixedTarget
 
-MOST_TARGETS = 7
 FEW = 30
 """Rows of expected running times that a terminal shows."""
 

@@ -27,6 +27,7 @@ from optarena.views.fixed_target.groups import name_of
 from optarena.views.fixed_target.reference import BEST_2009
 
 MOST_TARGETS = 7
+"""Of a table on paper or in a terminal: as many as COCO's have."""
 EVALUATIONS = 1e5
 """From here on evaluations are written with an exponent."""
 POWERS = tuple(round(math.log10(target)) for target in figure_tables.SHOWN)
@@ -169,7 +170,7 @@ def _reference_row(suite: str | None, function: str, mine: pl.DataFrame, lengths
                 f"{number}{mark.text}", f"{_tex(number)} & {mark.latex}", f"{number}{mark.html}"
             )
             continue
-        at = compact(target)
+        at = compact(target).replace(".0e", "e")
         row[f"target {place}"] = Cell(
             f"{at}:{number}", rf"\textit{{{_tex(at)}}}: & {_tex(number)}", f"<i>{at}</i>:{number}"
         )
