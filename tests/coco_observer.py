@@ -1,4 +1,4 @@
-"""Runs coco-experiment's own observer: `python coco_observer.py SUITE FUNCTIONS DIMENSIONS INSTANCES BUDGET`.
+"""Runs coco-experiment's observer: `python coco_observer.py SUITE FUNCTIONS DIMENSIONS INSTANCES BUDGET [ALGORITHM]`.
 
 A process of its own, as the library ends the process where it is misused. Points are drawn by `points`, which the
 tests call too: optarena must record what the observer records.
@@ -23,29 +23,56 @@ def points(seed, lower, upper, whole, n):
     return X
 
 
-def observe(suite, functions, dimensions, instances, budget):
-    """What the observer writes, in `exdata/<suite>` of the current directory."""
-    command = [sys.executable, __file__, suite, functions, dimensions, instances, str(budget)]
+FACTORS = {"ES": 1.5, "ES-slow": 1.05}
+"""By which (1+1)-ES adapts its step, by the name of the algorithm; `RS` draws `points`."""
+
+
+def climb(value, rng, dimension, factor, budget, done):
+    """(1+1)-ES with the one-fifth rule, which restarts where it is stuck."""
+    while budget > 0 and not done():
+        x, size = rng.uniform(-4, 4, dimension), 2.0
+        best, budget = value(x), budget - 1
+        while budget > 0 and size > 1e-10 and not done():
+            new = x + size * rng.standard_normal(dimension)
+            found, budget = value(new), budget - 1
+            x, best, size = (new, found, size * factor) if found <= best else (x, best, size * factor**-0.25)
+
+
+def observe(suite, functions, dimensions, instances, budget, algorithm="RS"):
+    """What the observer writes, in `exdata/<suite>`, or `exdata/<suite>-<algorithm>` of another than RS."""
+    command = [sys.executable, __file__, suite, functions, dimensions, instances, str(budget), algorithm]
     subprocess.run(command, check=True, capture_output=True)
-    return Path("exdata") / suite
+    return Path("exdata") / _folder(suite, algorithm)
 
 
-def main(suite, functions, dimensions, instances, budget):
+def _folder(suite, algorithm):
+    return suite if algorithm == "RS" else f"{suite}-{algorithm}"
+
+
+def main(suite, functions, dimensions, instances, budget, algorithm="RS"):
     import cocoex
 
     cocoex.log_level("warning")
-    observer = cocoex.Observer(suite, f"result_folder: {suite} algorithm_name: RS algorithm_info: closing_in")
+    folder = _folder(suite, algorithm)
+    observer = cocoex.Observer(suite, f"result_folder: {folder} algorithm_name: {algorithm} algorithm_info: closing_in")
     for f in functions.split(","):
         for d in dimensions.split(","):
-            for i in instances.split(","):
+            for n, i in enumerate(instances.split(",")):
                 found = cocoex.Suite(suite, f"instances: {i}", f"function_indices: {f} dimensions: {d}")
                 problem = found[0]
                 problem.observe_with(observer)
                 whole = problem.number_of_integer_variables
-                for x in points(1, problem.lower_bounds, problem.upper_bounds, whole, int(budget)):
-                    if problem.number_of_constraints:
-                        problem.constraint(x)
-                    problem(x)
+
+                def value(x, problem=problem):
+                    violated = problem.constraint(x) if problem.number_of_constraints else 0.0
+                    return np.sum(problem(x)) + 1e4 * np.maximum(violated, 0).sum()
+
+                if algorithm == "RS":
+                    for x in points(1, problem.lower_bounds, problem.upper_bounds, whole, int(budget)):
+                        value(x)
+                else:
+                    rng, done = np.random.default_rng([int(f), n]), lambda problem=problem: problem.final_target_hit
+                    climb(value, rng, problem.dimension, FACTORS[algorithm], int(budget), done)
                 problem.free()
 
 

@@ -415,7 +415,7 @@ def test_a_store_in_which_nobody_found_anything_is_scored(tmp_path: Path, capsys
     view = oa.open(sheet(tmp_path, rows)).anytime()
     assert view.summary["par10"].to_list() == [90, 90, 90]
     assert view.summary["area_score"].to_list() == [None] * 3
-    for shape in ("table", "json", "csv", "latex"):
+    for shape in ("table", "json", "csv", "latex", "html"):
         assert main(["score", str(tmp_path / "events"), "--view", "anytime", "--format", shape]) == 0
     for name, said in (("curves", "no study has a solution"), ("area", "no area score to draw"), ("gap", "no gap")):
         assert main(["figure", name, str(tmp_path / "events"), "-O", str(tmp_path / "x.svg")]) == 2
@@ -468,7 +468,7 @@ def test_what_is_wrong_is_said(golden: Path, tmp_path: Path, capsys) -> None:
         oa.open(golden).anytime(frame=tmp_path / "bad.json")
 
 
-@pytest.mark.parametrize("shape", ["table", "csv", "latex", "json"])
+@pytest.mark.parametrize("shape", ["table", "csv", "latex", "html", "json"])
 def test_every_format_prints(golden: Path, shape: str, capsys) -> None:
     assert main(["score", str(golden), "--view", "anytime", "--format", shape]) == 0
     assert "A" in capsys.readouterr().out

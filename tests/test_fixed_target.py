@@ -370,7 +370,7 @@ def test_json_has_the_tables_of_the_contract(store, capsys):
     assert any(row["ert"] == "inf" and row["rt_success"] is None for row in data["tables"]["ert"])
 
 
-@pytest.mark.parametrize("format", ["table", "csv", "latex"])
+@pytest.mark.parametrize("format", ["table", "csv", "latex", "html"])
 def test_other_formats(store, capsys, format):
     assert main(["score", str(store.path), "--view", "fixed-target", "-d", "2", "--format", format]) == 0
     assert "CMA" in capsys.readouterr().out

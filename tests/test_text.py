@@ -63,7 +63,7 @@ def test_a_table_stays_a_table_whatever_the_names_are():
     "words",
     [
         ["status"], ["status", "--failed"], ["status", "--format", "json"], ["best"], ["best", "--format", "json"],
-        *(["score", "--format", kind] for kind in ("table", "json", "csv", "latex")),
+        *(["score", "--format", kind] for kind in ("table", "json", "csv", "latex", "html")),
         *(["compare", "--format", kind] for kind in ("text", "json", "csv", "latex")),
     ],
 )  # fmt: skip

@@ -100,6 +100,18 @@ def short(value: float | None) -> str:
     return f"{float(f'{value:.5g}'):.10f}".rstrip("0").rstrip(".")
 
 
+def compact(value: float, most: float = 1e4) -> str:
+    """Two significant digits, all of those before the point; an exponent from `most` on and below 0.01."""
+    if math.isinf(value):
+        return "∞"
+    if value == 1:
+        return "1"
+    if 0.01 <= abs(value) < most:
+        return f"{value:.{0 if abs(value) >= 9.95 else 1 if abs(value) >= 0.995 else 2}f}"
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return "0" if value == 0 else f"{mantissa}e{int(exponent)}"
+
+
 def grouped(value: float | None, digits: int) -> str:
     """So many digits after the point, thousands set apart."""
     if value is None or math.isnan(value):
@@ -141,3 +153,18 @@ def in_math(value: float | None) -> str:
         mantissa, _, exponent = text.partition("e")
         return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
     return text
+
+
+RAISED = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻·")
+
+
+def power_of_ten(value: float) -> str:
+    """A number on COCO's grid as a power: `10⁻³·⁸`; others in three digits.
+
+    >>> power_of_ten(1e-8), power_of_ten(10**-3.8), power_of_ten(1.0), power_of_ten(0.3)
+    ('10⁻⁸', '10⁻³·⁸', '1', '0.3')
+    """
+    if value <= 0 or value == 1:
+        return f"{value:.3g}"
+    power = round(math.log10(value), 6)
+    return f"10{f'{power:g}'.translate(RAISED)}" if abs(power * 5 - round(power * 5)) < 1e-5 else f"{value:.3g}"

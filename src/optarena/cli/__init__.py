@@ -30,6 +30,7 @@ COMMANDS = {
     "score": "Score a store: which optimizer is best, by how much, and how sure that is.",
     "compare": "What to use: who beats whom, how sure that is, and what would settle the rest.",
     "figure": "One figure of a store, for a paper, a slide or a page.",
+    "paper": "The figures and tables of a paper, with a LaTeX file that includes them.",
     "report": "Everything on one page: a file that works offline and can be mailed.",
     "check": "Is an optimizer, a problem or a solver well-behaved? What is wrong, and how to fix it.",
     "replay": "Run a study again, and prove that it is the same.",
@@ -45,7 +46,7 @@ COMMANDS = {
 }
 
 
-SHOWING = ("score", "compare", "figure", "report")
+SHOWING = ("score", "compare", "figure", "paper", "report")
 """Commands that work on many small tables: threads for each cost more than they save."""
 
 

@@ -12,9 +12,14 @@ from optarena._text import clean, table
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._view_options import with_view_options
 from optarena.errors import OptarenaError
-from optarena.report.figures import COMPARISON, FIGURES, Figure, chart
+from optarena.report.figures import COMPARISON, FIGURES, Figure, sheets
 from optarena.report.output import save
 from optarena.views._options import OPTIONS, dashed
+
+
+class Paper(StrEnum):
+    column = "column"
+    page = "page"
 
 
 class Statistic(StrEnum):
@@ -38,6 +43,16 @@ def command(
     statistic: Annotated[
         Statistic, typer.Option("--statistic", help="convergence: median with quartiles, or mean with 95 % interval.")
     ] = Statistic.median,
+    background: Annotated[
+        str | None,
+        typer.Option("--background", help="ECDFs: best-2009, best-of-store, none, or an optimizer to draw behind."),
+    ] = None,
+    bands: Annotated[
+        bool | None, typer.Option("--bands", help="ecdf: 95 % bands, functions resampled.", show_default=False)
+    ] = None,
+    paper: Annotated[
+        Paper | None, typer.Option("--paper", help="As wide as a column or a page of a paper, in small letters.")
+    ] = None,
     width: Annotated[
         int | None, typer.Option("--width", min=50, help="Width of the drawing, or of a panel, in points.")
     ] = None,
@@ -58,8 +73,26 @@ def command(
     if output is None:
         raise OptarenaError(f"give a file to write: optarena figure {name} {store} -O {name}.pdf")
     results = chosen(store, optimizer, problem, dimension)
-    drawn = chart(name, results, view=view, statistic=statistic.value, width=width, height=height, **options)
-    print(clean(save(drawn, output)))
+    if paper is not None and width is not None:
+        raise OptarenaError("--paper gives the width: leave out --width")
+    drawn = sheets(
+        name,
+        results,
+        paper=None if paper is None else paper.value,
+        view=view,
+        statistic=statistic.value,
+        background=background,
+        bands=bands,
+        width=width,
+        height=height,
+        **options,
+    )
+    for i, sheet in enumerate(drawn):
+        path = output if not i else output.with_stem(f"{output.stem}-{i + 1}")
+        print(clean(save(sheet.chart, path, svg=sheet.svg)))
+    if paper is not None:  # on paper words stand below a figure, not in it
+        for sheet in drawn:
+            print(f"\n{clean(sheet.caption)}")
 
 
 def _options(one: Figure) -> str:

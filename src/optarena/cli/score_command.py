@@ -1,4 +1,4 @@
-"""`optarena score`: a view of a store as a table, JSON, CSV or LaTeX."""
+"""`optarena score`: a view of a store as a table, JSON, CSV, LaTeX or HTML."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Format(StrEnum):
     json = "json"
     csv = "csv"
     latex = "latex"
+    html = "html"
 
 
 @with_view_options
@@ -35,7 +36,7 @@ def command(
     optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
-    format: Annotated[Format, typer.Option("--format", help="table, json, csv or latex.")] = Format.table,
+    format: Annotated[Format, typer.Option("--format", help="table, json, csv, latex or html.")] = Format.table,
     which: Annotated[str | None, typer.Option("--table", help="Which table as CSV; the first by default.")] = None,
 ) -> None:
     """A frame names what the scores were measured against; what could not be scored is named too.
@@ -60,5 +61,7 @@ def command(
         print(for_people(views[0].table(which or boards.TABLES[dashed(names[0])])), end="")
     elif format is Format.latex:
         print("\n".join(scored.to_latex() for scored in views), end="")
+    elif format is Format.html:
+        print(boards.html(views), end="")
     else:
         print("\n\n".join(boards.text(scored, terminal_width()) for scored in views))

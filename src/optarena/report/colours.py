@@ -12,7 +12,7 @@ PALETTE = ("#0077bb", "#ee7733", "#009988", "#cc3311", "#33a7d8", "#e0408a", "#8
 BASELINE = "#8a8a8a"
 """Random search is what the others are measured against: it is always grey."""
 DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
-SHAPES = ("circle", "square", "triangle-up", "diamond")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Colours:
 
     @property
     def repeat(self) -> bool:
-        """Whether there are more optimizers than colours, so that dashes and shapes are needed to tell them apart."""
+        """Whether there are more optimizers than colours, so that dashes are needed to tell lines apart."""
         return len(set(self.colours)) < len(self.names)
 
 
@@ -48,5 +48,5 @@ def assign(names: Iterable[str]) -> Colours:
         tuple(ordered),
         tuple(colours),
         tuple(DASHES[i % len(DASHES)] for i in rounds),
-        tuple(SHAPES[i % len(SHAPES)] for i in rounds),
+        tuple(SHAPES[i % len(SHAPES)] for i in range(len(ordered))),
     )

@@ -12,6 +12,7 @@ import polars as pl
 from optarena._json import number
 from optarena._numbers import ABSENT, grouped, p_value, seconds, short, typeset
 from optarena._text import mailable, visible
+from optarena.report.cells import Cell
 from optarena.report.latex import commented, latex_parts
 
 DIGITS = 5
@@ -26,9 +27,9 @@ class Column:
     """A column of a table, declared once for every medium: `text` (terminals), `latex` and `page`.
 
     `kind`: text, optimizer, problem, function, number, p, interval, seconds or seconds interval; of boards also `of`
-    (5 of 12), `failed` (the same, a dash for none), `record` (8-4-0) and `hits` (an expected running time with its
-    successes). `digits`: after the point; None for as many as there are. `help`: a sentence that the head of the page's
-    table shows.
+    (5 of 12), `failed` (the same, a dash for none), `record` (8-4-0), `hits` (an expected running time with its
+    successes) and `cell` or `pair` (a `Cell`; a pair is aligned where its parts meet). `digits`: after the point; None
+    for as many as there are. `help`: a sentence that the head of the page's table shows.
     """
 
     label: str
@@ -55,6 +56,8 @@ class Column:
     """In a terminal it stands in one column with the estimate before it."""
     minor: bool = False
     """A narrow terminal goes without it."""
+    head: Cell | None = None
+    """How the label is written, where that differs between media."""
 
     def written(self, value: Any) -> str | None:
         """A cell of the page as text; None where it is the value itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -90,11 +90,19 @@ class View:
             raise OptarenaError("this view was not made from a store: it has no frame to save")
         self.pinned.save(path)
 
+    on_demand: ClassVar[tuple[str, ...]] = ()
+    """Properties that are tables too, made when they are asked for: `to_data` does not have them."""
+
     def table(self, name: str) -> pl.DataFrame:
         """A table by its name."""
+        if name in self.on_demand:
+            made: pl.DataFrame = getattr(self, name)
+            return made
         if name not in self.tables:
-            known = ", ".join(self.tables)
-            raise OptarenaError(f"no table {name!r}.{nearest(name, self.tables)} (the {self.name} view has {known})")
+            known = (*self.tables, *self.on_demand)
+            raise OptarenaError(
+                f"no table {name!r}.{nearest(name, known)} (the {self.name} view has {', '.join(known)})"
+            )
         return self.tables[name]
 
     def scores(self, metric: str | None = None) -> Scores:

@@ -1,16 +1,18 @@
 """The boards: each table's columns (field, label, digits, help, which direction is better) declared once.
 
-A module per view, and one for comparisons. A board is shown as text, as LaTeX and on the page by one renderer each; as
-CSV, `--format csv` gives the table behind it with all its columns.
+A module per view, and one for comparisons. A board is shown as text, as LaTeX, as HTML and on the page of a report by
+one renderer each; as CSV, `--format csv` gives the table behind it with all its columns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from optarena._numbers import counted
 from optarena._text import clean
+from optarena.report.html import page_of_tables
 from optarena.views._view import View
 
 TABLES = {"fixed-cost": "summary", "fixed-target": "ert", "pareto": "summary", "anytime": "summary"}
@@ -30,9 +32,15 @@ def text(view: View, width: int | None = None) -> str:
 
 
 def latex(view: View) -> str:
-    """A view's board for a paper."""
-    made: str = _board_of(view).latex(view)
-    return made
+    """A view's tables for a paper."""
+    return "\n".join(paper.latex() for paper in _board_of(view).papers(view))
+
+
+def html(views: Sequence[View]) -> str:
+    """The tables of a paper as one page, with what a reader should know."""
+    tables = [paper.html() for view in views for paper in _board_of(view).papers(view)]
+    notes = [line for view in views for line in footnotes(view).splitlines()]
+    return page_of_tables(", ".join(view.name.replace("-", " ") for view in views), tables, notes)
 
 
 def footnotes(view: View) -> str:

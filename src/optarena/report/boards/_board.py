@@ -16,6 +16,8 @@ from typing import Any
 
 from optarena._numbers import ABSENT, fixed, p_value
 from optarena._text import table
+from optarena.report.cells import Cell, written
+from optarena.report.html import html_table
 from optarena.report.latex import latex_table
 from optarena.report.tables import Column, Table
 from optarena.views._view import View
@@ -45,21 +47,25 @@ def with_failed(view: View, rows: Sequence[Row]) -> list[Row]:
     return out
 
 
-LEFT = ("text", "optimizer", "problem", "function")
+LEFT = ("text", "optimizer", "problem", "function", "cell")
 """Kinds of columns that are set flush left."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """Columns and rows. `groups`: rows of one group are compared where the best is sought; all rows by default."""
+    """Columns and rows. `groups`: rows of one group are compared where the best is sought; all rows by default.
+
+    `ruled`: in a paper there is a rule between groups.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Row]
     groups: Sequence[Any] | None = None
+    ruled: bool = False
 
     def text(self, width: int | None = None) -> str:
         """Aligned for a terminal; where it is wider than `width`, minor columns are left out, and named."""
-        kept = [column for column in self.columns if "text" in column.on]
+        kept = self._kept("text")
         left_out: list[str] = []
         shown = self._text(kept)
         while width is not None and max(map(len, shown.splitlines())) > width:
@@ -94,14 +100,33 @@ class Board:
 
     def latex(self, comment: Sequence[str] = ()) -> str:
         """For a paper: booktabs, the best in bold."""
-        kept = [column for column in self.columns if "latex" in column.on]
-        heads = [column.label.replace(" %", "%") for column in kept]
-        cells = [[latex_of(column, row) for column in kept] for row in self.rows]
-        return latex_table(heads, cells, bold=self.best(kept, "latex"), comment=comment)
+        heads, cells, bold = self._for_papers()
+        pairs = [j for j, column in enumerate(self._kept("latex")) if column.kind == "pair"]
+        return latex_table(heads, cells, bold=bold, comment=comment, pairs=pairs, ruled=self._begins())
+
+    def html(self, caption: Cell) -> str:
+        """The table of a paper as HTML, with the caption above it."""
+        heads, cells, bold = self._for_papers()
+        right = [j for j, column in enumerate(self._kept("latex")) if column.kind not in LEFT]
+        return html_table(heads, cells, caption, bold=bold, right=right, ruled=self._begins())
+
+    def _kept(self, medium: str) -> list[Column]:
+        return [column for column in self.columns if medium in column.on]
+
+    def _for_papers(self) -> tuple[list[Any], list[list[Any]], set[tuple[int, int]]]:
+        """Heads, rows, and (row, column) of the best."""
+        kept = self._kept("latex")
+        heads = [column.head or column.label.replace(" %", "%") for column in kept]
+        return heads, [[latex_of(column, row) for column in kept] for row in self.rows], self.best(kept, "latex")
+
+    def _begins(self) -> list[int]:
+        """The rows with which a group begins, but for the first."""
+        groups = self.groups or [None] * len(self.rows)
+        return [i for i in range(1, len(groups)) if self.ruled and groups[i] != groups[i - 1]]
 
     def table(self, id: str, title: str, **more: Any) -> Table:
         """For the page. A label that stands twice says what it is of."""
-        kept = [column for column in self.columns if "page" in column.on]
+        kept = self._kept("page")
         labels = [column.label for column in kept]
         columns = [
             replace(column, label=f"{label} of {labels[i - 1]}") if label in labels[:i] else column
@@ -128,6 +153,27 @@ class Board:
                 if value == least[group] < math.inf
             }
         return out
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A board with its caption, for a paper or a page that is only read."""
+
+    board: Board
+    caption: Cell
+    frame: str
+    """What its numbers were measured against."""
+
+    @classmethod
+    def of(cls, view: View, board: Board, caption: str) -> Paper:
+        return cls(board, written(caption), f"frame {view.frame['hash']}, mode {view.mode}")
+
+    def latex(self) -> str:
+        """A `tabular`; the caption and the frame are comments above it."""
+        return self.board.latex([self.caption.text, self.frame])
+
+    def html(self) -> str:
+        return self.board.html(self.caption)
 
 
 def _comparable(column: Column, row: Row, sign: float) -> float:
@@ -180,6 +226,8 @@ def _number(column: Column, value: float | None) -> str:
 
 def words_of(column: Column, value: Any) -> Any:
     """A cell that is a text in every medium."""
+    if isinstance(value, Cell):
+        return value.text
     if column.kind == "failed":
         return f"{value[0]:,} of {value[1]:,}" if value[0] else ABSENT
     if column.kind == "of":

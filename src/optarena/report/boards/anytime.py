@@ -6,7 +6,7 @@ from typing import Any
 
 from optarena._numbers import fixed, significant
 from optarena._text import table
-from optarena.report.boards._board import FAILED, Board, with_failed
+from optarena.report.boards._board import FAILED, Board, Paper, with_failed
 from optarena.report.tables import Column
 from optarena.views.anytime import Anytime
 
@@ -85,6 +85,6 @@ def _area(row: dict[str, Any] | None) -> str:
     return "unsolved" if row["unsolved"] == row["trials"] else fixed(row["area_score"], 3)
 
 
-def latex(view: Anytime) -> str:
+def papers(view: Anytime) -> list[Paper]:
     note = f"anytime by {view.frame['axis']}, {view.frame['horizon']}, means over instances"
-    return board(view).latex([note, f"frame {view.frame['hash']}, mode {view.mode}"])
+    return [Paper.of(view, board(view), note)]

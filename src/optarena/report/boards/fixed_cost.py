@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from optarena._text import clean
-from optarena.report.boards._board import FAILED, Board, with_failed
+from optarena.report.boards._board import FAILED, Board, Paper, with_failed
 from optarena.report.tables import Column
 from optarena.views.fixed_cost import FixedCost
 
@@ -67,6 +67,5 @@ def text(view: FixedCost, width: int | None = None) -> str:
     return "\n".join(f"{clean(title(view, name))}\n{board(view, name).text(width)}\n" for name in view.metrics)
 
 
-def latex(view: FixedCost) -> str:
-    frame = f"frame {view.frame['hash']}, mode {view.mode}"
-    return "\n".join(board(view, name).latex([title(view, name), frame]) for name in view.metrics)
+def papers(view: FixedCost) -> list[Paper]:
+    return [Paper.of(view, board(view, name), title(view, name)) for name in view.metrics]

@@ -9,7 +9,8 @@ import polars as pl
 
 from optarena._numbers import significant
 from optarena._text import clean
-from optarena.report.boards._board import FAILED, Board, with_failed
+from optarena.report.boards._board import FAILED, Board, Paper, with_failed
+from optarena.report.boards.ratios import ratio_tables
 from optarena.report.tables import Column
 from optarena.views.fixed_target import FixedTarget
 
@@ -34,12 +35,11 @@ def board(rows: pl.DataFrame, heads: dict[int, str], axis: str, last: str = "") 
     end = max(heads, default=0)
     columns = [
         Column("function", "function", field="name", on="page"),
-        Column("function", field="function", on="text latex"),
-        Column("D", "number", field="dimension", on="latex"),
+        Column("function", field="function", on="text"),
         Column("optimizer", "optimizer", field="optimizer"),
         *(
             Column(
-                head, "hits", None, f"expected {axis} to {head}", show=significant, better="lower", bold="latex page",
+                head, "hits", None, f"expected {axis} to {head}", show=significant, better="lower", bold="page",
                 field=(f"ert {rank}", f"hits {rank}", f"runs {rank}"),
             )
             for rank, head in heads.items()
@@ -63,15 +63,12 @@ def few_targets(view: FixedTarget) -> pl.DataFrame:
     return table.filter(pl.col("rank").is_in(shown))
 
 
-def heads(rows: pl.DataFrame, places: Sequence[int] | None = None) -> dict[int, str]:
+def heads(rows: pl.DataFrame) -> dict[int, str]:
     """The target of each rank, where all problems have the same, else its place; of run lengths, their multiple."""
     if "k" in rows.columns:
         return {rank: f"{k:g} D" for rank, k in rows.select("rank", "k").unique().sort("rank").iter_rows()}
     targets = rows.group_by("rank").agg(pl.col("target").unique()).sort("rank").rows()
-    return {
-        rank: f"{cell[0]:.3g}" if len(cell) == 1 else f"target {(rank if places is None else places.index(rank)) + 1}"
-        for rank, cell in targets
-    }
+    return {rank: f"{cell[0]:.3g}" if len(cell) == 1 else f"target {rank + 1}" for rank, cell in targets}
 
 
 def text(view: FixedTarget, width: int | None = None) -> str:
@@ -97,10 +94,10 @@ def _where(suite: Any, dimension: Any) -> str:
 
 def _summary(view: FixedTarget, width: int | None) -> list[str]:
     """One small table per dimension: they are never pooled."""
-    from optarena.views.fixed_target import figure_tables
+    from optarena.views.fixed_target import ert_tables, figure_tables
 
     dimensions = view.ert["dimension"].drop_nulls().unique().sort().to_list()
-    table = figure_tables.board(view, dimensions)
+    table = ert_tables.board(view, dimensions)
     if not table.height:
         return ["\nno function was run by all optimizers in one dimension: there is nothing to sum up"]
     several = len(dimensions) > 1
@@ -115,10 +112,9 @@ def _summary(view: FixedTarget, width: int | None) -> list[str]:
     return lines
 
 
-def latex(view: FixedTarget) -> str:
-    rows, axis = few_targets(view), view.frame["axis"]
-    note = [f"expected {axis} to a precision", f"frame {view.frame['hash']}, mode {view.mode}"]
-    return board(rows, heads(rows, rows["rank"].unique().sort().to_list()), axis).latex(note)
+def papers(view: FixedTarget) -> Sequence[Paper]:
+    """COCO's tables of ratios, one per suite and dimension."""
+    return ratio_tables(view)
 
 
 def reached(view: FixedTarget, table: pl.DataFrame, unit: str, reference: str) -> Board:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from optarena._numbers import significant
-from optarena.report.boards._board import FAILED, Board, with_failed
+from optarena.report.boards._board import FAILED, Board, Paper, with_failed
 from optarena.report.tables import Column
 from optarena.views.pareto import Pareto
 
@@ -70,6 +70,5 @@ def text(view: Pareto, width: int | None = None) -> str:
     return "\n".join([first, second, board(view).text(width), ""])
 
 
-def latex(view: Pareto) -> str:
-    note = f"fronts at the end: means over problems; {WHAT}"
-    return board(view).latex([note, f"frame {view.frame['hash']}, mode {view.mode}"])
+def papers(view: Pareto) -> list[Paper]:
+    return [Paper.of(view, board(view), f"fronts at the end: means over problems; {WHAT}")]

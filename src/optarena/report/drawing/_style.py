@@ -12,6 +12,8 @@ from optarena.report.drawing import _vega as vl
 from optarena.report.text import charted
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', 'DejaVu Sans', sans-serif"
+POWERS_FONT = f"'DejaVu Sans Condensed', 'DejaVu Sans', {FONT}"
+"""Few fonts have a raised minus; where it is missing, the whole label would be set in another font."""
 INK, SOFT, LINE = "#1c1c1c", "#595959", "#e4e4e4"
 BAND = 0.13
 
@@ -25,6 +27,8 @@ class Look:
     width: int | None = None
     height: int | None = None
     present: tuple[str, ...] | None = None
+    paper: bool = False
+    """Whether it is for a paper: small letters, and panels that keep their shape at any width."""
 
     @property
     def names(self) -> list[str]:
@@ -38,6 +42,8 @@ class Look:
 
     def sized(self, chart: vl.Chart, width: int, height: int | dict[str, Any]) -> vl.Chart:
         """The chart with this size, or the figure's own."""
+        if self.paper and self.width and not self.height and isinstance(height, int):
+            height = max(60, round(height * self.width / width))
         return chart.having(width=self.width or width, height=self.height or height)
 
 
@@ -53,20 +59,21 @@ def source(table: pl.DataFrame | str) -> vl.Data:
     return plain.to_dicts()
 
 
-def colour(look: Look, *, legend: bool = True, symbol: str = "stroke") -> vl.Field:
+def colour(look: Look, *, legend: bool = True, symbol: str | None = "stroke") -> vl.Field:
     """The scale of optimizers: fixed by the store, whatever part of it is drawn. `symbol`: what the legend shows; a
     stroke has no colour where marks are filled."""
     scale = vl.Scale(domain=look.names, range=list(look.colours.colours))
     return vl.Field("optimizer:N", scale=scale, legend=_keys(look, symbol) if legend else None)
 
 
-def _keys(look: Look, symbol: str = "stroke") -> vl.Legend:
+def _keys(look: Look, symbol: str | None = "stroke") -> vl.Legend:
     """The legend: of those that are drawn, not of all that have a colour."""
+    kind = {} if symbol is None else {"symbolType": symbol}
     return vl.Legend(
         title=None,
         orient="bottom",
-        symbolType=symbol,
-        symbolStrokeWidth=3,
+        **kind,
+        symbolStrokeWidth=3 if symbol == "stroke" else 1,
         symbolOpacity=1,
         labelLimit=280,
         values=look.drawn,
@@ -81,9 +88,10 @@ def dash(look: Look) -> dict[str, Any]:
     return {"strokeDash": vl.Field("optimizer:N", scale=scale, legend=_keys(look))}
 
 
-def shape(look: Look) -> vl.Field:
+def shape(look: Look, *, legend: bool = False) -> vl.Field:
+    """Optimizers by the shape of their points; with a legend, that of `colour(look, symbol=None)` shows it too."""
     scale = vl.Scale(domain=look.names, range=list(look.colours.shapes))
-    return vl.Field("optimizer:N", scale=scale, legend=None)
+    return vl.Field("optimizer:N", scale=scale, legend=_keys(look, None) if legend else None)
 
 
 def rows(sort: Any = None) -> vl.Field:
@@ -106,7 +114,14 @@ POWERS_OF_TEN = (
 def log_axis(ticks: int) -> vl.Axis:
     """A logarithmic axis with about so many ticks; what has no label is drawn lightly."""
     light = {"condition": {"test": "!datum.label", "value": 0.4}, "value": 1}
-    return vl.Axis(format="~g", labelExpr=POWERS_OF_TEN, tickCount=ticks, gridOpacity=light, tickOpacity=light)
+    return vl.Axis(
+        format="~g",
+        labelExpr=POWERS_OF_TEN,
+        labelFont=POWERS_FONT,
+        tickCount=ticks,
+        gridOpacity=light,
+        tickOpacity=light,
+    )
 
 
 def effort_axis(*, counted: bool, log: bool) -> vl.Axis:
@@ -142,12 +157,98 @@ def shaded(
     return vl.layer(squares, numbers)
 
 
+def small(
+    layers: vl.Chart,
+    table: pl.DataFrame | str,
+    look: Look,
+    *,
+    by: str = "panel",
+    columns: int = 3,
+    size: tuple[int, int] = (200, 150),
+    free: bool = False,
+    flush: bool = False,
+) -> vl.Chart:
+    """Small multiples: the same chart for each panel, in the order of their places; `free`: each has its own axis;
+    `flush`: panels stand at the height of those beside, whatever their labels take.
+
+    On paper both axes have one title for all panels; the page sets panels to its width, and keeps one for each.
+    """
+    head = vl.Header(
+        title=None,
+        labelFontSize=7 if look.paper else 11,
+        labelFontWeight="normal" if look.paper else 600,
+        labelAnchor="start",
+        labelLimit=(look.width or size[0]) + 14,
+        labelFont=FONT if isinstance(table, str) else font_of("".join(table[by].unique())),
+    )
+    given: dict[str, Any] = {"columns": columns, "spacing": 8 if look.paper else 18}
+    if flush:
+        given |= {"bounds": "flush", "spacing": 36 if look.paper else 50}
+    if not isinstance(table, str):
+        layers, titles = _untitled(layers, ("y",) if free else ("x", "y"))
+        soft = {"fontWeight": "normal", "color": SOFT, "fontSize": 8 if look.paper else 12}
+        if titles.get("x"):
+            head |= {f"title{name[:1].upper()}{name[1:]}": value for name, value in soft.items()}
+            head |= {"title": titles["x"], "titleOrient": "bottom", "titlePadding": 22 if flush else 4}
+        if titles.get("y"):
+            given["title"] = vl.title(titles["y"], orient="left", anchor="middle", offset=4, **soft)
+    chart = look.sized(layers, *size).having(data=source(table))
+    order = vl.Sort(field="place", op="min", order="ascending")
+    panels = chart.facet(vl.Field(f"{by}:N", sort=order, header=head), **given)
+    own = {"x": "independent"}
+    return panels.having(resolve={"axis": own, "scale": own} if free else {"axis": own})
+
+
+def panel_matrix(
+    layers: vl.Chart, table: pl.DataFrame, look: Look, row: str, column: str, *, order: str, size: tuple[int, int]
+) -> vl.Chart:
+    """The same chart for each row and column; both axes have one title. order: the field that columns are sorted by."""
+    layers, titles = _untitled(layers, ("x", "y"))
+    head = {"labelFontSize": 8 if look.paper else 11, "labelFontWeight": 600, "title": None}
+    soft: dict[str, Any] = {"fontWeight": "normal", "color": SOFT, "fontSize": 8 if look.paper else 12}
+    below = {f"title{name[:1].upper()}{name[1:]}": value for name, value in soft.items()}
+    below |= {"title": titles.get("x"), "titleOrient": "bottom", "titlePadding": 4}
+    across = vl.Field(
+        f"{column}:N", sort=vl.Sort(field=order, op="min", order="ascending"), header=vl.Header(**{**head, **below})
+    )
+    down = vl.Field(
+        f"{row}:N",
+        sort=vl.Sort(field="place", op="min", order="ascending"),
+        header=vl.Header(labelAngle=-90, labelLimit=150, **head),
+    )
+    chart = look.sized(layers, *size).having(data=source(table))
+    title = vl.title(titles.get("y", ""), orient="left", anchor="middle", offset=4, **soft)
+    return chart.facet({"row": down, "column": across}, spacing=6 if look.paper else 10, title=title)
+
+
+RAISED_SIGNS = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·✕")
+
+
+def font_of(text: str) -> str:
+    """A font that has all its signs."""
+    return POWERS_FONT if RAISED_SIGNS & set(text) else FONT
+
+
+def _untitled(chart: vl.Chart, channels: tuple[str, ...]) -> tuple[vl.Chart, dict[str, str]]:
+    """Layers without the titles of axes, and these."""
+    titles: dict[str, str] = {}
+    out = []
+    for one in chart.spec["layer"]:
+        encoding = dict(one.spec.get("encoding", {}))
+        for name in channels:
+            if isinstance(encoding.get(name), vl.Field):
+                titles[name] = encoding[name].get("title") or titles.get(name, "")
+                encoding[name] = {**encoding[name], "title": None}
+        out.append(one.having(encoding=encoding))
+    return chart.having(layer=out), titles
+
+
 def cells(look: Look) -> int:
     """How wide a matrix is."""
     return 70 * max(3, len(look.drawn))
 
 
-def finished(chart: vl.Chart, columns: int = 4, note: str = "") -> vl.Chart:
+def finished(chart: vl.Chart, columns: int = 4, note: str = "", *, paper: bool = False) -> vl.Chart:
     """The chart with the look that all share. `columns`: of its legend; `note`: a line below its title or its axes."""
     if note:
         small: dict[str, Any] = {"fontSize": 10, "fontWeight": "normal", "color": SOFT}
@@ -158,7 +259,20 @@ def finished(chart: vl.Chart, columns: int = 4, note: str = "") -> vl.Chart:
             kept = vl.title(given) if isinstance(given, str) else given
             title = vl.title(**kept, subtitle=note, subtitleFontSize=10, subtitleColor=SOFT)
         chart = chart.having(title=title)
-    return chart.having(config=config(columns))
+    return chart.having(config=_for_paper(config(columns)) if paper else config(columns))
+
+
+def _for_paper(look: dict[str, Any]) -> dict[str, Any]:
+    """The same in the sizes of a paper's captions."""
+    sizes = {
+        "axis": {"labelFontSize": 7, "titleFontSize": 8, "tickSize": 3, "labelPadding": 2, "titlePadding": 3},
+        "legend": {"labelFontSize": 7, "titleFontSize": 7, "symbolSize": 40, "columnPadding": 6, "rowPadding": 1,
+                   "offset": 6, "padding": 0},
+        "title": {"fontSize": 8, "subtitleFontSize": 7, "offset": 4},
+        "header": {"labelFontSize": 7, "titleFontSize": 8, "labelPadding": 2},
+    }  # fmt: skip
+    changed = {name: vl.Part(**{**look.get(name, {}), **given}) for name, given in sizes.items()}
+    return {**look, **changed, "padding": 1}
 
 
 def config(columns: int = 4) -> dict[str, Any]:

@@ -95,11 +95,12 @@ class Chart:
         return self.having(mark={"type": kind, **Part(**given)})
 
     def encode(self, **channels: Any) -> Chart:
-        """A channel shows a field (a `Field` or its text), several fields, or a value on a `condition`."""
+        """A channel shows a field (a `Field` or its text), several fields, a value on a `condition`, or nothing (None)."""
         shown = {name: Field(one) if isinstance(one, str) else one for name, one in channels.items()}
         for name in shown.keys() & {"x2", "y2"}:  # of the type of x or y
             shown[name] = {key: value for key, value in shown[name].items() if key != "type"}
-        return self.having(encoding=Part(**{**self.spec.get("encoding", {}), **shown}))
+        every = {**self.spec.get("encoding", {}), **shown}
+        return self.having(encoding=Part(**{name: one for name, one in every.items() if one is not None}))
 
     def transform(self, **one: Any) -> Chart:
         return self.having(transform=[*self.spec.get("transform", ()), one])

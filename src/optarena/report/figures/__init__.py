@@ -10,20 +10,35 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from optarena._memory import no_collection
+from optarena._text import visible
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import OptarenaError, nearest, one_of
 from optarena.report.drawing import _vega as vl
-from optarena.report.figures._figure import Figure, Options, Shown, is_log
+from optarena.report.figures._figure import Figure, Options, Shown, in_sheets, is_log
 from optarena.report.material import Material, framed
+from optarena.report.output import PAPERS, fitted
 from optarena.views._options import OPTIONS, dashed, view_named
 from optarena.views._view import View
 
-__all__ = ["FIGURES", "Figure", "Options", "Shown", "chart", "figure", "figure_of_view", "figure_tables", "is_log"]
+__all__ = [
+    "FIGURES",
+    "Figure",
+    "Options",
+    "Sheet",
+    "Shown",
+    "chart",
+    "figure",
+    "figure_of_view",
+    "figure_tables",
+    "is_log",
+    "sheets",
+]
 
 COMPARISON = "comparison"
 
@@ -46,20 +61,47 @@ FIGURES: dict[str, Figure] = {
         Figure("pairwise", "the probability that one optimizer does better than another, all pairs", COMPARISON),
         Figure("effects", "the same with 95 % intervals, one row per pair", COMPARISON),
         Figure("scott-knott", "medians and quartiles of the scores, in Scott-Knott groups", COMPARISON),
-        Figure("ecdf", "ECDFs of runtimes with restarts and of precision; the reference behind", "fixed-target"),
+        Figure(
+            "ecdf",
+            "ECDFs of runtimes with restarts over all functions, one panel per dimension",
+            "fixed-target",
+            ("background", "bands"),
+        ),
+        Figure(
+            "ecdf-groups",
+            "the same, one panel per group of functions and dimension",
+            "fixed-target",
+            ("background",),
+        ),
+        Figure("ecdf-functions", "the same, one panel per function", "fixed-target", ("background",)),
+        Figure("precision", "how precise runs are at their end and before, one panel per dimension", "fixed-target"),
+        Figure(
+            "run-lengths",
+            "each optimizer: runs that reach 10, 0.1, 1e-4, 1e-8, and beyond",
+            "fixed-target",
+            ("background",),
+        ),
+        Figure(
+            "transition",
+            "all optimizers: runs that reach 10, 0.1, 1e-4, 1e-8, and how far the others are",
+            "fixed-target",
+        ),
         Figure(
             "cuts", "every run on one problem, cut at an effort and at a target: two ways to measure", "fixed-target"
         ),
-        Figure("transition", "runs that reach 10, 0.1, 1e-4, 1e-8; beside it, how far the others are", "fixed-target"),
-        Figure("ecdf-groups", "ECDFs of runtimes, one panel per group of functions and dimension", "fixed-target"),
         Figure("ert", "expected running times against the target, one panel per function", "fixed-target"),
         Figure(
             "ert-dimension",
-            "expected running times against the dimension, one panel per function",
+            "expected running times against the dimension to one target, one panel per function",
             "fixed-target",
         ),
-        Figure("profiles", "performance and data profiles", "fixed-target"),
+        Figure("scaling", "each optimizer: expected running times against the dimension, many targets", "fixed-target"),
+        Figure("scatter", "expected running times of two optimizers, all functions and targets", "fixed-target"),
+        Figure("scatter-functions", "the same, one panel per function", "fixed-target"),
         Figure("loss", "expected running times relative to the reference's", "fixed-target"),
+        Figure("loss-budget", "the same over budgets, one panel per dimension", "fixed-target", (), "below"),
+        Figure("contributions", "what each optimizer gives the best of the store", "fixed-target"),
+        Figure("profiles", "performance and data profiles", "fixed-target"),
         Figure(
             "fronts",
             "fronts of typical trials with the reference set, one panel per problem",
@@ -115,28 +157,90 @@ def figure(name: str, results: Dataset | Material, **options: Any) -> Any:
     return altair_chart(chart(name, results, **options))
 
 
-@no_collection()
-def chart(name: str, results: Dataset | Material, **options: Any) -> vl.Chart:
+def chart(name: str, results: Dataset | Material, *, sheet: int = 1, **options: Any) -> vl.Chart:
     """The same without Altair, which takes long to import: what a file or a page is made from."""
-    from optarena.report.drawing._style import Look, finished, legend_columns
+    found = sheets(name, results, **options)
+    if not 0 < sheet <= len(found):
+        raise OptarenaError(f"the figure {name} has {len(found)} sheet{'s' * (len(found) > 1)}; got sheet {sheet}")
+    return found[sheet - 1].chart
 
+
+@no_collection()
+def sheets(name: str, results: Dataset | Material, *, paper: str | None = None, **options: Any) -> list[Sheet]:
+    """A figure with many panels has several sheets. paper: `column` or `page`, the width that each fills."""
+    if paper is not None:
+        one_of("paper", paper, PAPERS)
     material, asked, parts = _parts(name, results, options)
+    found = in_sheets(parts, FIGURES[name].arrange)
+    out: list[Sheet] = []
+    for i, (shown, mine) in enumerate(found.items()):
+        named = shown if len(found) > 1 else ""
+        guess = out[-1].panel if out else None
+        out.append(_sheet(FIGURES[name], material, asked, mine, named, (i + 1, len(found)), paper, guess))
+    return out
 
-    def look(table: pl.DataFrame) -> Look:
-        present = tuple(sorted(table["optimizer"].unique().to_list()))
-        return Look(material.colours, asked.width, asked.height, present)
+
+@dataclass(frozen=True)
+class Sheet:
+    """A chart, what it shows of a figure that has several, and its caption.
+
+    `svg`, `panel`: how it was drawn for a paper, and the width of its panels.
+    """
+
+    chart: vl.Chart
+    svg: str
+    panel: int | None
+    name: str
+    caption: str
+
+
+def _sheet(
+    known: Figure,
+    material: Material,
+    asked: Options,
+    parts: list[Shown],
+    shown: str,
+    number: tuple[int, int],
+    paper: str | None,
+    guess: int | None,
+) -> Sheet:
+    """Drawn as wide as asked, or so wide that it fills a column or a page. guess: how wide panels may be then."""
+    from optarena.report.drawing._style import Look, finished, font_of, legend_columns
 
     note = "" if parts[0].view is None else framed(parts[0].view)
-    charts = [one.draw(one.table, look(one.table if one.legend is None else one.legend)) for one in parts]
-    drawn = _arranged(charts, FIGURES[name].arrange)
-    if parts[0].head:
-        drawn = drawn.having(title=vl.title(parts[0].head, fontWeight="normal", fontSize=12))
-    return finished(drawn, legend_columns(look(material.results.studies), asked.width or 480), note)
+    shown, head = visible(shown), visible(parts[0].head)
+    if number[1] > 1:
+        head = ", ".join(part for part in (f"{shown} (sheet {number[0]} of {number[1]})", head) if part)
+
+    def drawn(width: int | None) -> vl.Chart:
+        def look(one: Shown) -> Look:
+            legend = one.table if one.legend is None else one.legend
+            there = set(legend["optimizer"]) if "optimizer" in legend.columns else set()
+            present = [name for name in (one.ranked or sorted(there)) if name in there]
+            return Look(material.colours, width, asked.height, tuple(present), paper is not None)
+
+        charts = [one.draw(one.table, look(one)) for one in parts]
+        whole = _arranged(charts, known.arrange)
+        if "title" in whole.spec:  # that of an axis which panels share
+            whole = vl.together("hconcat", [whole])
+        if head and paper is None:
+            whole = whole.having(title=vl.title(head, fontWeight="normal", fontSize=12, font=font_of(head)))
+        columns = legend_columns(look(parts[0]), PAPERS[paper] if paper else width or 480)
+        return finished(whole, columns, "" if paper else note, paper=paper is not None)
+
+    about = [*dict.fromkeys(part.caption for part in parts), *([f"Here: {shown}."] if shown else [])]
+    caption = " ".join([*about, *([f"{note[:1].upper()}{note[1:]}."] if note else [])])
+    if paper is None:
+        return Sheet(drawn(asked.width), "", None, shown, caption)
+    return Sheet(*fitted(drawn, PAPERS[paper], guess), shown, caption)
 
 
 def figure_tables(name: str, results: Dataset | Material, **options: Any) -> dict[str, pl.DataFrame]:
-    """The tables that a figure draws, by name: most figures have one, some have one per panel."""
-    return {one.name: one.table for one in _parts(name, results, options)[2]}
+    """The tables that a figure draws on all its sheets, by name: most figures have one, some have one per panel."""
+    tables: dict[str, list[pl.DataFrame]] = {}
+    for one in _parts(name, results, options)[2]:
+        tables.setdefault(one.name, []).append(one.table)
+    return {known: pl.concat(parts) for known, parts in tables.items()}
 
 
 def _parts(name: str, results: Dataset | Material, options: dict[str, Any]) -> tuple[Material, Options, list[Shown]]:

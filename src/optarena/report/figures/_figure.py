@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +15,7 @@ from optarena.views._view import View
 from optarena.views.selection import COUNTED
 
 PANELS = 24
-"""Of a figure for a paper, at most."""
+"""Of a sheet, at most: a figure with more has several sheets."""
 LOG_FROM = 1000
 """An axis of effort that goes so far is logarithmic."""
 
@@ -30,6 +30,8 @@ class Options:
     metric: str | None = None
     width: int | None = None
     height: int | None = None
+    background: str | None = None
+    bands: bool = False
     page: bool = False
 
 
@@ -65,6 +67,12 @@ class Shown:
     """As in `Drawing`."""
     note: str = ""
     """What the page says about it in its section."""
+    panels: str = ""
+    """The column that tells the panels of its table apart, where it has many."""
+    sheet: str = ""
+    """What the sheet shows that it stands on, where a figure has several: `5-D`."""
+    ranked: Sequence[str] = ()
+    """The optimizers from the best to the worst: the order of the legend."""
 
 
 @dataclass(frozen=True)
@@ -103,21 +111,42 @@ def last_effort(table: pl.DataFrame) -> float:
 
 
 def few(names: list[str], what: str, options: Options, most: int) -> list[str]:
-    """The problems to draw: on a page the first of many; a figure of its own must have room for all."""
+    """The problems to draw: on a page the first of many; a figure of its own has sheets for all."""
     if options.page:
         return names[:most]
     if not names:
         raise OptarenaError(f"no study has {what} to draw")
-    if len(names) > PANELS:
-        raise OptarenaError(
-            f"{len(names)} problems do not fit on one figure: choose at most {PANELS} with --problem or --dimension"
-        )
     return names
 
 
-def fit(table: pl.DataFrame, options: Options, by: str = "panel") -> None:
-    count = 0 if options.page or not table.height else table[by].n_unique()
-    if count > PANELS:
-        raise OptarenaError(
-            f"{count} panels do not fit on one figure: choose at most {PANELS} with --problem or --dimension"
+def in_sheets(parts: list[Shown], arrange: str) -> dict[str, list[Shown]]:
+    """The parts of each sheet, by what it shows: a figure with many panels has several sheets."""
+    if arrange == "panels":
+        chunks = [parts[low : low + PANELS] for low in range(0, len(parts), PANELS)]
+        return {f"{low * PANELS + 1} to {low * PANELS + len(chunk)}": chunk for low, chunk in enumerate(chunks)}
+    out: dict[str, list[Shown]] = {}
+    for part in parts:
+        for one in _split(part):
+            out.setdefault(one.sheet, []).append(one)
+    return out
+
+
+def _split(shown: Shown) -> list[Shown]:
+    """Sheets of so many panels of one table."""
+    if not shown.panels:
+        return [shown]
+    panels = shown.table[shown.panels].unique(maintain_order=True)
+    if len(panels) <= PANELS:
+        return [shown]
+    out = []
+    for low in range(0, len(panels), PANELS):
+        some = panels[low : low + PANELS]
+        out.append(
+            replace(
+                shown,
+                table=shown.table.filter(pl.col(shown.panels).is_in(some.implode())),
+                sheet=", ".join(one for one in (shown.sheet, f"{some[0]} to {some[-1]}") if one),
+                legend=shown.table if shown.legend is None else shown.legend,
+            )
         )
+    return out

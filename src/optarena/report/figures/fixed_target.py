@@ -1,70 +1,202 @@
-"""The figures of the fixed-target view."""
+"""The figures of the fixed-target view: distributions of runtimes and precisions. Others are in `running_times`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
 
-from optarena.report.figures._figure import Options, Shown, fit
+from optarena.report.figures._figure import Options, Shown
+from optarena.report.figures.running_times import (
+    contributions,
+    ert,
+    ert_dimension,
+    loss,
+    loss_budget,
+    profiles,
+    scaling,
+    scatter,
+    scatter_functions,
+)
 from optarena.report.material import Material
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.fixed_target import figure_tables as tables
 
-POINTS, WIDE = 30, 120
-"""Of a curve in a small panel of the page, and in a large one."""
-ROWS = 12_000
-"""Of the expected running times on the page, at most."""
+__all__ = [
+    "contributions",
+    "cuts",
+    "ecdf",
+    "ecdf_functions",
+    "ecdf_groups",
+    "ert",
+    "ert_dimension",
+    "loss",
+    "loss_budget",
+    "precision",
+    "profiles",
+    "run_lengths",
+    "scaling",
+    "scatter",
+    "scatter_functions",
+    "transition",
+]
+
+POINTS, WIDE, MANY = 30, 120, 300
+"""Of a curve in a small panel of the page, in a large one, and in one of many panels on paper."""
 APART = "no function was run by all optimizers in one dimension: there is nothing to pool"
-STILL = "Filters by problem and dimension do not change"
+LABELS = 12
+"""So many optimizers have labels beside their curves; more have a legend."""
 
 
-def _behind(view: FixedTarget) -> str:
-    return f"dots: budgets end; pale line: the ERTs of {tables.reference_name(view)}"
+class _Behind:
+    """What is drawn behind ECDFs: a pale line of runtimes, or a dashed one of expected running times."""
+
+    def __init__(self, view: FixedTarget, options: Options) -> None:
+        self.name = tables.background_name(view, options.background)
+        self.words = tables.background_words(self.name)
+        self.dashed = self.name == "best-2009"
+
+    @property
+    def head(self) -> str:
+        return "" if not self.words else f"; {'dashed' if self.dashed else 'pale'}: {self.words}"
+
+    @property
+    def caption(self) -> str:
+        if self.dashed:
+            return (
+                "The dashed line is the fraction of targets whose expected running time by best 2009 is within x: it "
+                "mostly lies below the ECDF of its runtimes, which are not published."
+            )
+        return f"The pale line behind: {self.words}, with restarts." if self.words else ""
 
 
-def _pale(view: FixedTarget) -> str:
-    reference = tables.reference_name(view)
-    return f"The pale line behind: the fraction of targets whose expected running time by {reference} is within x."
-
-
-def _dimensions(material: Material, options: Options) -> list[int]:
-    return material.dimensions if options.page else []
+def _about(view: FixedTarget, text: str, dimension: int | None = None) -> str:
+    return f"{' '.join(text.split())} Data: {tables.described(view, dimension)}."
 
 
 def ecdf(material: Material, options: Options) -> list[Shown]:
-    from optarena.report.drawing.fixed_target import ecdf, precision
+    from optarena.report.drawing.fixed_target import ecdf
 
-    view = material.must_reach()
-    unit = tables.unit(view)
-    curves = tables.ecdf(view, _dimensions(material, options), WIDE if options.page else None)
-    ends = tables.precision(view)
-    left = Shown(
+    view, behind = material.must_reach(), _Behind(material.must_reach(), options)
+    unit, ranked = tables.unit(view), tables.ranked(view)
+    many = len(tables.dimensions_of(view)) > 1
+    points = WIDE if options.page else MANY if many else None
+    curves = tables.ecdf(view, points, options.background, bands=options.bands)
+    labelled = not options.page and not many and len(ranked) <= LABELS
+    band = "Bands: 95 %, functions resampled." if options.bands else ""
+    shown = Shown(
         "ecdf",
         curves,
-        partial(ecdf, effort=unit),
+        partial(
+            ecdf,
+            effort=unit,
+            many=many,
+            dashed=behind.dashed,
+            bands=options.bands,
+            ends=tables.ends(curves, behind.words) if labelled else None,
+        ),
         "ECDF of runtimes",
-        "Fraction of targets reached, with simulated restarts. Dots: where budgets end; beyond, nobody ran. "
-        + _pale(view),
+        _about(
+            view,
+            f"Fraction of targets reached over all functions by {unit}, with simulated restarts. Marks: where budgets "
+            f"end (the median run); beyond, nobody ran. {band} {behind.caption}",
+        ),
         f"Line chart of the fraction of targets reached by {unit}, one line per optimizer; the ends are in the table.",
-        head=f"{_behind(view)}; right: thick at the end, thin before",
+        head=f"marks: budgets end{behind.head}",
         view=view,
-        legend=view.ecdf,
+        legend=view.ecdf.filter(pl.col("optimizer") != behind.name),
+        ranked=ranked,
+        panels="panel" if many else "",
         empty="" if curves.height else APART,
     )
-    right = Shown(
-        "precision",
-        ends,
-        partial(precision, word=tables.word(view)),
-        "ECDF of precision",
-        "Fraction of runs that are as precise: thick at their end, thin after D, 10 D, 100 D, … before it. "
-        f"Of all problems: {STILL[:1].lower()}{STILL[1:]} it.",
-        "Line chart of the fraction of runs by precision, one line per optimizer and budget.",
+    return [shown]
+
+
+def ecdf_groups(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.fixed_target import ecdf_groups
+
+    view, behind = material.must_reach(), _Behind(material.must_reach(), options)
+    table = tables.ecdf_groups(view, POINTS if options.page else MANY, options.background)
+    matrix = not options.page and min(table["group"].n_unique(), table["dimension"].n_unique()) > 1
+    shown = Shown(
+        "ecdf groups",
+        table,
+        partial(ecdf_groups, effort=tables.unit(view), dashed=behind.dashed),
+        "ECDFs of runtimes by group and dimension",
+        _about(
+            view,
+            "Fraction of targets reached, with simulated restarts, for each group of functions and dimension. Marks: "
+            f"where budgets end. {behind.caption}",
+        ),
+        "Small line charts of the fraction of targets reached, one panel per group of functions and dimension.",
+        head=f"marks: budgets end{behind.head}",
         view=view,
-        legend=view.ecdf,
-        empty="" if ends.height else APART,
+        id="ecdf-groups",
+        ranked=tables.ranked(view),
+        panels="" if matrix else "panel",
+        empty="it is the ECDF of all" if options.page and table["panel"].n_unique() < 2 else "",
     )
-    return [left, right]
+    return [shown]
+
+
+def ecdf_functions(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.fixed_target import ecdf_functions
+
+    view, behind = material.must_reach(), _Behind(material.must_reach(), options)
+    table = tables.ecdf_functions(view, POINTS if options.page else MANY // 2, options.background)
+    shown = Shown(
+        "ecdf functions",
+        table,
+        partial(ecdf_functions, effort=tables.unit(view), dashed=behind.dashed),
+        "ECDFs of runtimes by function",
+        "Fraction of targets reached, with simulated restarts, for each function. Marks: where budgets end. "
+        + behind.caption,
+        "Small line charts of the fraction of targets reached, one panel per function.",
+        head=f"marks: budgets end{behind.head}",
+        view=view,
+        id="ecdf-functions",
+        ranked=tables.ranked(view),
+        panels="panel",
+    )
+    return [shown] if options.page else list(by_dimension(view, shown))
+
+
+def by_dimension(view: FixedTarget, shown: Shown) -> Iterator[Shown]:
+    """A sheet for each dimension, with what it is about in its caption."""
+    for (dimension,), part in shown.table.group_by(["dimension"], maintain_order=True):
+        yield replace(
+            shown,
+            table=part,
+            sheet="" if dimension is None else f"{dimension}-D",
+            caption=_about(view, shown.caption, dimension),
+            legend=shown.table if shown.legend is None else shown.legend,
+        )
+
+
+def precision(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.fixed_target import precision
+
+    view = material.must_reach()
+    table = tables.precision(view, POINTS if options.page else None)
+    shown = Shown(
+        "precision",
+        table,
+        partial(precision, word=tables.word(view), many=table["panel"].n_unique() > 1),
+        "ECDF of precision",
+        _about(
+            view,
+            "Fraction of runs that are as precise: thick at their end, thin after D, 10 D, 100 D, … before it.",
+        ),
+        "Line chart of the fraction of runs by precision, one line per optimizer and budget.",
+        head="thick: at the end of runs; thin: after D, 10 D, 100 D, … before it",
+        view=view,
+        ranked=tables.ranked(view),
+        panels="panel" if table["panel"].n_unique() > 1 else "",
+        empty="" if table.height else APART,
+    )
+    return [shown]
 
 
 def cuts(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
@@ -82,153 +214,76 @@ def cuts(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
         f"Line chart of the precision of every run on {name}, cut at one effort and at one target.",
         head=f"{name}; {note}",
         view=view,
+        ranked=tables.ranked(view),
         empty="" if table.height else APART,
     )
     return [shown]
 
 
-def transition(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+CONTINUES = "The right panel continues the left one: a curve ends at its success probability, and goes on there"
+
+
+def transition(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import transition
 
-    view = material.must_reach()
-    reach, miss = tables.transition(view)
-    note = (
-        "The right panel continues the left one: where a curve ends there, at its success probability, it begins here."
-    )
+    view, behind = material.must_reach(), _Behind(material.must_reach(), options)
+    parts = [part.filter(pl.col("optimizer").is_not_null()) for part in tables.transition(view, "none")]
+    return _two_panels(view, behind, parts, partial(transition, single=False), "", tables.ranked(view))
+
+
+def run_lengths(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.fixed_target import transition
+
+    view, behind = material.must_reach(), _Behind(material.must_reach(), options)
+    parts = tables.transition(view, options.background)
+    out = []
+    for name in tables.ranked(view):
+        whose = (pl.col("optimizer") == name) | pl.col("optimizer").is_null()
+        mine = [part.filter(whose) for part in parts]
+        if name != behind.name:
+            out += _two_panels(view, behind, mine, partial(transition, single=True), name, [name])
+    return out
+
+
+def _two_panels(
+    view: FixedTarget,
+    behind: _Behind,
+    parts: list[pl.DataFrame],
+    draw: Callable[..., object],
+    name: str,
+    ranked: list[str],
+) -> list[Shown]:
+    """Runs that reach targets, and beside it how far the others are; rows without an optimizer are behind."""
+    reach, miss = parts
+    back = behind.head if name else ""
     left = Shown(
-        "transition",
+        f"transition {name}".strip(),
         reach,
-        partial(transition, title=tables.unit(view), side=False),
+        partial(draw, title=tables.unit(view), side=False, dashed=behind.dashed),
         "Runs that reach a target",
-        f"Fraction of runs that reach 10ᵏ by an effort, without restarts, for k = 1, -1, -4, -8. {note}",
+        _about(
+            view,
+            f"{f'{name}: f' if name else 'F'}raction of runs that reach the precision 10ᵏ by an effort, without "
+            f"restarts, for k = 1, -1, -4, -8 (left), and of those whose distance to the optimum at their end is at "
+            f"most so many times 10ᵏ (right). {CONTINUES}.{f' Behind, {back[2:]}.' if back else ''}",
+        ),
         "Line chart of the fraction of runs that reached each of four targets, by effort.",
-        head=note,
+        head=f"{CONTINUES}{back}",
         view=view,
         empty="" if reach.height else APART,
+        sheet=name,
+        ranked=ranked,
     )
     right = Shown(
-        "transition beyond",
+        f"transition beyond {name}".strip(),
         miss,
-        partial(transition, title="Δf / 10ᵏ at the end", side=True),
+        partial(draw, title="Δf / 10ᵏ at the end", side=True, dashed=behind.dashed),
         "How far the others are",
-        "Fraction of runs whose distance to the optimum at their end is at most so many times 10ᵏ.",
+        left.caption,
         "Line chart of the fraction of runs by their final distance, as a multiple of each target.",
         view=view,
         empty="" if miss.height else APART,
+        sheet=name,
+        ranked=ranked,
     )
     return [left, right]
-
-
-def ecdf_groups(material: Material, options: Options) -> list[Shown]:
-    from optarena.report.drawing.fixed_target import ecdf_groups
-
-    view = material.must_reach()
-    table = tables.ecdf_groups(view, POINTS if options.page else None)
-    if min(table["group"].n_unique(), table["dimension"].n_unique()) < 2:
-        fit(table, options)
-    shown = Shown(
-        "ecdf groups",
-        table,
-        partial(ecdf_groups, effort=tables.unit(view)),
-        "ECDFs of runtimes by group and dimension",
-        f"As above, for each group of functions and dimension. {_pale(view)}",
-        "Small line charts of the fraction of targets reached, one panel per group of functions and dimension.",
-        head=_behind(view),
-        view=view,
-        id="ecdf-groups",
-        empty="it is the ECDF of all" if options.page and table["panel"].n_unique() < 2 else "",
-    )
-    return [shown]
-
-
-def ert(material: Material, options: Options) -> list[Shown]:
-    from optarena.report.drawing.fixed_target import ert
-
-    view = material.must_reach()
-    table, note = tables.ert(view, material.functions, thin=options.page), ""
-    fit(table, options, "function")
-    if options.page and table.height > ROWS:
-        each = table.group_by("function", maintain_order=True).len().filter(pl.col("len").cum_sum() <= ROWS)
-        note = f"Expected running times of {each.height:,} functions are drawn: optarena figure has others."
-        table = table.filter(pl.col("function").is_in(each["function"].implode()))
-    reference = tables.reference_name(view)
-    shown = Shown(
-        "ert",
-        table,
-        partial(ert, effort=tables.unit(view), word=tables.word(view)),
-        "Expected running time by target",
-        "ERT: all evaluations of all runs until they hit, divided by the number of hits; a line ends where no run "
-        f"hits any more. Bands: {view.frame['intervals']}. Behind, pale: {reference}.",
-        "Small line charts of the expected running time by target, one panel per function and dimension; "
-        "the table below has its numbers.",
-        head=f"expected running time with its 95 % interval; pale: {reference}",
-        view=view,
-        note=note,
-    )
-    return [shown]
-
-
-def ert_dimension(material: Material, options: Options) -> list[Shown]:
-    from optarena.report.drawing.fixed_target import ert_dimension
-
-    view = material.must_reach()
-    table, reference = tables.ert_by_dimension(view), tables.reference_name(view)
-    fit(table, options)
-    empty = "no function was solved to the same target in two dimensions: there is nothing to draw"
-    shown = Shown(
-        "ert by dimension",
-        table,
-        partial(ert_dimension, effort=tables.unit(view), dimensions=table["D"].unique().sort().to_list()),
-        "Expected running time by dimension",
-        "For each function to the hardest target that someone reached in most dimensions, which its title "
-        f"names. {STILL} it. Behind, pale: {reference}.",
-        "Small line charts of the expected running time by dimension, one panel per function.",
-        head=f"to the hardest target reached in most dimensions; pale: {reference}",
-        empty="" if table.height else empty,
-        view=view,
-        id="ert-dimension",
-    )
-    return [shown]
-
-
-def profiles(material: Material, _: Options) -> list[Shown]:
-    from optarena.report.drawing.fixed_target import profiles
-
-    view = material.must_reach()
-    table = tables.profiles(view)
-    shown = Shown(
-        "profiles",
-        table,
-        profiles,
-        "Performance and data profiles",
-        "Performance: the fraction of targets whose ERT is within so many times the least of the store. Data: the "
-        "fraction of problems brought to a part of the way from the first value to the best, by evaluations / "
-        f"(D + 1). {STILL} them.",
-        "Small line charts of performance and data profiles, one line per optimizer.",
-        view=view,
-        empty="" if table.height else APART,
-    )
-    return [shown]
-
-
-def loss(material: Material, options: Options) -> list[Shown]:
-    from optarena.report.drawing.fixed_target import loss
-
-    view = material.must_reach()
-    table, reference = tables.loss(view, _dimensions(material, options)), tables.loss_reference(view)
-    known = table["median"].is_not_null().any()
-    shown = Shown(
-        "loss",
-        table,
-        partial(loss, reference=reference),
-        "Loss of expected running time",
-        f"How many times the expected running time of {reference}: median, half (thick) and 80 % (thin) of the "
-        "targets that one of its runs reached; beside it, how many of the reference's targets these are.",
-        "Dot plot of the loss of expected running time; the first table of this section has the medians.",
-        head="median, half and 80 % of the targets; per cent: how many of the targets were reached",
-        empty="" if known else "no optimizer reached a target: there is no loss to draw",
-        view=view,
-        by=("optimizer",),
-        margin=30,
-    )
-    return [shown]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from optarena.errors import OptarenaError
-from optarena.report.figures._figure import Options, Shown, few, fit, is_log, last_effort
+from optarena.report.figures._figure import Options, Shown, few, is_log, last_effort
 from optarena.report.material import Material
 from optarena.views.pareto import Pareto
 from optarena.views.pareto import figure_tables as tables
@@ -30,7 +30,6 @@ def fronts(material: Material, options: Options) -> list[Shown]:
         few([*two, *many], "a front", options, PANELS)
     two, many = (names[:PANELS] if options.page else names for names in (two, many))
     table, lines = tables.fronts(view, two), tables.parallel(view, many)
-    fit(table, options)
     if not options.page and not table.height and not lines.height:
         raise OptarenaError(NO_FRONT)
     legend = view.table("studies")
@@ -42,6 +41,7 @@ def fronts(material: Material, options: Options) -> list[Shown]:
         f"The front of each optimizer's trial with the median hypervolume; pale, behind: the reference set. {STILL}",
         "Scatter plots of fronts, one panel per problem and pair of objectives.",
         head="the front of the trial with the median hypervolume; behind: the reference set",
+        panels="panel",
         empty="" if table.height else NO_FRONT,
         view=view,
         legend=legend,
@@ -68,7 +68,6 @@ def hypervolume(material: Material, options: Options) -> list[Shown]:
     view = _view(material)
     names = tables.problems(view, range(2, 1000))
     table = tables.hypervolume(view, names[:PANELS] if options.page else names)
-    fit(table, options)
     axis = view.frame["axis"]
     shown = Shown(
         "hypervolume",
@@ -78,6 +77,7 @@ def hypervolume(material: Material, options: Options) -> list[Shown]:
         f"Mean hypervolume of the front so far, as a part of the reference set's, with 95 % bands. {STILL}",
         f"Line charts of the hypervolume by {axis}, one line per optimizer; the table above has the ends.",
         head="mean hypervolume of the front so far, as a part of the reference set's; bands: 95 %",
+        panels="panel",
         empty="" if table.height or not options.page else NO_FRONT,
         view=view,
     )

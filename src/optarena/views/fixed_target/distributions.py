@@ -11,7 +11,7 @@ import polars as pl
 from optarena.traces import Floats, Ints, product
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
-from optarena.views.fixed_target.runtimes import TOLERANCE, ecdf, ecdfs, first_hits
+from optarena.views.fixed_target.runtimes import ecdf, ecdfs
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
 PER_DECADE = 10
@@ -21,8 +21,6 @@ PRECISION = {"optimizer": pl.String, "panel": pl.String, "of": pl.Float64, "rati
 RATIOS = 10.0 ** (np.arange(0, 51) / 5)
 LEAST = 1e-8
 """Precisions below are drawn there: COCO's hardest target."""
-FURTHEST = 1e10
-"""From a target, as a multiple of it: what is further is not drawn."""
 
 
 def grid(scored: Scored) -> Floats:
@@ -39,8 +37,14 @@ def grid(scored: Scored) -> Floats:
     return np.unique([float(f"{value:.9g}") for value in (*steps.tolist(), *nice)])
 
 
-def _restarts(scored: Scored, x: Floats) -> Floats:
+def with_restarts(scored: Scored) -> Floats:
     """(cells, x): the distribution with simulated restarts, the mean over targets (docs/scores.md 2.5)."""
+    if scored.fractions is None:
+        scored.fractions = _restarts(scored, grid(scored))
+    return scored.fractions
+
+
+def _restarts(scored: Scored, x: Floats) -> Floats:
     runs, cells = scored.runs, len(scored.targets)
     parts, of = scored.of_cell, np.arange(cells)
     if scored.mode == "coco" and runs.indicator.any():  # cocopp restarts two objectives on their own instance
@@ -51,13 +55,8 @@ def _restarts(scored: Scored, x: Floats) -> Floats:
         cell = of[batch.cells]
         given = scored.given[cell]
         at = x * runs.per_dimension[batch.runs[0]][batch.of, None]
-        each = restart_ecdfs(batch.hits, batch.spent, at)
-        unknown = np.flatnonzero(np.isnan(each).any(axis=1))
+        each, unknown = filled(scored, batch.hits, batch.spent, at)
         sampled += int(np.isin(batch.column[given], unknown).sum())
-        for some in np.array_split(unknown, 1 + len(unknown) * SAMPLES // MOST_AT_ONCE):
-            drawn = simulated_restarts(batch.hits[:, some], batch.spent[:, some], SAMPLES, scored.seed)
-            for t, runtimes in zip(some.tolist(), drawn, strict=True):
-                each[t] = ecdf(runtimes, at[t])
         total = np.where(given[:, :, None], each[batch.column], 0.0).sum(axis=1)
         np.add.at(out, cell, total / given.sum(axis=1)[:, None] / weight[cell][:, None])
     if sampled:
@@ -65,6 +64,17 @@ def _restarts(scored: Scored, x: Floats) -> Floats:
             f"{sampled} restart distributions have too many jumps to be exact: {SAMPLES} seeded draws each"
         )
     return out
+
+
+def filled(scored: Scored, hits: Floats, spent: Floats, at: Floats) -> tuple[Floats, Ints]:
+    """(columns, x): distributions with restarts; seeded draws where there are too many jumps, and which these are."""
+    each = restart_ecdfs(hits, spent, at)
+    unknown = np.flatnonzero(np.isnan(each).any(axis=1))
+    for some in np.array_split(unknown, 1 + len(unknown) * SAMPLES // MOST_AT_ONCE):
+        drawn = simulated_restarts(hits[:, some], spent[:, some], SAMPLES, scored.seed)
+        for t, runtimes in zip(some.tolist(), drawn, strict=True):
+            each[t] = ecdf(runtimes, at[t])
+    return each, unknown
 
 
 def _instances(scored: Scored) -> tuple[list[Ints], Ints]:
@@ -97,117 +107,31 @@ def _no_restarts(scored: Scored, x: Floats) -> Floats:
 def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
     """`ecdf` and `differences` (docs/scores.md 2.6)."""
     x = grid(scored)
-    with_restarts, without = _restarts(scored, x), _no_restarts(scored, x)
-    members = _members(scored)
+    restarted, without = with_restarts(scored), _no_restarts(scored, x)
+    members = members_of(scored)
     effort = scored.spent / scored.runs.per_dimension
     ends = [np.median(effort[np.concatenate([scored.of_cell[c] for c in mine])]) for mine in members.values()]
     table = _blocks(members, ("optimizer", "group", "dimension"), x).with_columns(
-        fraction=np.concatenate([with_restarts[mine].mean(axis=0) for mine in members.values()]),
+        fraction=np.concatenate([restarted[mine].mean(axis=0) for mine in members.values()]),
         fraction_no_restarts=np.concatenate([without[mine].mean(axis=0) for mine in members.values()]),
         budget=np.repeat(ends, len(x)),
     )
-    return table, _differences(scored, x, with_restarts)
+    return table, _differences(scored, x, restarted)
 
 
-def _members(scored: Scored) -> dict[tuple[str, str, int | None], list[int]]:
+def members_of(scored: Scored) -> dict[tuple[str, str, int | None], list[int]]:
     """By optimizer, group and dimension: the cells that are pooled."""
     cells = scored.runs.cells
     several = cells["suite"].n_unique() > 1
     out: dict[tuple[str, str, int | None], list[int]] = {}
     for c, row in enumerate(cells.iter_rows(named=True)):
         groups = groups_of(row["suite"], row["function"], several=several)
-        for group, dimension in _pools(groups, row["dimension"], bool(scored.alike[c])):
+        for group, dimension in pools_of(groups, row["dimension"], bool(scored.alike[c])):
             out.setdefault((row["optimizer"], group, dimension), []).append(c)
     return out
 
 
-def steps(scored: Scored, table: pl.DataFrame, reference: pl.DataFrame, name: str, points: int) -> pl.DataFrame:
-    """Curves of the table `ecdf` with every jump, up to where the first restart may begin; from there on as they were.
-
-    Before that the distribution with restarts is the plain one, whose jumps are the runtimes. `reference`: the fraction
-    of targets whose ERT by a reference is within the effort, with its jumps; name: its column in the table `reference`.
-    points: of a curve, at most, evenly along its length. See docs/scores.md 2.6.
-    """
-    behind = _background(scored, reference, name)
-    members, unit = _members(scored), scored.runs.per_dimension
-    keys = ("optimizer", "group", "dimension")
-    out = []
-    for key, part in table.group_by(keys, maintain_order=True):
-        mine = members[key[0], key[1], key[2]]
-        hits, weights, limit = [], [], np.inf
-        for c in mine:
-            runs = scored.of_cell[c]
-            times = scored.hits[runs][:, scored.given[c]]
-            failed = ~np.isfinite(times).all(axis=1)
-            limit = min(limit, float((scored.spent[runs] / unit[runs])[failed].min(initial=np.inf)))
-            reached = np.isfinite(times)
-            hits.append((times / unit[runs][:, None])[reached])
-            weights.append(np.full(int(reached.sum()), 1.0 / (times.size * len(mine))))
-        at, weight = np.concatenate(hits), np.concatenate(weights)
-        early = at < limit
-        x, place = np.unique(at[early], return_inverse=True)
-        y: Floats = np.cumsum(np.bincount(place, weights=weight[early], minlength=len(x))).astype(float)
-        effort, fraction = part["effort"].to_numpy(), part["fraction"].to_numpy()
-        later = effort >= limit
-        first = effort[:1][effort[:1] < x.min(initial=np.inf)]  # the axis begins where it did
-        x = np.concatenate((first, x, effort[later]))
-        y = np.concatenate((np.zeros(len(first)), np.minimum(y, 1.0), fraction[later]))
-        jumps, levels = behind.get((key[1], key[2]), (np.zeros(0), np.zeros(1)))
-        both = np.union1d(x, jumps[jumps <= x[-1]])
-        both = both[both >= x[0]]
-        y = y[np.searchsorted(x, both, side="right") - 1]
-        kept = _even(both, y, points)
-        reference = levels[np.searchsorted(jumps, both[kept], side="right")]
-        rows = part.select(*keys, *(name for name in part.columns if name not in (*keys, "effort", "fraction")))
-        out.append(
-            rows[[0] * len(kept)].with_columns(
-                effort=pl.Series(both[kept]),
-                fraction=pl.Series(y[kept]),
-                reference=pl.Series(reference) if len(jumps) else pl.lit(None, dtype=pl.Float64),
-            )
-        )
-    return pl.concat(out) if out else table
-
-
-def _background(
-    scored: Scored, reference: pl.DataFrame, name: str
-) -> dict[tuple[str, int | None], tuple[Floats, Floats]]:
-    """By group and dimension: the ERTs of a reference per dimension, ascending, and the fraction that is within each.
-
-    The first fraction, 0, is that before any. Only where the reference is known for all of them.
-    """
-    several = scored.runs.cells["suite"].n_unique() > 1
-    keys = ["suite", "function", "dimension"]
-    alike = {key: bool(scored.alike[c]) for c, key in enumerate(scored.runs.cells.select(keys).iter_rows())}
-    found: dict[tuple[str, int | None], list[Floats]] = {}
-    for *key, erts in reference.group_by(keys, maintain_order=True).agg(pl.col(name)).iter_rows():
-        suite, function, dimension = key
-        unit = max(dimension or 1, 1) if scored.runs.axis == "evaluations" else 1
-        values = np.array(erts, dtype=float) / unit  # null is NaN
-        for pool in _pools(groups_of(suite, function, several=several), dimension, alike[suite, function, dimension]):
-            found.setdefault(pool, []).append(values)
-    out = {}
-    for pool, parts in found.items():
-        every = np.concatenate(parts)
-        if not np.isnan(every).any():
-            weight = np.concatenate([np.full(len(part), 1.0 / (len(part) * len(parts))) for part in parts])
-            x, place = np.unique(every, return_inverse=True)
-            y = np.cumsum(np.bincount(place, weights=weight))
-            some = np.isfinite(x)
-            out[pool] = x[some], np.concatenate(([0.0], np.minimum(y[some], 1.0)))
-    return out
-
-
-def _even(x: Floats, y: Floats, points: int) -> Ints:
-    """So many of the points of a curve, evenly along its length on a logarithmic axis; its ends are among them."""
-    if len(x) <= points:
-        return np.arange(len(x))
-    log = np.log10(np.maximum(x, 1e-300))
-    length = np.cumsum(np.abs(np.diff(log, prepend=log[0])) / max(log[-1] - log[0], 1e-9) + np.diff(y, prepend=y[0]))
-    return np.unique(np.searchsorted(length, np.linspace(0.0, length[-1] * (1 - 1e-12), points)))
-
-
-def _pools(groups: list[str], dimension: int | None, alike: bool) -> list[tuple[str, int | None]]:
+def pools_of(groups: list[str], dimension: int | None, alike: bool) -> list[tuple[str, int | None]]:
     """The groups and dimensions (None: all) that a function in a dimension is pooled in; alone it is always shown."""
     if not alike:
         return [(groups[0], dimension)]
@@ -285,7 +209,7 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
     within: dict[tuple[str, int | None], list[int]] = {}
     alike = {key: bool(scored.alike[c]) for c, key in enumerate(scored.runs.cells.select(keys).iter_rows())}
     for p, key in enumerate(problems.select(keys).iter_rows()):
-        for pool in _pools(groups_of(*key[:2], several=several), key[2], alike[key]):
+        for pool in pools_of(groups_of(*key[:2], several=several), key[2], alike[key]):
             within.setdefault(pool, []).append(p)
     mean = _blocks(within, ("group", "dimension"), x).with_columns(
         pl.Series(name, np.concatenate([each[some].mean(axis=0) for some in within.values()])).fill_nan(None)
@@ -293,83 +217,6 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
     )
     on = ["group", "dimension", "effort"]
     return table.join(mean, on=on, how="left", nulls_equal=True, maintain_order="left")
-
-
-def cuts(scored: Scored) -> tuple[str, pl.DataFrame, pl.DataFrame]:
-    """The two ways to measure, on the runs of the first function in its first dimension: its name, runs, and cuts.
-
-    Runs: `optimizer`, `run`, `effort`, `precision`, every improvement and the end. A cut at half of the longest effort
-    (on a logarithmic axis) gives a precision for every run: fixed cost. One at the median of these gives a runtime for
-    those that reach it: fixed target. Cuts: `optimizer`, `kind`, `effort`, `precision`. See docs/scores.md 2.7.
-    """
-    runs = scored.runs
-    problem = scored.problem == scored.problem[0]
-    mine = np.flatnonzero(problem[runs.cell])
-    row = runs.cells.row(int(runs.cell[mine[0]]), named=True)
-    name = "/".join(str(part) for part in (row["suite"], row["function"]) if part)
-    name += f" in dimension {row['dimension']}" if row["dimension"] else ""
-    unit = runs.per_dimension[mine]
-    budget = float(np.sqrt(np.max(scored.spent[mine] / unit, initial=1.0)))
-    at = np.maximum(runs.best_at(mine, budget * unit), LEAST)
-    target = float(np.median(at[np.isfinite(at)])) if np.isfinite(at).any() else 1.0
-    curves, points = [], []
-    for i, run in enumerate(mine.tolist()):
-        part = slice(int(runs.offsets[run]), int(runs.offsets[run + 1]))
-        effort, value = runs.effort[part] / unit[i], np.maximum(runs.precision[part], LEAST)
-        whose = runs.table["optimizer"][run]
-        if len(effort):
-            end = float(scored.spent[run] / unit[i])
-            xs, ys = [*effort.tolist(), end], [*value.tolist(), float(value[-1])]
-            curves += [(whose, run, x, y) for x, y in zip(xs, ys, strict=True)]
-        if np.isfinite(at[i]):
-            points.append((whose, "fixed cost", budget, float(at[i])))
-        hit = np.flatnonzero(value <= target * (1 + TOLERANCE))
-        if len(hit):
-            points.append((whose, "fixed target", float(effort[hit[0]]), target))
-    columns = {"optimizer": pl.String, "run": pl.Int64, "effort": pl.Float64, "precision": pl.Float64}
-    kinds = {"optimizer": pl.String, "kind": pl.String, "effort": pl.Float64, "precision": pl.Float64}
-    return name, pl.DataFrame(curves, columns, orient="row"), pl.DataFrame(points, kinds, orient="row")
-
-
-def transition(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """For the targets 10^k: the fraction of runs that reach it by an effort; and, of how far the others are from it.
-
-    The first ends at the success probability, where the second, of df/10^k from 1 on, begins: it continues the first.
-    Every jump is a row: `optimizer`, `target`, `x`, `fraction`. Of the functions in dimensions that all optimizers ran.
-    See docs/scores.md 2.7.
-    """
-    runs = scored.runs
-    hits = first_hits(runs.precision, runs.effort, runs.offsets, ENDS) / runs.per_dimension[:, None]
-    last = runs.final
-    alike = scored.alike[runs.cell]
-    optimizer = runs.table["optimizer"]
-    left: list[tuple[str, float, Floats, Floats]] = []
-    right: list[tuple[str, float, Floats, Floats]] = []
-    begin, end = 1.0, float(np.max(scored.spent / runs.per_dimension, initial=1.0))
-    begin = min(begin, float(hits.min(initial=begin)))
-    for name in dict.fromkeys(optimizer.filter(alike)):
-        mine = (optimizer == name).to_numpy() & alike
-        for i, target in enumerate(ENDS):
-            times, ratios = hits[mine, i], last[mine] / target
-            reached = np.isfinite(times)
-            ratios = np.where(reached, 1.0, np.maximum(ratios, 1.0))
-            for out, values, first, final in ((left, times, begin, end), (right, ratios, 1.0, FURTHEST)):
-                inside = values[np.isfinite(values) & (values <= final)]
-                x = np.unique(np.concatenate(([first], inside, [final])))
-                out.append((name, target, x, ecdf(values, x)))
-    return _jumps(left), _jumps(right)
-
-
-def _jumps(curves: list[tuple[str, float, Floats, Floats]]) -> pl.DataFrame:
-    count = np.repeat(np.arange(len(curves)), [len(x) for _, _, x, _ in curves])
-    return pl.DataFrame(
-        {
-            "optimizer": pl.Series([curve[0] for curve in curves], dtype=pl.String).gather(count),
-            "target": np.array([curve[1] for curve in curves])[count] if curves else np.zeros(0),
-            "x": np.concatenate([curve[2] for curve in curves] or [np.zeros(0)]),
-            "fraction": np.concatenate([curve[3] for curve in curves] or [np.zeros(0)]),
-        }
-    )
 
 
 def precision(scored: Scored) -> pl.DataFrame:

@@ -37,13 +37,17 @@ def rank_sum_tests(hits: Two, budgets: Two, precisions: Two) -> tuple[Floats, Fl
 
     budgets: (runs,), or with more of these axes. See docs/scores.md 2.13.
     """
-    from scipy.special import erfc  # slow to import, and only mode coco needs them
+    from scipy.special import erfc  # slow to import, and only this test needs them
 
     from optarena.stats.ranks import ranks_of
 
     end = common_end(hits, budgets)
-    with np.errstate(divide="ignore"):
-        scores = [np.where(np.isfinite(t) & (t <= end), 1.0 / t, -df) for t, df in zip(hits, precisions, strict=True)]
+    # an indicator may be negative: no run that missed the target scores better than one that hit it
+    passed = np.minimum.reduce([df.min(axis=0, initial=0.0) for df in precisions])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = [
+            np.where(np.isfinite(t) & (t <= end), 1.0 / t, passed - df) for t, df in zip(hits, precisions, strict=True)
+        ]
     n, m = len(scores[0]), len(scores[1])
     ranks = ranks_of(np.concatenate(scores), axis=0)
     z = (ranks[:n].sum(axis=0) - n * (n + m + 1) / 2) / np.sqrt(n * m * (n + m + 1) / 12)

@@ -1,8 +1,9 @@
-"""Reference algorithms: the best ERT that is known for each bbob function, dimension and target.
+"""Reference algorithms: the best ERT that is known for each function of bbob and bbob-noisy, dimension and target.
 
-best 2009: for every target the least ERT of the 31 algorithms of the BBOB-2009 workshop, as bundled with cocopp 2.9.1
-(its reference algorithm `best 2009`), for the targets 10**(i/5) from the easiest that it has to 1e-8, f1 to f24,
-D = 2, 3, 5, 10, 20, 40; `tools/make_best2009.py` reads it. Runtimes of single runs are not in it.
+best 2009: for every target the least ERT of the algorithms of the BBOB-2009 workshop, as bundled with cocopp 2.9.1
+(its reference algorithm `best 2009`), for the targets 10**(i/5) from the easiest that it has to 1e-8, f1 to f24 of bbob
+and f101 to f130 of bbob-noisy, D = 2, 3, 5, 10, 20, 40; `tools/make_best2009.py` reads it. Runtimes of single runs are
+not in it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,19 @@ from importlib import resources
 import numpy as np
 import polars as pl
 
-from optarena.traces import Floats
+from optarena.traces import Bools, Floats, Ints
 
 BEST_2009 = "best 2009"
+SUITES = ("bbob", "bbob-noisy")
+"""The suites of best 2009: no function of one has the number of a function of the other."""
 
 
 @cache
 def best_2009() -> tuple[dict[tuple[str, int], Floats], Floats]:
-    """(function, dimension) -> ERTs, and their targets; NaN where a target is easier than its first level."""
+    """(function, dimension) -> ERTs, and their targets; NaN where a target is easier than its first level.
+
+    inf where it never reached the target.
+    """
     table = _table("best2009.csv.gz")
     targets = np.array([float(name) for name in table.columns[2:]])
     erts = table.select(pl.all().exclude("function", "dimension").cast(pl.Float64)).to_numpy()
@@ -30,18 +36,44 @@ def best_2009() -> tuple[dict[tuple[str, int], Floats], Floats]:
 
 
 def reference_ert(suite: str, function: str, dimension: int, targets: Floats) -> Floats:
-    """best 2009 for each target, NaN where it is not known: another suite, or a target that is not on its grid."""
+    """best 2009 for each target, NaN where it is not known: another suite, or a target that is not on its grid.
+
+    inf where it never reached the target.
+    """
     out = np.full(len(targets), np.nan)
-    erts, known = best_2009()
-    if suite != "bbob" or (function, dimension) not in erts:
-        return out
-    at = np.searchsorted(-known, -targets * (1 + 1e-9))
-    at = np.minimum(at, len(known) - 1)
-    same = np.isclose(known[at], targets, rtol=1e-8)
-    mine = erts[function, dimension]
-    first = int(np.flatnonzero(~np.isnan(mine))[0])  # what is easier is reached with it
-    out[same] = mine[np.maximum(at[same], first)]
+    at, same = _places(suite, function, dimension, targets)
+    if same.any():
+        out[same] = best_2009()[0][function, dimension][at[same]]
     return out
+
+
+def reference_runs(suite: str, function: str, dimension: int, target: float) -> tuple[int, int] | None:
+    """How many runs of best 2009 reached a target, of how many; None where that is not known."""
+    at, same = _places(suite, function, dimension, np.array([target]))
+    return _best_2009_runs()[function, dimension][at[0]] if same[0] else None
+
+
+def _places(suite: str, function: str, dimension: int, targets: Floats) -> tuple[Ints, Bools]:
+    """The column of best 2009 for each target, and whether it has one."""
+    erts, known = best_2009()
+    if suite not in SUITES or (function, dimension) not in erts:
+        return np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
+    at = np.minimum(np.searchsorted(-known, -targets * (1 + 1e-9)), len(known) - 1)
+    same = np.isclose(known[at], targets, rtol=1e-8)
+    first = int(np.flatnonzero(~np.isnan(erts[function, dimension]))[0])  # what is easier is reached with it
+    return np.maximum(at, first), same
+
+
+@cache
+def _best_2009_runs() -> dict[tuple[str, int], list[tuple[int, int]]]:
+    """(function, dimension) -> successes and runs for each target of `best_2009`; nobody where that has no level."""
+    rows = _table("best2009_runs.csv.gz").with_columns(pl.all().exclude("function", "dimension").fill_null("0/0"))
+    return {(f"f{f}", int(d)): [_fraction(text) for text in texts] for f, d, *texts in rows.iter_rows()}
+
+
+def _fraction(text: str) -> tuple[int, int]:
+    successes, _, runs = text.partition("/")
+    return int(successes), int(runs)
 
 
 def runlength_targets(

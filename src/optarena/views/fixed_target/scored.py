@@ -60,6 +60,8 @@ class Scored:
     notes: list[str]
     multiples: Floats | None = None
     """(targets,): of run-length targets, the k of each; two of them may be one target."""
+    fractions: Floats | None = None
+    """(cells, efforts): what `distributions.with_restarts` gives, once it was asked for."""
 
     @cached_property
     def given(self) -> Bools:

@@ -1,6 +1,7 @@
 """The tables of the fixed-target view, each made of the scored runs: here those of expected running times.
 
-Distributions live in `distributions`, profiles and areas in `profile_tables`.
+Distributions live in `distributions`, profiles and areas in `profile_tables`, percentiles in `percentiles`, tests in
+`significance`; `ratios` is made when it is asked for.
 """
 
 from __future__ import annotations
@@ -11,16 +12,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from optarena.traces import Floats, Ints
-from optarena.views.fixed_target import distributions, profile_tables
-from optarena.views.fixed_target.ranksum import common_end, rank_sum_tests
+from optarena.traces import Floats
+from optarena.views.fixed_target import distributions, percentiles, profile_tables, significance
 from optarena.views.fixed_target.reference import BEST_2009, reference_ert
-from optarena.views.fixed_target.restarts import restart_quantiles, simulated_restarts
 from optarena.views.fixed_target.runtimes import ert
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
-
-QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
-
 
 TABLES = ("ert", "ecdf", "precision", "profiles", "aocc", "percentiles", "reference", "differences")
 
@@ -40,9 +36,9 @@ def make(scored: Scored, wanted: Sequence[str] = TABLES) -> dict[str, pl.DataFra
     if "aocc" in wanted:
         out["aocc"] = profile_tables.aocc(scored)
     if "percentiles" in wanted:
-        out["percentiles"] = _percentiles(scored)
+        out["percentiles"] = percentiles.percentiles(scored)
     if scored.mode == "coco":
-        out["ranksum"] = _ranksum(scored)
+        out["ranksum"] = significance.rank_sum_table(scored)
     return {name: out[name] for name in (*TABLES, "ranksum") if name in out}
 
 
@@ -140,80 +136,3 @@ def _with_loss(table: pl.DataFrame, scored: Scored, erts: Floats, best: Floats, 
         loss=pl.Series(loss).fill_nan(None),
         reference=pl.when(pl.Series(of_2009[scored.given])).then(pl.lit(BEST_2009)).otherwise(pl.lit("best of store")),
     )
-
-
-def _percentiles(scored: Scored) -> pl.DataFrame:
-    """How far runtimes with simulated restarts scatter, computed; seeded draws where there are too many jumps.
-
-    `sampled` says where. See docs/scores.md 2.5.
-    """
-    cells, width = scored.targets.shape
-    found = np.full((cells, width, len(QUANTILES)), np.nan)
-    sampled = np.zeros((cells, width), dtype=bool)
-    for batch in scored.batches():
-        values = restart_quantiles(batch.hits, batch.spent, QUANTILES)
-        many = np.asarray(np.isnan(values).any(axis=1))
-        values[many] = _drawn_quantiles(batch.hits[:, many], batch.spent[:, many], scored.seed)
-        found[batch.cells], sampled[batch.cells] = values[batch.column], many[batch.column]
-    sampled &= scored.given
-    keep = scored.given.ravel()
-    table = scored.runs.cells[np.repeat(np.arange(cells), width)[keep]].with_columns(
-        **scored.labels(),
-        **{f"p{100 * q:.0f}": pl.Series(found[:, :, i].ravel()[keep]) for i, q in enumerate(QUANTILES)},
-        sampled=pl.Series(sampled.ravel()[keep]),
-    )
-    if sampled.any():
-        scored.notes.append(
-            f"percentiles of {int(sampled.sum())} problems and targets have too many jumps to be exact: "
-            f"{distributions.SAMPLES} seeded draws each"
-        )
-    return table
-
-
-def _drawn_quantiles(hits: Floats, spent: Floats, seed: int) -> Floats:
-    """(columns, quantiles): of seeded draws (docs/scores.md 2.5)."""
-    draws = distributions.SAMPLES
-    at = np.ceil(np.array(QUANTILES) * draws - 1e-9).astype(np.int64) - 1
-    out = np.empty((hits.shape[1], len(at)))
-    at_once = MOST_AT_ONCE // draws
-    for low in range(0, len(out), at_once):
-        some = slice(low, low + at_once)
-        out[some] = np.partition(simulated_restarts(hits[:, some], spent[:, some], draws, seed), at, axis=1)[:, at]
-    return out
-
-
-# ---- COCO's test -----------------------------------------------------------------------------------------------------
-
-
-def _ranksum(scored: Scored) -> pl.DataFrame:
-    """The rank-sum test of every two optimizers on each problem and target, as COCO makes it (docs/scores.md 2.13)."""
-    schema = {"optimizer": pl.String, "other": pl.String, "suite": pl.String, "function": pl.String}
-    empty = pl.DataFrame(schema={**schema, "dimension": pl.Int64, **dict.fromkeys(("target", "z", "p"), pl.Float64)})
-    out = [empty]
-    sizes = np.array([len(part) for part in scored.of_cell])
-    for _, b, both in scored.runs.opponents():
-        cells = both.select("cell", "cell_right").to_numpy()
-        z, p = np.full((2, len(cells), scored.targets.shape[1]), np.nan)
-        pairs, of = np.unique(sizes[cells], axis=0, return_inverse=True)
-        for kind in range(len(pairs)):
-            rows = np.flatnonzero(of.ravel() == kind)
-            first, second = (np.array([scored.of_cell[c] for c in cells[rows, i].tolist()]).T for i in (0, 1))
-            z[rows], p[rows] = _rank_sums(scored, first, second)
-        given = scored.given[cells[:, 0]]
-        at = np.nonzero(given)[0]
-        out.append(
-            both[at].select(
-                "optimizer", "suite", "function", "dimension",
-                other=pl.lit(b), **scored.labels(cells[:, 0]),
-                z=pl.Series(z[given]), p=pl.Series(p[given]),
-            ).select(*empty.columns, *(["k"] if scored.multiples is not None else []))
-        )  # fmt: skip
-    return pl.concat(out[1:] or out)
-
-
-def _rank_sums(scored: Scored, first: Ints, second: Ints) -> tuple[Floats, Floats]:
-    """(cells, targets): z and p of two optimizers, whose runs are (runs, cells) each."""
-    hits, spent = (scored.hits[first], scored.hits[second]), (scored.spent[first], scored.spent[second])
-    runs, end = scored.runs, common_end(hits, spent)
-    reached = tuple(runs.best_at(part[:, :, None], end) for part in (first, second))
-    return rank_sum_tests(hits, spent, (reached[0], reached[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from optarena.views.coverage import Coverage
 from optarena.views.fixed_target import tables
 from optarena.views.fixed_target.measured import Measured
 from optarena.views.fixed_target.precision import Levels, Runs, runs_of
+from optarena.views.fixed_target.ratios import ratios
 from optarena.views.fixed_target.run_scores import METRICS, PARTS, Repeated, problems_of, scores_of_runs
 from optarena.views.fixed_target.scored import Scored, score
 from optarena.views.fixed_target.targets import Targets, parse, per_cell, to_data
@@ -36,6 +38,7 @@ class FixedTarget(View):
     scored: Scored | None = field(default=None, repr=False, compare=False)
     """The runs with their hits: what the tables are made of."""
     name = "fixed-target"
+    on_demand = ("ratios",)
 
     @property
     def ert(self) -> pl.DataFrame:
@@ -46,6 +49,16 @@ class FixedTarget(View):
     def ecdf(self) -> pl.DataFrame:
         """One row per optimizer, group of functions, dimension and effort."""
         return self.tables["ecdf"]
+
+    @cached_property
+    def ratios(self) -> pl.DataFrame:
+        """COCO's table: one row per optimizer, function, dimension and target, with the reference and stars.
+
+        See docs/scores.md 2.15.
+        """
+        if self.scored is None:
+            raise OptarenaError("this view was not made from a store: it has no runs")
+        return ratios(self.scored, self.tables["ert"], self.tables["reference"])
 
     def scores(self, metric: str | None = None, targets: str = "all") -> TrialScores:
         """A number for each run; instances and trials of a function in a dimension are its trials.
