@@ -95,7 +95,7 @@ class Chart:
         return self.having(mark={"type": kind, **Part(**given)})
 
     def encode(self, **channels: Any) -> Chart:
-        """A channel shows a field (a `Field` or its text), several fields, a value on a `condition`, or nothing (None)."""
+        """A channel shows a field (or its text), several fields, a value on a `condition`, or nothing (None)."""
         shown = {name: Field(one) if isinstance(one, str) else one for name, one in channels.items()}
         for name in shown.keys() & {"x2", "y2"}:  # of the type of x or y
             shown[name] = {key: value for key, value in shown[name].items() if key != "type"}
