@@ -271,7 +271,9 @@ def test_runs_say_how_they_ended_in_the_words_of_solvers(tmp_path: Path) -> None
         "error": "failed", "unbounded": "unbounded",
     }  # fmt: skip
     common = {"problem": "p", "budget_seconds": 10}
-    rows = [{**common, "optimizer": word, "seconds": 9.0, "value": None, "status": word} for word in said]
+    rows = [
+        {**common, "problem": word, "optimizer": word, "seconds": 9.0, "value": None, "status": word} for word in said
+    ]
     rows += [{**common, "optimizer": "b", "seconds": 1.0, "value": 3.0, "status": None}]
     rows += [{**common, "optimizer": "cut", "seconds": 1.0, "value": 3.0, "status": "interrupted"}]
     view = oa.open(sheet(tmp_path, rows)).anytime()
@@ -287,14 +289,14 @@ def test_runs_say_how_they_ended_in_the_words_of_solvers(tmp_path: Path) -> None
 
 
 def test_a_proof_after_the_budget_does_not_count_and_is_told(tmp_path: Path) -> None:
-    common = {"problem": "p", "optimizer": "a", "budget_seconds": 5, "f_opt": 1.0}
+    common = {"problem": "p", "optimizer": "a", "budget_seconds": 5}
     rows = [
         {**common, "seconds": 1.0, "value": 3.0, "status": None},
         {**common, "seconds": 7.0, "value": None, "status": "optimal"},
     ]
     view = oa.open(sheet(tmp_path, rows)).anytime()
     row = view.table("runs").row(0, named=True)
-    assert (row["proved"], row["solved"], row["par10"]) == (False, False, 50)
+    assert (row["proved"], row["solved_effort"]) == (False, 1)
     assert "1 proofs came after the horizon: they do not count" in view.notes
 
 
@@ -382,7 +384,7 @@ def test_a_frame_brings_its_axis_horizon_gap_and_tolerance_along(golden: Path, h
 
 
 def test_a_proof_counts_within_a_saved_box_too(tmp_path: Path) -> None:
-    common = {"problem": "p", "optimizer": "a", "budget_seconds": 9, "f_opt": 1.0}
+    common = {"problem": "p", "optimizer": "a", "budget_seconds": 9, "f_opt": 2.0}
     rows = [
         {**common, "seconds": 1.0, "value": 3.0, "status": None},
         {**common, "seconds": 2.0, "value": 2.0, "status": None},

@@ -11,6 +11,11 @@ from optarena.report.tables import Column
 from optarena.views.anytime import Anytime
 
 MOST_INSTANCES = 30
+MOST_CONTRADICTIONS = 10
+WRONG = Column(
+    "wrong", "number", None, "instances on which it claims what cannot be true", field="wrong", better="lower",
+    on="text page latex",
+)  # fmt: skip
 
 
 def board(view: Anytime) -> Board:
@@ -43,9 +48,10 @@ def board(view: Anytime) -> Board:
             field=("solved", "instances"), better="higher",
         ),
         Column(
-            "proved", "number", None, "instances proved optimal",
+            "proved", "number", None, "instances proved optimal, infeasible or unbounded",
             field="proved", better="higher", on="text page", minor=True,
         ),
+        *([WRONG] if view.table("runs")["wrong"].any() else []),
         Column(
             "PAR10", "number", None, "mean effort to solve; an unsolved instance counts ten budgets",
             field="par10", show=significant, better="lower", bold="latex page",
@@ -76,13 +82,38 @@ def text(view: Anytime, width: int | None = None) -> str:
     lines += ["", "area score by instance", table(["instance", *names], cells, right=range(1, len(names) + 1))]
     if len(instances) > MOST_INSTANCES:
         lines.append(f"… and {len(instances) - MOST_INSTANCES} more (--format json has all)")
+    if view.table("contradictions").height:
+        lines += ["", "claims that cannot both be true", contradictions(view).text(width)]
+        if (more := view.table("contradictions").height - MOST_CONTRADICTIONS) > 0:
+            lines.append(f"… and {more} more (--format csv --table contradictions has all)")
     return "\n".join([*lines, ""])
+
+
+def contradictions(view: Anytime, most: int = MOST_CONTRADICTIONS) -> Board:
+    """Pairs of claims that cannot both be true, with both runs and who is wrong (docs/scores.md 4.10)."""
+    columns = [
+        Column("instance", "problem", field="problem"),
+        Column("optimizer", "optimizer", field="optimizer"),
+        Column("claim", "text", field="claim"),
+        Column("contradicts", "optimizer", field="other_optimizer"),
+        Column("its claim", "text", field="other_claim"),
+        Column("verdict", "text", field="verdict"),
+    ]
+    rows = view.table("contradictions").head(most).iter_rows(named=True)
+    return Board(columns, [{**row, **{key: _checked(row, key) for key in ("claim", "other_claim")}} for row in rows])
+
+
+def _checked(row: dict[str, Any], key: str) -> str:
+    trial, verified = (row[key.replace("claim", name)] for name in ("trial", "verified"))
+    words = [row[key], f"trial {trial}" if trial else "", "verified" if verified else ""]
+    return ", ".join(filter(None, words))
 
 
 def _area(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
-    return "unsolved" if row["unsolved"] == row["trials"] else fixed(row["area_score"], 3)
+    word = "wrong" if row["wrong"] == row["trials"] else "unsolved"
+    return word if row["unsolved"] == row["trials"] else fixed(row["area_score"], 3)
 
 
 def latex(view: Anytime) -> str:

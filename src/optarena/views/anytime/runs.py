@@ -10,14 +10,12 @@ import polars as pl
 
 from optarena._numbers import counted
 from optarena.dataset import Dataset
-from optarena.sense import signs
-from optarena.status import CRASHED, OUT_OF_MEMORY, PROVEN, WRONG
-from optarena.traces import Bools, Floats, Ints, first_argmin
+from optarena.status import CRASHED, DECIDED, OUT_OF_MEMORY, PROVEN, WRONG
+from optarena.traces import Bools, Floats, Ints
+from optarena.views.anytime.claims import TABLE, Audit, audit
 from optarena.views.anytime.scores import improving
 from optarena.views.selection import FAILURES, SEVERAL, Candidates, Selection, cube
 
-OPTIMAL = "optimal"
-"""How a run ends that proved that nothing is better than its last value."""
 SAY_MORE = (*PROVEN, "no solution", CRASHED, OUT_OF_MEMORY, WRONG)
 """Endings that say more than the status of a study."""
 
@@ -57,13 +55,25 @@ class Runs:
     notes: list[str] = field(default_factory=list)
     failures: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAILURES))
     """See `Selection.failures`."""
+    wrong: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """(runs,): whether it claims what cannot be true: it solved nothing (docs/scores.md 4.10)."""
+    decided: list[str] = field(default_factory=list)
+    """(instances,): infeasible or unbounded, where that was proved: the proof is the event, its value is 0."""
+    disputed: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """(instances,): whether claims contradict each other and none was checked: nothing is scored."""
+    contradictions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TABLE))
 
     @property
     def has(self) -> Bools:
-        """(instances, optimizers): who ran what."""
+        """(instances, optimizers): who ran what, where that counts."""
         out = np.zeros((len(self.instances), len(self.optimizers)), dtype=bool)
         out[self.instance, self.optimizer] = True
-        return out
+        return out & ~self.disputed[:, None]
+
+    @property
+    def no_value(self) -> Bools:
+        """(instances,): where a proof is the solution, and no value is."""
+        return np.array([word != "" for word in self.decided], dtype=bool)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -105,12 +115,15 @@ class Runs:
 def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
     """Every study with one objective that has this effort."""
     found = Candidates(results)
+    checked = audit(found)
     traces, effort, study = results.traces(), results.efforts(axis), found.study_of_row
     y = traces.values[:, 0]
     y = np.where(traces.feasible & np.isfinite(y), y, np.nan)
+    y[checked.told.unchecked & checked.wrong[study]] = np.nan
     several, lacking = found.table["sense"].is_null().to_numpy(), found.lacking(axis, ~np.isnan(y))
     found.leave_out(several | lacking, lambda row: SEVERAL if row["sense"] is None else f"it has no {axis}")
-    proved = np.array([word in PROVEN for word in results.endings()], dtype=bool)
+    endings = results.endings()
+    proved = np.array([word in PROVEN for word in endings], dtype=bool) & ~checked.wrong
     found.settle(found.having(~np.isnan(y)) | proved)  # a proof that there is no solution is no failure
     axes = f" (axes: {', '.join(results.axes)})"
     chosen = found.selection(axis, Selection, f"can be scored by {axis}", axes)
@@ -125,14 +138,18 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
     instances, optimizers = chosen.problems, chosen.optimizers
     instance, optimizer = chosen.problem, chosen.optimizer
     end = _ends(results, axis, part, kept, effort, study)
-    endings = np.array(results.endings(), dtype=object)[kept].tolist()
-    status = [word if word in SAY_MORE else row for word, row in zip(endings, part["status"], strict=True)]
-    notes = _cut_short(status)
+    wrong = checked.wrong[kept]
+    words = [endings[i] for i in kept.tolist()]
+    ended = [word if word in SAY_MORE else row for word, row in zip(words, part["status"], strict=True)]
+    notes = [*checked.notes(), *_cut_short(ended)]
+    status = [WRONG if lies else word for word, lies in zip(ended, wrong.tolist(), strict=True)]
     sign = chosen.sign
     told = part["optimum"].fill_null(part["best_known"]).to_numpy().astype(float) * sign[instance]
     known = np.full(len(instances), np.nan)
     known[instance[~np.isnan(told)]] = told[~np.isnan(told)]
-    return Runs(
+    disputed = np.zeros(len(instances), dtype=bool)
+    disputed[instance[checked.disputed[kept]]] = True
+    out = Runs(
         results=results,
         axis=axis,
         optimizers=optimizers,
@@ -145,7 +162,7 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
         best_known=known,
         budget=_budgets(axis, part, instance, end, instances, notes),
         end=end,
-        proved=_proved(results, part, kept, y, traces.offsets),
+        proved=checked.told.optimal[kept] & ~wrong,
         offsets=np.searchsorted(number[study[rows[events]]], np.arange(len(kept) + 1)).astype(np.int64),
         times=effort[rows[events]],
         values=best,
@@ -153,6 +170,47 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
         excluded=chosen.excluded,
         notes=notes,
         failures=chosen.failures,
+        wrong=wrong,
+        decided=[""] * len(instances),
+        disputed=disputed,
+        contradictions=checked.contradictions,
+    )
+    return _by_proof(out, checked, kept)
+
+
+def _by_proof(runs: Runs, checked: Audit, kept: Ints) -> Runs:
+    """The same runs, in which a proof that there is no best solution is the only event of its instance.
+
+    Its value stands for nothing but "solved": all that is scored follows from it (docs/scores.md 4.11).
+    """
+    words = checked.decided()
+    proof = np.array([words[i] != "" for i in kept.tolist()], dtype=bool)
+    decided = [""] * len(runs.instances)
+    for i in np.flatnonzero(proof).tolist():
+        decided[runs.instance[i]] = words[kept[i]]
+    by_proof = np.array([word != "" for word in decided], dtype=bool)
+    if not by_proof.any() and not runs.disputed.any():
+        return runs
+    run = runs.run
+    stays = ~(by_proof | runs.disputed)[runs.instance[run]]
+    lost = len(np.unique(run[by_proof[runs.instance[run]]]))
+    owner = np.concatenate((run[stays], np.flatnonzero(proof)))
+    order = np.argsort(owner, kind="stable")
+    notes = [*runs.notes]
+    for word in DECIDED:
+        if n := decided.count(word):
+            notes.append(f"{counted(n, 'instance')} proved {word}: the proof counts as the solution")
+    if lost:
+        notes.append(f"{counted(lost, 'run')} found values on unbounded instances: these solve nothing")
+    return replace(
+        runs,
+        offsets=np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=len(runs))))).astype(np.int64),
+        times=np.concatenate((runs.times[stays], runs.end[proof]))[order],
+        values=np.concatenate((runs.values[stays], np.zeros(int(proof.sum()))))[order],
+        proved=np.where(by_proof[runs.instance], proof, runs.proved & ~runs.disputed[runs.instance]),
+        best_known=np.where(by_proof, np.nan, runs.best_known),
+        decided=decided,
+        notes=notes,
     )
 
 
@@ -189,25 +247,6 @@ def _ends(results: Dataset, axis: str, part: pl.DataFrame, kept: Ints, effort: F
         return last[kept]
     at_end = results.extra_at_end(axis if axis in ("decisions", "seconds") else f"effort.{axis}")[kept]
     return np.fmax(last[kept], at_end)
-
-
-def _proved(results: Dataset, part: pl.DataFrame, kept: Ints, y: Floats, offsets: Ints) -> Bools:
-    """(runs,): whether the run says so, or its bound met its best value."""
-    said = np.array([word == OPTIMAL for word in results.endings()], dtype=bool)[kept]
-    least = first_argmin(np.where(np.isnan(y), np.inf, y), offsets)[kept]
-    best = np.where(least >= 0, np.append(y, np.nan)[least], np.nan)  # nobody may have found anything
-    sign = signs(part["sense"])
-    bounds = results.extra("bound")
-    study = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    position = np.full(len(offsets) - 1, -1, dtype=np.int64)
-    position[kept] = np.arange(len(kept))
-    rows = np.flatnonzero((position[study] >= 0) & ~np.isnan(bounds))
-    tight = np.full(len(kept), -np.inf)
-    np.maximum.at(tight, position[study[rows]], bounds[rows] * sign[position[study[rows]]])
-    tight = np.fmax(tight, results.extra_at_end("bound")[kept] * sign)
-    with np.errstate(invalid="ignore"):
-        met = tight >= best - 1e-9 * np.maximum(1.0, np.abs(best))  # bounds are rounded by solvers
-    return (said & (least >= 0)) | met
 
 
 def _cut_short(status: list[str]) -> list[str]:

@@ -7,6 +7,7 @@ import polars as pl
 
 from optarena._numbers import counted
 from optarena.stats.estimates import mean
+from optarena.status import PROVEN
 from optarena.traces import Floats
 from optarena.views.anytime.scores import borda_points
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, relative
@@ -18,7 +19,7 @@ ROUNDING = 1e-9
 
 
 def make(scored: Scored) -> dict[str, pl.DataFrame]:
-    """`instance`, `summary`, `runs`, `bounds`."""
+    """`instance`, `summary`, `runs`, `bounds`, `contradictions`."""
     each = _runs(scored)
     instance = _instances(scored, each)
     return {
@@ -26,6 +27,7 @@ def make(scored: Scored) -> dict[str, pl.DataFrame]:
         "summary": _summary(scored, instance),
         "runs": each,
         "bounds": _bounds(scored),
+        "contradictions": scored.runs.contradictions,
     }
 
 
@@ -33,10 +35,8 @@ def _runs(scored: Scored) -> pl.DataFrame:
     """One row per run."""
     runs, i = scored.runs, scored.runs.instance
     some = scored.solutions > 0
-    status = [
-        "optimal" if proved and solved else status if solved or status not in ("done", "optimal") else "no solution"
-        for status, proved, solved in zip(runs.status, runs.proved, some, strict=True)
-    ]
+    valued = np.where(runs.no_value[i], np.nan, 1.0)
+    status = [_ended(*each) for each in zip(runs.status, runs.proved, some, strict=True)]
     return pl.DataFrame(
         {
             "optimizer": pl.Series(runs.optimizers, dtype=pl.String).gather(runs.optimizer),
@@ -47,8 +47,9 @@ def _runs(scored: Scored) -> pl.DataFrame:
             "unsolved": ~some,
             "solved": scored.solved,
             "proved": runs.proved & some,
-            "best": _number(scored.last_value * runs.sign[i]),
-            "first": _number(scored.first_value * runs.sign[i]),
+            "wrong": runs.wrong,
+            "best": _number(scored.last_value * runs.sign[i] * valued),
+            "first": _number(scored.first_value * runs.sign[i] * valued),
             "first_effort": _number(scored.first_time),
             "best_effort": _number(scored.last_time),
             "solved_effort": _number(scored.solved_at),
@@ -63,6 +64,13 @@ def _runs(scored: Scored) -> pl.DataFrame:
     )
 
 
+def _ended(status: str, proved: bool, solved: bool) -> str:
+    """How a run ended, in a word."""
+    if proved and solved:
+        return status if status in PROVEN else "optimal"
+    return status if solved or status not in ("done", "optimal") else "no solution"
+
+
 def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
     """One row per optimizer and instance: means over its trials."""
     means = ("objective_score", "area_score", "primal_gap", "primal_integral", "par2", "par10", "borda")
@@ -71,7 +79,7 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.len().alias("trials"),
             pl.col("status").unique(maintain_order=True).str.join(", "),
-            pl.col("unsolved", "solved", "proved").sum(),
+            pl.col("unsolved", "solved", "proved", "wrong").sum(),
             pl.col("best").get(pl.col("objective_score").arg_min()),
             *(pl.col(name).mean() for name in means),
         )
@@ -81,7 +89,7 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
         )
         .select(
             "optimizer", "problem", "objective_score", "area_score", "primal_gap", "primal_integral", "status",
-            "best", "trials", "solved", "proved", "unsolved", "par2", "par10", "borda",
+            "best", "trials", "solved", "proved", "unsolved", "wrong", "par2", "par10", "borda",
         )
     )  # fmt: skip
 
@@ -91,7 +99,7 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
     runs = scored.runs
     alike = common(runs.has)  # like is compared with like (docs/scores.md 0.4)
     instance = instance.filter(pl.col("problem").is_in([runs.instances[i] for i in np.flatnonzero(alike).tolist()]))
-    names, outcomes = runs.optimizers, ("solved", "proved", "unsolved")
+    names, outcomes = runs.optimizers, ("solved", "proved", "unsolved", "wrong")
     averaged = ("objective_score", "area_score", "primal_gap", "primal_integral")
     # instances count the same, however many trials they have
     times = _penalised(scored, 1)
@@ -121,7 +129,8 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
 def _penalised(scored: Scored, k: float) -> Floats:
     """(runs,): its time to solve the instance, k budgets without; NaN where no budget is known (docs/scores.md 4.7)."""
     runs = scored.runs
-    budget = np.where(runs.budget > 0, runs.budget, np.nan)  # none declared, and nobody spent anything: not known
+    # none declared, and nobody spent anything: not known; disputed: nobody's time counts
+    budget = np.where((runs.budget > 0) & ~runs.disputed, runs.budget, np.nan)
     return penalised(np.where(scored.solved, scored.solved_at, np.inf), budget[runs.instance], k)
 
 
@@ -140,6 +149,7 @@ def _bounds(scored: Scored) -> pl.DataFrame:
     runs, bounds = scored.runs, scored.bounds
     first = np.where(scored.solutions > 0, scored.first_value, -np.inf)
     owners = [""] * len(runs.instances)
+    valued = np.where(runs.no_value, np.nan, 1.0)
     for i in np.argsort(runs.optimizer, kind="stable")[::-1].tolist():  # the first of equals is kept
         if first[i] == bounds.worst[runs.instance[i]]:
             owners[runs.instance[i]] = runs.optimizers[runs.optimizer[i]]
@@ -147,11 +157,12 @@ def _bounds(scored: Scored) -> pl.DataFrame:
         {
             "problem": runs.instances,
             "sense": ["max" if sign < 0 else "min" for sign in runs.sign],
-            "best": _number(bounds.best * runs.sign),
-            "worst": _number(bounds.worst * runs.sign),
-            "worst_of": owners,
+            "decided": pl.Series([word or None for word in runs.decided], dtype=pl.String),
+            "best": _number(bounds.best * runs.sign * valued),
+            "worst": _number(bounds.worst * runs.sign * valued),
+            "worst_of": pl.Series(["" if word else name for word, name in zip(runs.decided, owners, strict=True)]),
             "best_known": _number(runs.best_known * runs.sign),
-            "anchor": _number(bounds.anchor * runs.sign),
+            "anchor": _number(bounds.anchor * runs.sign * valued),
             "start": _number(bounds.start),
             "end": _number(bounds.end),
         }
@@ -161,7 +172,8 @@ def _bounds(scored: Scored) -> pl.DataFrame:
 def gaps(scored: Scored) -> list[str]:
     """What is not in averages."""
     runs = scored.runs
-    unknown = len(np.unique(runs.instance[~scored.solved & ~(runs.budget > 0)[runs.instance]]))
+    unsolved = ~scored.solved & ~runs.disputed[runs.instance]
+    unknown = len(np.unique(runs.instance[unsolved & ~(runs.budget > 0)[runs.instance]]))
     without = f"no budget is known for {counted(unknown, 'instance')}"
     return [f"{without}: runs without a solution are not in PAR-k and its like"] if unknown else []
 

@@ -1,4 +1,4 @@
-"""The view: a store in, the tables `instance`, `summary`, `runs` and `bounds` out."""
+"""The view: a store in, the tables `instance`, `summary`, `runs`, `bounds` and `contradictions` out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ METRICS = {
 
 @dataclass
 class Anytime(View):
-    """Anytime scores: tables `.instance`, `.summary`, `runs`, `bounds`; `.pinned`, a frame to save."""
+    """Tables `.instance`, `.summary`, `runs`, `bounds`, `contradictions`; `.pinned`, a frame to save."""
 
     scored: Scored | None = field(default=None, repr=False, compare=False)
     """The envelopes and their scores, for figures."""
@@ -212,8 +212,9 @@ def _from_frame(pinned: dict[str, Any], runs: Runs) -> Bounds:
 
 
 def _exclude_unsolved(runs: Runs, bounds: Bounds, pinned: bool) -> None:
-    why = "it is not in the frame, or was unsolved there" if pinned else "no optimizer found a solution"
     for i in np.flatnonzero(np.isnan(bounds.best)).tolist():
+        why = "it is not in the frame, or was unsolved there" if pinned else "no optimizer found a solution"
+        why = "claims about it contradict each other, and none is verified" if runs.disputed[i] else why
         runs.excluded.append({"optimizer": None, "problem": runs.instances[i], "trial": None, "reason": why})
 
 

@@ -1,0 +1,169 @@
+"""Claims of solvers that cannot both be true: real solvers, liars, and imported tables of every kind."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import optarena as oa
+from optarena.cli import main
+from optarena.solver import SOLVERS
+
+pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time
+
+ROOT = uuid.UUID(int=25)
+SOLVERS_OF_TOURS = ("CP-SAT", "HiGHS", "SCIP", "Choco")
+
+
+def program(name: str, *lines: str) -> str:
+    """A program that prints some lines, as a solver."""
+    text = "; ".join(f"print({line!r})" for line in lines)
+    Path(f"{name}.toml").write_text(f'[solver]\ncommand = ["python3", "-c", "{text}"]\nclock = "ours"\n')
+    return f"{name}.toml"
+
+
+def need(*names: str) -> None:
+    for name in names:
+        if not SOLVERS.built_in[name].installed:
+            pytest.skip(f"{name} is not installed")
+
+
+def table(rows: list[dict], name: str = "events") -> oa.Dataset:
+    """A store of runs as a table tells them: nothing of it was checked."""
+    pl.DataFrame(rows, infer_schema_length=None).write_csv(f"{name}.csv")
+    assert main(["import", "csv", f"{name}.csv", "--store", name]) == 0
+    return oa.open(name)
+
+
+def run(optimizer: str, value: float | None, status: str | None = None, **more: object) -> dict:
+    base = {"problem": "p", "seconds": 1.0, "budget_seconds": 10, "bound": None}
+    return {**base, "optimizer": optimizer, "value": value, "status": status, **more}
+
+
+def by(view: oa.View, column: str) -> dict:
+    return dict(view.instance.select("optimizer", column).iter_rows())
+
+
+def test_a_liar_does_not_beat_four_solvers_whose_solutions_were_checked(capsys):
+    need(*SOLVERS_OF_TOURS)
+    liar = program("liar", "0.01 60", "optimal")
+    results = oa.Experiment([*SOLVERS_OF_TOURS, liar], "tsp/n7/i1", seconds=10, seed=ROOT).run("results", workers=2)
+    view = results.anytime()
+    assert by(view, "wrong") == {**dict.fromkeys(SOLVERS_OF_TOURS, 0), "liar": 1}
+    assert by(view, "best") == {**dict.fromkeys(SOLVERS_OF_TOURS, 2432.0), "liar": None}
+    assert by(view, "proved") == {**dict.fromkeys(SOLVERS_OF_TOURS, 1), "liar": 0}
+    assert by(view, "objective_score") == {**dict.fromkeys(SOLVERS_OF_TOURS, 0.0), "liar": 1.0}
+    assert view.table("bounds")["anchor"].to_list() == [2432.0]
+    pairs = view.table("contradictions")
+    assert pairs["optimizer"].to_list() == list(SOLVERS_OF_TOURS)
+    assert set(pairs.select("other_optimizer", "other_claim", "verdict").rows()) == {
+        ("liar", "60, proved optimal", "liar is wrong")
+    }
+    assert pairs["verified"].all()
+    assert not pairs["other_verified"].any()
+    capsys.readouterr()
+    assert main(["score", "results"]) == 0
+    shown = capsys.readouterr().out
+    assert "claims that cannot both be true" in shown
+    assert "note: 4 pairs of claims cannot both be true: on tsp/n7/i1 CP-SAT says '2432, proved optimal'" in shown
+    assert main(["report", "results", "-O", "report.html"]) == 0
+    page = Path("report.html").read_text()
+    assert "Claims that cannot both be true" in page
+    assert "liar is wrong" in page
+    assert view.to_xarray()
+
+
+def test_a_proof_that_a_checked_value_refutes_is_wrong_and_the_value_of_its_run_still_counts(tmp_path):
+    Path("mine.py").write_text(
+        "import optarena as oa\n"
+        "class Early(oa.Solver):\n"
+        "    takes = ('tsp',)\n"
+        "    def solve(self, instance, budget, emit):\n"
+        "        tour = list(range(instance.size))\n"
+        "        emit(instance.cost(tour), tour)\n"
+        "        return 'optimal'\n"
+        "class Over(Early):\n"
+        "    def solve(self, instance, budget, emit):\n"
+        "        emit(instance.cost(list(range(instance.size))), list(range(instance.size)), bound=1e9)\n"
+        "class Denies(oa.Solver):\n"
+        "    takes = ('tsp',)\n"
+        "    def solve(self, instance, budget, emit):\n"
+        "        return 'infeasible'\n"
+    )
+    solvers = ["mine.py:Early", "mine.py:Over", "mine.py:Denies", "Annealing"]
+    view = oa.Experiment(solvers, "tsp/n7/i1", seconds=1, seed=ROOT).run("results", workers=2).anytime()
+    assert by(view, "wrong") == {"Early": 1, "Over": 1, "Denies": 1, "Annealing": 0}
+    assert by(view, "unsolved") == {"Early": 0, "Over": 0, "Denies": 1, "Annealing": 0}
+    assert by(view, "solved") == {"Early": 0, "Over": 0, "Denies": 0, "Annealing": 1}
+    assert by(view, "status")["Denies"] == "wrong"
+    best = by(view, "best")
+    assert best["Early"] == best["Over"] > best["Annealing"]
+    pairs = view.table("contradictions").select("optimizer", "other_optimizer", "other_claim").rows()
+    assert ("Over", "Over", "the bound 1000000000") in pairs
+    assert ("Early", "Denies", "infeasible") in pairs
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (run("a", 5.0, "optimal"), run("b", 4.0)),
+        (run("a", 5.0, "optimal"), run("b", 4.0, "optimal")),
+        (run("a", 5.0), run("b", None, "infeasible")),
+        (run("a", 5.0, bound=4.5), run("b", 4.0)),
+        (run("a", 5.0, "optimal"), run("b", None, "unbounded")),
+        (run("a", None, "infeasible"), run("b", None, "unbounded")),
+        (run("a", 3.0, f_opt=4.0), run("b", 5.0, f_opt=4.0)),
+    ],
+    ids=["optimum", "two optima", "infeasible", "bound", "unbounded", "no solution", "known"],
+)
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_where_neither_is_verified_the_instance_is_excluded_and_named(one, two, sense):
+    other = [run(name, 7.0 + (name == "b"), problem=f"q{i}") for name in "ab" for i in range(3)]
+    rows = [one, two, *other]
+    if sense == "max":
+        for row in rows:
+            row |= {key: -row[key] for key in ("value", "bound", "f_opt") if row.get(key) is not None}
+    view = table([{**row, "sense": sense} for row in rows]).anytime()
+    assert view.excluded == [
+        {
+            "optimizer": None,
+            "problem": "p",
+            "trial": None,
+            "reason": "claims about it contradict each other, and none is verified",
+        }
+    ]
+    assert view.table("contradictions")["verdict"].to_list() == ["neither is verified: the instance is excluded"]
+    found = view.summary.sort("optimizer").select("instances", "solved", "objective_score", "borda")
+    assert found.rows() == [(3, 3.0, 0.0, 3.0), (3, 0.0, 1.0, 0.0)]
+    scores = view.instance.filter(pl.col("problem") == "p")
+    assert scores["objective_score"].to_list() == scores["par10"].to_list() == [None, None]
+    assert main(["compare", "events"]) == 0
+
+
+def test_what_can_be_true_together_is_no_contradiction():
+    rows = [
+        run("a", 5.0, "optimal", bound=5.0 - 1e-9),
+        run("b", 5.0 - 1e-7, bound=1.0),
+        run("c", None, "infeasible", problem="q"),
+        run("d", None, "unknown", problem="q"),
+    ]
+    view = table(rows).anytime()
+    assert view.table("contradictions").is_empty()
+    assert not [note for note in view.notes if "cannot both be true" in note]
+
+
+def test_a_run_that_contradicts_itself_is_wrong_and_drags_nobody_along():
+    view = table([run("a", 5.0, bound=6.0), run("b", 5.5), run("c", 7.0)]).anytime()
+    assert by(view, "wrong") == {"a": 1, "b": 0, "c": 0}
+    assert by(view, "objective_score") == {"a": 1.0, "b": 0.0, "c": 1.0}
+    assert view.excluded == []
+
+
+def test_a_wrong_claim_outside_the_horizon_or_the_axis_is_wrong_all_the_same():
+    rows = [run("a", 5.0, "optimal", seconds=2.0), run("b", 9.0, seconds=1.0), run("b", 4.0, seconds=50.0)]
+    view = table(rows).anytime()
+    assert view.table("contradictions").height == 1
+    assert [item["problem"] for item in view.excluded] == ["p"]
