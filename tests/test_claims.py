@@ -167,3 +167,91 @@ def test_a_wrong_claim_outside_the_horizon_or_the_axis_is_wrong_all_the_same():
     view = table(rows).anytime()
     assert view.table("contradictions").height == 1
     assert [item["problem"] for item in view.excluded] == ["p"]
+
+
+# ---- proofs, and instances without an objective ----------------------------------------------------------------------
+
+HEAD = "NAME {0}\nROWS\n N  COST\n G  LOW\n L  HIGH\nCOLUMNS\n"
+INFEASIBLE = (
+    HEAD
+    + " MARKER MARKER 'MARKER' 'INTORG'\n X COST 1 LOW 1\n X HIGH 1\n Y COST 2 LOW 1\n Y HIGH 1\n"
+    + " MARKER MARKER 'MARKER' 'INTEND'\nRHS\n RHS LOW 8 HIGH 6\nBOUNDS\n UP BND X 4\n UP BND Y 4\nENDATA\n"
+)
+UNBOUNDED = HEAD + " X COST -1 LOW 1\n Y COST 2 LOW -1\n Y HIGH -1\nRHS\n RHS LOW 1 HIGH 4\nENDATA\n"
+MIXED = (
+    HEAD
+    + " MARKER MARKER 'MARKER' 'INTORG'\n X COST -1 LOW 1\n MARKER MARKER 'MARKER' 'INTEND'\n"
+    + " Y COST 2 LOW -1\n Y HIGH -1\nRHS\n RHS LOW 1 HIGH 4\nBOUNDS\n PL BND X\nENDATA\n"
+)
+QUEENS = """int: n;
+include "alldifferent.mzn";
+array[1..n] of var 1..n: q;
+constraint alldifferent(q);
+constraint alldifferent([q[i] + i | i in 1..n]);
+constraint alldifferent([q[i] - i | i in 1..n]);
+solve satisfy;
+"""
+
+
+def mps(name: str, text: str) -> str:
+    Path(f"{name}.mps").write_text(text.replace("MARKER MARKER", "MARKER").format(name))
+    return f"{name}.mps"
+
+
+@pytest.mark.parametrize(("text", "word"), [(INFEASIBLE, "infeasible"), (UNBOUNDED, "unbounded"), (MIXED, "unbounded")])
+def test_a_proof_that_there_is_no_best_solution_solves_the_instance(text, word):
+    need("HiGHS", "SCIP")
+    solvers = [
+        *(oa.use("HiGHS", presolve=how, name=f"HiGHS {how}") for how in ("on", "off")),
+        *(oa.use("SCIP", presolve=how, name=f"SCIP {how}") for how in ("default", "off")),
+        program("silent", "nothing", "no solution"),
+    ]
+    view = oa.Experiment(solvers, mps("one", text), seconds=10, seed=ROOT).run("results", workers=2).anytime()
+    names = view.instance["optimizer"].to_list()
+    assert by(view, "status") == {**dict.fromkeys(names, word), "silent": "no solution"}
+    for column, good in {"solved": 1, "proved": 1, "objective_score": 0, "primal_gap": 0}.items():
+        assert by(view, column) == {**dict.fromkeys(names, good), "silent": 1 - good}
+    runs = {row["optimizer"]: row for row in view.table("runs").iter_rows(named=True)}
+    for name, row in runs.items():
+        assert row["best"] is None
+        time = 10.0 if name == "silent" else row["solved_effort"]
+        assert row["area_score"] * 10 == pytest.approx(time)
+        assert row["primal_integral"] == pytest.approx(time)
+    assert view.table("bounds").select("decided", "best", "worst").rows() == [(word, None, None)]
+    assert f"1 instance proved {word}: the proof counts as the solution" in view.notes
+    points = by(view, "borda")
+    assert points["silent"] == 0
+    assert sum(points.values()) == pytest.approx(10)
+    assert main(["figure", "cactus", "results", "-O", "cactus.svg"]) == 0
+
+
+def test_a_model_that_only_asks_for_a_solution_is_solved_or_not(tmp_path):
+    need("MiniZinc")
+    Path("queens.mzn").write_text(QUEENS)
+    for n in (3, 6):
+        Path(f"{n}.dzn").write_text(f"n = {n};\n")
+    solvers = [
+        oa.use("MiniZinc", name=name, **settings)
+        for name, settings in {
+            "plain": {}, "free": {"free": True}, "fast": {"optimisation": 0}, "two": {"threads": 2},
+        }.items()
+    ]  # fmt: skip
+    results = oa.Experiment(solvers, "queens.mzn:*.dzn", seconds=20, seed=ROOT).run("results", workers=1)
+    assert sorted(results.studies.select("problem", "reason", "best", "evaluations").unique().rows()) == [
+        ("queens.mzn:3.dzn", "infeasible", None, 0),
+        ("queens.mzn:6.dzn", "satisfiable", 0.0, 1),
+    ]
+    view = results.anytime()
+    found = view.summary.select("instances", "solved", "proved", "objective_score")
+    assert found.rows() == [(2, 2.0, 2.0, 0.0)] * 4
+    row = view.table("runs").filter(pl.col("status") == "satisfiable").row(0, named=True)
+    assert row["first_effort"] == row["solved_effort"]
+    assert oa.Experiment(solvers, "queens.mzn:*.dzn", seconds=40, seed=ROOT).run("results").studies.height == 8
+    assert oa.open("results").studies["attempt"].to_list() == [0] * 8, "what is proved is not run again"
+
+
+def test_a_false_solution_of_an_infeasible_model_is_a_contradiction():
+    view = table([run("a", 0.0, "satisfiable"), run("b", None, "unsatisfiable")]).anytime()
+    claims = view.table("contradictions").select("claim", "other_claim").rows()
+    assert claims in ([("a solution", "infeasible")], [("infeasible", "a solution")])
+    assert view.excluded[0]["problem"] == "p"

@@ -221,8 +221,8 @@ def test_minizinc_models_of_a_folder_are_run_and_their_values_marked_as_told(tmp
     ]
     assert set(results.in_full().columns.notes["verified"]) == {"no"}
     assert {"minizinc", "gecode"} <= set(results.versions()["package"])
-    (tmp_path / "any.mzn").write_text("var 1..3: x; solve satisfy;")
-    with pytest.raises(OptarenaError, match="only models with an objective are scored"):
+    (tmp_path / "any.mzn").write_text('var 1..3: x; include "goal.mzn";')
+    with pytest.raises(OptarenaError, match="it has no 'solve … minimize', 'maximize' or 'satisfy' of its own"):
         build("any.mzn")
 
 
@@ -306,6 +306,22 @@ def test_minizinc_streams_are_imported_by_name_or_by_manifest(tmp_path):
     (logs / "manifest.csv").unlink()
     with pytest.raises(OptarenaError, match=r"not a line of MiniZinc's stream|whose run is"):
         import_files("minizinc", ["logs"], "other")
+
+
+def test_a_stream_of_a_model_without_an_objective_is_solved_or_not(tmp_path):
+    method = '{"type": "statistics", "statistics": {"method": "satisfy"}}\n'
+    found = '{"type": "solution", "output": {"json": {"q": [1, 2]}}, "time": 248}\n'
+    status = '{"type": "status", "status": "UNSATISFIABLE", "time": 74}\n'
+    folder = tmp_path / "logs" / "gecode"
+    folder.mkdir(parents=True)
+    (folder / "sat.json").write_text(found + found + method)
+    (folder / "unsat.json").write_text(method + status)
+    import_files("minizinc", ["logs"], "s")
+    assert oa.open("s").studies.select("problem", "best", "evaluations").rows() == [("sat", 0.0, 1), ("unsat", None, 0)]
+    assert oa.open("s").endings() == ["satisfiable", "infeasible"]
+    (folder / "untold.json").write_text(found)
+    with pytest.raises(OptarenaError, match=r"untold.json line 1: a solution without an objective: run minizinc .* -s"):
+        import_files("minizinc", ["logs"], "s2")
 
 
 @pytest.mark.parametrize(

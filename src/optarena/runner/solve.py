@@ -22,7 +22,7 @@ from optarena.runner.attempt import Attempt, Outcome, traceback_of
 from optarena.runner.cell import CLOSE, SETUP
 from optarena.runner.interrupts import is_interrupt
 from optarena.solver import Crashed, Ended, Solver, Time, as_ended
-from optarena.status import CRASHED, ERROR, OUT_OF_MEMORY, WRONG
+from optarena.status import CRASHED, DECIDED, ERROR, OPTIMAL, OUT_OF_MEMORY, SATISFIABLE, WRONG
 from optarena.store.costs import EVALUATE, NANOSECONDS, costs_of, no_costs
 from optarena.store.journal import Journal
 from optarena.store.records import Rows
@@ -162,7 +162,7 @@ class _Emitter:
             value = float("nan")
             counters: dict[str, Number] = {}
             try:
-                value = _real(objective)
+                value = 0.0 if self.instance.decision else _real(objective)
                 at = self._at(at, seconds)
                 counters = self._efforts(efforts)
                 bound = None if bound is None or math.isnan(bound) else float(bound)
@@ -196,7 +196,7 @@ class _Emitter:
                 self.best = minimised
             if self.tick is not None:
                 self.tick(self.count)
-            return not self.wrong
+            return not self.wrong and not self.instance.decision
 
     def _at(self, now: float, told: float | None) -> float:
         """When a solution was found: by our clock, or as the program tells if that is possible."""
@@ -256,15 +256,17 @@ class _Emitter:
         if ended.bound is not None:
             self.at_end["bound"] = number(ended.bound)
         status = ended.status
-        if status in ("feasible", "no solution"):
+        if status not in DECIDED and self.instance.decision:
+            status = SATISFIABLE if self.count else "no solution"
+        elif status in ("feasible", "no solution", SATISFIABLE):
             status = "feasible" if self.count else "no solution"
         return Outcome("done", self.count, status, ended.remark, status)
 
     def _claim(self, status: str) -> None:
         best = self.sign * self.best
+        if status in OPTIMAL and not self.count:
+            raise WrongSolution("claims an optimum and emitted no solution")
         if status == "optimal":
-            if not self.count:
-                raise WrongSolution("claims an optimum and emitted no solution")
             slack = TOLERANCE * max(1.0, abs(best))
             if self.best_known is not None and self.best > self.best_known + slack:
                 raise WrongSolution(
@@ -272,6 +274,10 @@ class _Emitter:
                 )
         if status == "infeasible" and (self.count or self.best_known is not None):
             raise WrongSolution("claims that the instance is infeasible, and a solution is known")
+        if status == "unbounded" and self.instance.decision:
+            raise WrongSolution("claims that the instance is unbounded, and it has no objective")
+        if status == "unbounded" and self.optimum is not None:
+            raise WrongSolution("claims that the instance is unbounded, and its optimum is known")
 
     def failure(self, error: BaseException) -> Outcome:
         """What was raised, as an end."""

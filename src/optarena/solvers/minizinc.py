@@ -105,10 +105,10 @@ def follow(program: Program, instance: Instance, budget: Time, emit: Emit) -> En
         if kind == "solution":
             given = told.get("output")
             output = given.get("json") if isinstance(given, dict) else None
-            if not isinstance(output, dict) or "_objective" not in output:
-                raise ValueError("a solution without an objective: only models that minimise or maximise are scored")
+            if not isinstance(output, dict) or ("_objective" not in output and not instance.decision):
+                raise ValueError("a solution without an objective, though the model has one")
             solution = _solution(instance, output) if instance.verifies else None
-            if not emit(output["_objective"], solution, **counters):
+            if not emit(0.0 if instance.decision else output["_objective"], solution, **counters):
                 program.stop()
         elif kind == "statistics":
             numbers = told.get("statistics")

@@ -19,7 +19,7 @@ from optarena._text import visible
 from optarena.dataset import Dataset
 from optarena.instance import TOLERANCE
 from optarena.sense import signs
-from optarena.status import DECIDED, OPTIMAL, WRONG
+from optarena.status import DECIDED, OPTIMAL, SATISFIABLE, WRONG
 from optarena.traces import Bools, Floats, Ints, first_argmin
 from optarena.views.selection import Candidates
 
@@ -176,14 +176,17 @@ def _of_study(found: Candidates, told: Told, i: int) -> Iterator[Claim]:
     sign = signs([found.table["sense"][i]])[0]
     best, checked, bound, ending = float(told.best[i]), float(told.checked[i]), float(told.bound[i]), told.ending[i]
     trusted = best == checked
+    satisfied = ending == SATISFIABLE
     proof = ", proved optimal" if told.optimal[i] else ""
     if checked == checked:
-        yield Claim(i, "value", checked, FACT, f"{checked * sign:.10g}{proof if trusted else ''}", True)
+        text = "a solution" if satisfied else f"{checked * sign:.10g}{proof if trusted else ''}"
+        yield Claim(i, "value", checked, FACT, text, True)
     if best == best and not trusted:
-        yield Claim(i, "value", best, TOLD, f"{best * sign:.10g}{proof}", False)
+        yield Claim(i, "value", best, TOLD, "a solution" if satisfied else f"{best * sign:.10g}{proof}", False)
     rank = CHECKED if trusted else TOLD
     if told.optimal[i] and bound <= best:
-        yield Claim(i, "bound", best, rank, f"{best * sign:.10g}, proved optimal", trusted)
+        text = "a solution" if satisfied else f"{best * sign:.10g}{proof}"
+        yield Claim(i, "bound", best, rank, text, trusted)
     elif bound > -np.inf:
         yield Claim(i, "bound", bound, rank, f"the bound {bound * sign:.10g}", trusted)
     if ending in DECIDED:

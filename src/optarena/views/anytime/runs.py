@@ -193,7 +193,7 @@ def _by_proof(runs: Runs, checked: Audit, kept: Ints) -> Runs:
         return runs
     run = runs.run
     stays = ~(by_proof | runs.disputed)[runs.instance[run]]
-    lost = len(np.unique(run[by_proof[runs.instance[run]]]))
+    lost = len(np.unique(run[by_proof[runs.instance[run]] & ~proof[run]]))
     owner = np.concatenate((run[stays], np.flatnonzero(proof)))
     order = np.argsort(owner, kind="stable")
     notes = [*runs.notes]
@@ -201,7 +201,7 @@ def _by_proof(runs: Runs, checked: Audit, kept: Ints) -> Runs:
         if n := decided.count(word):
             notes.append(f"{counted(n, 'instance')} proved {word}: the proof counts as the solution")
     if lost:
-        notes.append(f"{counted(lost, 'run')} found values on unbounded instances: these solve nothing")
+        notes.append(f"{counted(lost, 'run')} found only values on unbounded instances: these solve nothing")
     return replace(
         runs,
         offsets=np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=len(runs))))).astype(np.int64),
