@@ -255,3 +255,42 @@ def test_a_false_solution_of_an_infeasible_model_is_a_contradiction():
     claims = view.table("contradictions").select("claim", "other_claim").rows()
     assert claims in ([("a solution", "infeasible")], [("infeasible", "a solution")])
     assert view.excluded[0]["problem"] == "p"
+
+
+# ---- by value, by proof ----------------------------------------------------------------------------------------------
+
+
+def test_borda_shares_a_point_by_the_times_of_proofs_where_both_have_one():
+    rows = [
+        run("a", 5.0, seconds=1.0),
+        run("a", None, "optimal", seconds=9.0),
+        run("b", 5.0, seconds=3.0),
+        run("b", None, "optimal", seconds=3.0),
+        run("c", 5.0, seconds=2.0),
+    ]
+    view = table(rows).anytime()
+    assert by(view, "borda") == {
+        "a": pytest.approx(3 / 12 + 1),  # against b by the proofs at 9 and 3, against c by the proof
+        "b": pytest.approx(9 / 12 + 1),
+        "c": 0,
+    }
+    assert dict(view.table("runs").select("optimizer", "proved_effort").iter_rows()) == {"a": 9, "b": 3, "c": None}
+    assert view.table("bounds")["anchor_from"].to_list() == ["a proof"]
+
+
+def test_solved_says_where_it_only_means_the_best_of_the_store():
+    rows = [
+        *(run(name, value, problem="p") for name, value in (("a", 5.0), ("b", 6.0))),
+        *(run(name, value, problem="q", best_known=5.0) for name, value in (("a", 5.0), ("b", 6.0))),
+        *(run(name, value, problem="r", best_known=7.0) for name, value in (("a", 5.0), ("b", 6.0))),
+        run("a", 5.0, "optimal", problem="s"),
+        run("b", 6.0, problem="s"),
+    ]
+    view = table(rows).anytime()
+    found = dict(view.table("bounds").select("problem", "anchor_from").iter_rows())
+    assert found == {"p": "the best of the store", "q": "known", "r": "the best of the store", "s": "a proof"}
+    note = "no optimum is known or proved for 2 instances of 4: there 'solved' only means as good as the best of "
+    assert f"{note}this store" in view.notes
+    by_value, by_proof = view.figure_tables("cactus").values()
+    assert by_value.group_by("optimizer").agg(pl.col("count").max()).sort("optimizer")["count"].to_list() == [4, 0]
+    assert by_proof.group_by("optimizer").agg(pl.col("count").max()).sort("optimizer")["count"].to_list() == [1, 0]

@@ -44,7 +44,8 @@ def board(view: Anytime) -> Board:
             field="primal_integral", better="lower", on="page",
         ),
         Column(
-            "solved", "of", None, f"instances with a gap of at most {view.frame['gap']:g}, or a proof",
+            "solved", "of", None,
+            f"instances with a proof, or a gap of at most {view.frame['gap']:g} to what is known, else the best here",
             field=("solved", "instances"), better="higher",
         ),
         Column(

@@ -90,8 +90,8 @@ def gap(table: pl.DataFrame | str, look: Look, *, effort: str) -> vl.Chart:
     return look.sized(vl.layer(band, line, point), 480, 280)
 
 
-def cactus(table: pl.DataFrame | str, look: Look, *, effort: str) -> vl.Chart:
-    """How many instances each optimizer has solved by when."""
+def cactus(table: pl.DataFrame | str, look: Look, *, effort: str, what: str) -> vl.Chart:
+    """How many instances each optimizer has solved, or proved, by when."""
     base = vl.Chart(source(table)).encode(
         x=vl.Field(
             "effort:Q",
@@ -99,16 +99,14 @@ def cactus(table: pl.DataFrame | str, look: Look, *, effort: str) -> vl.Chart:
             scale=vl.Scale(type="symlog", constant=0.1, nice=False),
             axis=vl.Axis(format=NUMBER, tickCount=5),
         ),
-        y=vl.Field(
-            "count:Q", title="instances solved", axis=vl.Axis(tickMinStep=1, format=NUMBER, labelExpr=WHOLE_ONLY)
-        ),
+        y=vl.Field("count:Q", title=what, axis=vl.Axis(tickMinStep=1, format=NUMBER, labelExpr=WHOLE_ONLY)),
         color=colour(look),
     )
     line = base.mark("line", strokeWidth=2, interpolate="step-after", aria=False).encode(**dash(look))
     tips = [
         vl.Field("optimizer:N", title="optimizer"),
         vl.Field("effort:Q", title=effort, format=NUMBER),
-        vl.Field("count:Q", title="solved", format=NUMBER),
+        vl.Field("count:Q", title=what, format=NUMBER),
     ]
     dots = base.mark("point", filled=True, size=30, opacity=1, aria=False).encode(tooltip=tips)
-    return look.sized(vl.layer(line, dots), 480, 280)
+    return look.sized(vl.layer(line, dots), 400, 280)

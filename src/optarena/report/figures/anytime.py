@@ -99,15 +99,30 @@ def cactus(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
     from optarena.report.drawing.anytime import cactus
 
     view = _view(material)
-    table = tables.cactus(view)
-    shown = Shown(
-        "cactus",
-        table,
-        partial(cactus, effort=view.frame["axis"]),
-        "Instances solved",
-        f"How many instances were solved by when. {STILL}",
-        "Step chart of the number of instances solved, one line per optimizer.",
-        view=view,
-        empty="" if table.height else "no instance was run by all optimizers: there is nothing to count",
-    )
-    return [shown]
+    unsure = (view.table("bounds")["anchor_from"] == tables.STORE).sum()
+    solved = "A proof, or the best value that is known" + ("; else the best of this store" if unsure else "") + "."
+    counts = tables.cactus(view)
+    proofs = tables.cactus(view, "proved")
+    return [
+        Shown(
+            "cactus",
+            counts,
+            partial(cactus, effort=view.frame["axis"], what="instances solved"),
+            "Instances solved",
+            f"How many instances were solved by when. {solved} {STILL}",
+            "Step chart of the number of instances solved, one line per optimizer.",
+            head=f"left: solved ({solved[0].lower()}{solved[1:-1]}); right: proved" if proofs.height else "",
+            view=view,
+            empty="" if counts.height else "no instance was run by all optimizers: there is nothing to count",
+        ),
+        Shown(
+            "cactus-proved",
+            proofs,
+            partial(cactus, effort=view.frame["axis"], what="instances proved"),
+            "Instances proved",
+            f"How many instances were proved optimal, infeasible or unbounded by when. {STILL}",
+            "Step chart of the number of instances proved, one line per optimizer.",
+            view=view,
+            empty="" if proofs.height else "no run has a proof",
+        ),
+    ]

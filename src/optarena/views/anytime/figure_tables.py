@@ -9,8 +9,11 @@ from optarena.stats.estimates import mean
 from optarena.traces import Bools, Floats, latest
 from optarena.views.anytime.scores import primal_gaps
 from optarena.views.anytime.scoring import Scored
+from optarena.views.anytime.tables import STORE
 from optarena.views.anytime.view import Anytime
 from optarena.views.coverage import common
+
+__all__ = ["STORE", "cactus", "cells", "curves", "effort_of_gaps", "gaps", "solved"]
 
 POINTS = 60
 
@@ -132,15 +135,20 @@ def effort_of_gaps(view: Anytime) -> str:
     return str(view.frame["axis"]) if same else f"part of the horizon ({view.frame['axis']})"
 
 
-def cactus(view: Anytime) -> pl.DataFrame:
-    """How many instances each optimizer has solved by when; several trials of an instance share its one."""
+def cactus(view: Anytime, by: str = "solved") -> pl.DataFrame:
+    """How many instances each optimizer has solved (or `proved`) by when; several trials of an instance share its one.
+
+    Without any, the table is empty.
+    """
+    when = f"{by}_effort"
     table = view.table("runs").filter(~pl.col("problem").is_in(view.coverage["left_out"]))
-    if not table.height:
+    table = table.with_columns(solved_effort=when)
+    if not table.height or (by == "proved" and not table["proved"].any()):
         return pl.DataFrame(schema={"optimizer": pl.String, "effort": pl.Float64, "count": pl.Float64})
     weight = 1 / pl.len().over("optimizer", "problem")
     done = (
         table.with_columns(weight=weight)
-        .filter(pl.col("solved"))
+        .filter(pl.col(by))
         .sort("optimizer", "solved_effort")
         .with_columns(count=pl.col("weight").cum_sum().over("optimizer"))
     )

@@ -53,6 +53,7 @@ def _runs(scored: Scored) -> pl.DataFrame:
             "first_effort": _number(scored.first_time),
             "best_effort": _number(scored.last_time),
             "solved_effort": _number(scored.solved_at),
+            "proved_effort": _number(np.where(runs.proved & some, np.fmax(runs.end, scored.last_time), np.nan)),
             "objective_score": _number(scored.objective),
             "area_score": _number(scored.area),
             "primal_gap": _number(scored.gap),
@@ -140,7 +141,7 @@ def _borda(scored: Scored) -> Floats:
     times = runs.cube(scored.last_time)  # inf where nothing was found
     values = runs.cube(np.where(scored.solutions > 0, scored.last_value, 0.0))
     proved = runs.cube(runs.proved.astype(float)) == 1
-    points = borda_points(times, values, proved)
+    points = borda_points(times, values, proved, runs.cube(runs.end))
     return np.where(np.isnan(scored.bounds.best[runs.instance]), np.nan, points[runs.instance, runs.optimizer])
 
 
@@ -163,19 +164,45 @@ def _bounds(scored: Scored) -> pl.DataFrame:
             "worst_of": pl.Series(["" if word else name for word, name in zip(runs.decided, owners, strict=True)]),
             "best_known": _number(runs.best_known * runs.sign),
             "anchor": _number(bounds.anchor * runs.sign * valued),
+            "anchor_from": pl.Series(anchors(scored), dtype=pl.String),
             "start": _number(bounds.start),
             "end": _number(bounds.end),
         }
     )
 
 
+STORE = "the best of the store"
+
+
+def anchors(scored: Scored) -> list[str | None]:
+    """(instances,): what tells that nothing is better than the anchor; None where there is no anchor.
+
+    A proof of a run, a known optimum or best value, or nothing but the other runs of the store (docs/scores.md 4.7).
+    """
+    runs, anchor = scored.runs, scored.bounds.anchor
+    proof = np.zeros(len(anchor), dtype=bool)
+    proof[runs.instance[runs.proved & (scored.solutions > 0)]] = True  # else it would be a contradiction
+    known = (runs.best_known <= anchor) | ~np.isnan(anchor) & np.isnan(scored.bounds.best)
+    words = np.where(proof, "a proof", np.where(known, "known", STORE))
+    return [None if np.isnan(a) else str(word) for a, word in zip(anchor, words, strict=True)]
+
+
 def gaps(scored: Scored) -> list[str]:
-    """What is not in averages."""
+    """What is not in averages, and what "solved" means."""
     runs = scored.runs
+    notes = []
+    only = np.array([word == STORE for word in anchors(scored)], dtype=bool)
+    if only.any():
+        which = "each instance" if only.all() else f"{counted(int(only.sum()), 'instance')} of {len(only)}"
+        notes.append(
+            f"no optimum is known or proved for {which}: there 'solved' only means as good as the best of this store"
+        )
     unsolved = ~scored.solved & ~runs.disputed[runs.instance]
     unknown = len(np.unique(runs.instance[unsolved & ~(runs.budget > 0)[runs.instance]]))
-    without = f"no budget is known for {counted(unknown, 'instance')}"
-    return [f"{without}: runs without a solution are not in PAR-k and its like"] if unknown else []
+    if unknown:
+        without = f"no budget is known for {counted(unknown, 'instance')}"
+        notes.append(f"{without}: runs without a solution are not in PAR-k and its like")
+    return notes
 
 
 def sensitive(scored: Scored, horizon: str) -> list[str]:
