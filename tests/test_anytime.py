@@ -152,7 +152,15 @@ def test_tables_show_no_column_of_our_own_reckoning(golden: Path) -> None:
 
 def test_any_effort_can_be_the_axis(golden: Path) -> None:
     by_time, by_decisions = oa.open(golden).anytime(), oa.open(golden).anytime(axis="decisions", horizon="box")
-    assert by_time.instance["objective_score"].equals(by_decisions.instance["objective_score"])
+    timed = by_time.instance.filter(pl.col("unsolved") == 0)
+    assert timed["objective_score"].equals(by_decisions.instance["objective_score"])
+    nothing = set(by_time.instance.filter(pl.col("unsolved") > 0).select("problem", "optimizer").rows())
+    named = {
+        (item["problem"], item["optimizer"])
+        for item in by_decisions.excluded
+        if item["reason"] == "it has no decisions"
+    }
+    assert named == nothing, "a run that found nothing told no decisions either"
     row = by_decisions.instance.filter((pl.col("problem") == "M1") & (pl.col("optimizer") == "A")).row(0, named=True)
     # from 101 to 802 decisions, heights 8, 6, 2, 0 of 8
     expected = (0 * 8 + (302 - 101) * 6 + (503 - 302) * 2) / (8 * (802 - 101))
@@ -527,3 +535,34 @@ def test_scores_of_single_runs_are_those_of_the_view(golden: Path, horizon: str)
         assert objective_score(best, worst, of.last_value[k]) == of.objective[k]
         assert area_score(times, values, best, worst, start, end) == pytest.approx(of.area[k])
         assert primal_integral(times, values, bounds.anchor[i], start, end) == pytest.approx(of.integral[k])
+
+
+def test_a_run_without_an_axis_is_missing_on_it_whether_solved_or_not(tmp_path: Path) -> None:
+    common = {"problem": "p", "seconds": 1.0, "budget_seconds": 10}
+    rows = [
+        {**common, "optimizer": "a", "value": 5.0, "decisions": 7, "status": None},
+        {**common, "optimizer": "b", "value": 6.0, "decisions": None, "status": None},
+        {**common, "optimizer": "c", "value": None, "decisions": None, "status": "timeout"},
+        {**common, "optimizer": "d", "value": None, "decisions": 90, "status": "timeout"},
+    ]
+    results = oa.open(sheet(tmp_path, rows))
+    view = results.anytime(axis="decisions")
+    assert view.summary["optimizer"].to_list() == ["a", "d"]
+    assert [(item["optimizer"], item["reason"]) for item in view.excluded] == [
+        ("b", "it has no decisions"),
+        ("c", "it has no decisions"),
+    ]
+    assert set(results.anytime().summary["optimizer"]) == set("abcd")
+
+
+def test_a_box_has_no_budget_to_note(tmp_path: Path) -> None:
+    rows = [
+        {"problem": "p", "optimizer": name, "seconds": 1.0, "value": 5.0, "budget_seconds": budget}
+        for name, budget in (("a", 10), ("b", 20))
+    ]
+    results = oa.open(sheet(tmp_path, rows))
+    assert [note for note in results.anytime().notes if "budget" in note] == [
+        "the budgets of runs differ on 1 instance: the largest is the horizon"
+    ]
+    assert not [note for note in results.anytime(horizon="box").notes if "budget" in note]
+    assert not [note for note in results.anytime(axis="evaluations", horizon="box").notes if "budget" in note]

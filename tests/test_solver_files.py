@@ -482,6 +482,26 @@ def test_a_manifest_of_single_runs_holds_when_they_are_gathered_and_changes_no_n
     assert set(oa.open("gathered").studies["optimizer"]) == {"lexical_min_never", "activity_max_luby"}
 
 
+def test_runs_of_aries_bench_have_the_same_names_whatever_part_of_the_results_is_named(tmp_path):
+    aries(tmp_path / "results")
+    places = {
+        "all": ["results"],
+        "configurations": ["results/lexical_min_never", "results/activity_max_luby"],
+        "models": ["results/lexical_min_never/shop", "results/activity_max_luby/shop"],
+        "files": [str(path) for path in Path("results").rglob("*.csv")],
+    }
+    found = []
+    for store, paths in places.items():
+        import_files("aries", paths, store)
+        found.append(sorted(oa.open(store).studies.select("problem", "optimizer").rows()))
+    assert found == [[("shop/one", "activity_max_luby"), ("shop/one", "lexical_min_never")]] * 4
+    for folder in ("deep/lexical_min_never", "deeper/lexical_min_never"):
+        gathered(Path("results") / folder, {"shop/one": [40, 35]})
+    import_files("aries", ["results/deep", "results/deeper"], "apart")
+    import_files("aries", ["results"], "together")
+    assert {"deep/lexical_min_never", "deeper/lexical_min_never"} < set(oa.open("together").studies["optimizer"])
+
+
 def test_a_folder_of_minizinc_streams_may_hold_problems_of_both_senses(tmp_path):
     logs = tmp_path / "logs" / "gecode" / "challenge"
     logs.mkdir(parents=True)

@@ -14,7 +14,7 @@ from optarena.status import CRASHED, DECIDED, OUT_OF_MEMORY, PROVEN, WRONG
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.anytime.claims import TABLE, Audit, audit
 from optarena.views.anytime.scores import improving
-from optarena.views.selection import FAILURES, SEVERAL, Candidates, Selection, cube
+from optarena.views.selection import COUNTED, FAILURES, SEVERAL, Candidates, Selection, cube
 
 SAY_MORE = (*PROVEN, "no solution", CRASHED, OUT_OF_MEMORY, WRONG)
 """Endings that say more than the status of a study."""
@@ -112,7 +112,7 @@ class Runs:
         )
 
 
-def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
+def runs_of(results: Dataset, axis: str, tolerance: float, horizon: str = "budget") -> Runs:
     """Every study with one objective that has this effort."""
     found = Candidates(results)
     checked = audit(found)
@@ -120,7 +120,7 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
     y = traces.values[:, 0]
     y = np.where(traces.feasible & np.isfinite(y), y, np.nan)
     y[checked.told.unchecked & checked.wrong[study]] = np.nan
-    several, lacking = found.table["sense"].is_null().to_numpy(), found.lacking(axis, ~np.isnan(y))
+    several, lacking = found.table["sense"].is_null().to_numpy(), _lacking(found, axis, y, effort)
     found.leave_out(several | lacking, lambda row: SEVERAL if row["sense"] is None else f"it has no {axis}")
     endings = results.endings()
     proved = np.array([word in PROVEN for word in endings], dtype=bool) & ~checked.wrong
@@ -160,7 +160,7 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
         status=status,
         sign=sign,
         best_known=known,
-        budget=_budgets(axis, part, instance, end, instances, notes),
+        budget=_budgets(axis, part, instance, end, instances, notes if horizon == "budget" else []),
         end=end,
         proved=checked.told.optimal[kept] & ~wrong,
         offsets=np.searchsorted(number[study[rows[events]]], np.arange(len(kept) + 1)).astype(np.int64),
@@ -236,6 +236,22 @@ def _budgets(axis: str, part: pl.DataFrame, instance: Ints, end: Floats, names: 
     return np.where(without, furthest, largest)
 
 
+def _lacking(found: Candidates, axis: str, y: Floats, effort: Floats) -> Bools:
+    """(begun studies,): which have a solution without this effort, or never tell any of it, solved or not.
+
+    Every run has seconds, evaluations and batches, also one that found nothing (docs/scores.md 4.1).
+    """
+    out = found.lacking(axis, ~np.isnan(y))
+    if axis in (*COUNTED, "seconds"):
+        return out
+    return out | (np.isnan(_at_end(found.results, axis)) & ~found.having(~np.isnan(effort)))
+
+
+def _at_end(results: Dataset, axis: str) -> Floats:
+    """(begun studies,): the effort that its end tells; NaN where it tells none."""
+    return results.extra_at_end(axis if axis in ("decisions", "seconds") else f"effort.{axis}")
+
+
 def _ends(results: Dataset, axis: str, part: pl.DataFrame, kept: Ints, effort: Floats, study: Ints) -> Floats:
     """(runs,): the last effort of any row, or what the run's end says."""
     last = np.zeros(len(results.traces()))
@@ -245,8 +261,7 @@ def _ends(results: Dataset, axis: str, part: pl.DataFrame, kept: Ints, effort: F
         return np.maximum(last[kept], part["evaluations"].to_numpy().astype(float))
     if axis == "batches":
         return last[kept]
-    at_end = results.extra_at_end(axis if axis in ("decisions", "seconds") else f"effort.{axis}")[kept]
-    return np.fmax(last[kept], at_end)
+    return np.fmax(last[kept], _at_end(results, axis)[kept])
 
 
 def _cut_short(status: list[str]) -> list[str]:

@@ -113,7 +113,7 @@ def anytime(
     one_of("horizon", horizon, HORIZONS)
     if not 0 <= gap < 1:
         raise OptarenaError(f"a gap is at least 0 and less than 1; got {gap}")
-    runs = runs_of(results, axis, tolerance)
+    runs = runs_of(results, axis, tolerance, horizon)
     if pinned is not None:
         bounds = _from_frame(pinned, runs)
         there = ~np.isnan(bounds.end)
