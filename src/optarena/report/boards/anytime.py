@@ -18,7 +18,16 @@ WRONG = Column(
 )  # fmt: skip
 
 
+ORIGINAL = (
+    ("objective_score", "objective", "|own best - best| / (greatest - least objective of all)"),
+    ("autc_score", "area by time", "area under the curve over time, as a part of the box of all solutions"),
+    ("audc_score", "area by decisions", "area under the curve over decisions"),
+)  # fmt: skip
+
+
 def board(view: Anytime) -> Board:
+    if view.original is not None:
+        return _original(view)
     unit = view.frame["axis"]
     columns = [
         Column("optimizer", "optimizer", field="optimizer"),
@@ -70,8 +79,31 @@ def board(view: Anytime) -> Board:
     return Board(columns, with_failed(view, view.leaderboard().rows(named=True)))
 
 
+def _original(view: Anytime) -> Board:
+    """In mode `aries`: medians and quartiles, which its box plots show."""
+    columns = [Column("optimizer", "optimizer", field="optimizer")]
+    for field, label, text in ORIGINAL:
+        columns += [
+            Column(
+                label,
+                "number",
+                4,
+                f"median over runs: {text}",
+                field=f"{field}_median",
+                better="lower",
+                bold="latex page",
+            ),
+            Column("quartiles", "interval", 4, "over runs", field=(f"{field}_q1", f"{field}_q3"), minor=True),
+        ]
+    columns += [Column("with solutions", "of", field=("solved", "runs"), better="higher"), *FAILED]
+    return Board(columns, with_failed(view, view.summary.rows(named=True)))
+
+
 def text(view: Anytime, width: int | None = None) -> str:
     """The board, then the area score on each instance."""
+    if view.original is not None:
+        head = "as aries-bench scores: medians over runs (0 best, 1 worst of all)"
+        return "\n".join([head, board(view).text(width), ""])
     head = f"anytime by {view.frame['axis']}, {view.frame['horizon']}: means over instances (0 best, 1 worst of all)"
     lines = [head, board(view).text(width)]
     names = view.summary["optimizer"].to_list()

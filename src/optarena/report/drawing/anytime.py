@@ -62,6 +62,38 @@ def area_map(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     return look.sized(chart, cells(look), vl.step(22))
 
 
+def objective_map(table: pl.DataFrame | str, look: Look) -> vl.Chart:
+    """The objective score on every instance: one row per instance, one column per optimizer."""
+    tips = [
+        vl.Field("problem:N", title="instance"),
+        vl.Field("optimizer:N", title="optimizer"),
+        vl.Field("score:Q", title="objective score", format=".3f"),
+        vl.Field("trials:Q"),
+    ]
+    chart = shaded(matrix(table), tips, by="score", text="score", form=".2f", legend="0: best of all, 1: worst")
+    return look.sized(chart, cells(look), vl.step(22))
+
+
+def boxes(table: pl.DataFrame | str, look: Look, *, score: str) -> vl.Chart:
+    """Median, quartiles and whiskers of each optimizer's runs, and every run beside its box."""
+    y: dict[str, Any] = {"title": score, "scale": vl.Scale(domain=[0, 1], clamp=True)}
+    x = vl.Field("optimizer:N", title=None, axis=vl.Axis(labelAngle=-30, labelLimit=160, ticks=False))
+    base = vl.Chart(source(table)).encode(x=x, color=colour(look, legend=False))
+    box = base.mark("boxplot", size=26, extent=1.5, outliers=False, median={"color": "white"}).encode(
+        y=vl.Field("score:Q", **y)
+    )
+    tips = [
+        vl.Field("optimizer:N", title="optimizer"),
+        vl.Field("problem:N", title="instance"),
+        vl.Field("trial:Q"),
+        vl.Field("score:Q", title=score, format=".3f"),
+    ]
+    dots = base.mark("point", filled=True, size=22, opacity=0.7, xOffset=-22, aria=False).encode(
+        y=vl.Field("score:Q", **y), tooltip=tips
+    )
+    return look.sized(vl.layer(box, dots), 70 * max(3, len(look.drawn)), 260)
+
+
 def gap(table: pl.DataFrame | str, look: Look, *, effort: str) -> vl.Chart:
     """The mean primal gap over instances by effort, with its 95 % band."""
     x = vl.Field(

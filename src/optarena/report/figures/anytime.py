@@ -7,6 +7,7 @@ from functools import partial
 import polars as pl
 
 from optarena._text import visible
+from optarena.errors import OptarenaError
 from optarena.report.figures._figure import Options, Shown, few
 from optarena.report.material import Material
 from optarena.views.anytime import Anytime
@@ -24,10 +25,17 @@ def _view(material: Material) -> Anytime:
     return view
 
 
+def _exact(material: Material) -> Anytime:
+    view = _view(material)
+    if view.original is not None:
+        raise OptarenaError("mode aries has the figures boxes and objective only")
+    return view
+
+
 def curves(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import curve
 
-    view = _view(material)
+    view = _exact(material)
     unit = view.frame["axis"]
     every = tables.solved(view)
     steps = tables.curves(view, few(every, "a solution", options, CURVES))
@@ -59,7 +67,7 @@ def curves(material: Material, options: Options) -> list[Shown]:
 def area(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import area_map
 
-    view = _view(material)
+    view = _exact(material)
     table = tables.cells(view)
     shown = Shown(
         "area",
@@ -76,10 +84,52 @@ def area(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
+def objective(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing.anytime import objective_map
+
+    view = _view(material)
+    table = tables.objectives(view)
+    shown = Shown(
+        "objective",
+        table,
+        objective_map,
+        "Objective score by instance",
+        "Where runs ended: 0 is the best value of all, 1 the worst first value of all, or no solution.",
+        "Heat map with one row per instance and one column per optimizer; the table below has its numbers.",
+        empty="" if table.height or options.page else "no instance has an objective score to draw",
+        view=view,
+        by=("problem",),
+        widest=90 * max(3, len(material.colours.names)) + 260,
+    )
+    return [shown]
+
+
+def boxes(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+    from optarena.report.drawing.anytime import boxes
+
+    view = _view(material)
+    out = []
+    for name, title in tables.boxed(view):
+        table = tables.boxes(view, name)
+        out.append(
+            Shown(
+                f"boxes-{name}",
+                table,
+                partial(boxes, score=title),
+                f"All runs by {title}",
+                f"Box: median and quartiles over all runs. Whiskers: 1.5 interquartile ranges. Dots: runs. {STILL}",
+                f"Box plot of the {title}, one box per optimizer.",
+                view=view,
+                empty="" if table.height else f"no run has an {title}",
+            )
+        )
+    return out
+
+
 def gap(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
     from optarena.report.drawing.anytime import gap
 
-    view = _view(material)
+    view = _exact(material)
     table = tables.gaps(view)
     shown = Shown(
         "gaps",
@@ -98,7 +148,7 @@ def gap(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
 def cactus(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
     from optarena.report.drawing.anytime import cactus
 
-    view = _view(material)
+    view = _exact(material)
     unsure = (view.table("bounds")["anchor_from"] == tables.STORE).sum()
     solved = "A proof, or the best value that is known" + ("; else the best of this store" if unsure else "") + "."
     counts = tables.cactus(view)

@@ -31,16 +31,22 @@ def anytime_section(material: Material) -> Content:
     comment = [f"anytime by {view.frame['axis']}, {view.frame['horizon']}"]
     comment.append(f"frame {view.frame['hash']}, mode {view.mode}")
     out.blocks.append(board(view).table("anytime", "Configurations", comment=comment))
+    if view.original is not None:
+        for name in ("boxes", "objective"):
+            add_figure(material, name, out)
+        return out
     if view.table("contradictions").height:
         claims = contradictions(view, ALL_OF_THEM)
         out.blocks.append(claims.table("anytime-claims", "Claims that cannot both be true", comment=comment))
-    for name in ("curves", "area", "gap", "cactus"):
+    for name in ("curves", "area", "objective", "boxes", "gap", "cactus"):
         add_figure(material, name, out)
     out.blocks.append(_instances(view))
     return out
 
 
 def _words(view: Anytime) -> list[str]:
+    if view.original is not None:
+        return ["The numbers of aries-bench itself."]
     table = view.summary.filter(pl.col("area_score").is_not_null())
     if not table.height:
         return ["No optimizer found a solution."]

@@ -13,7 +13,18 @@ from optarena.views.anytime.tables import STORE
 from optarena.views.anytime.view import Anytime
 from optarena.views.coverage import common
 
-__all__ = ["STORE", "cactus", "cells", "curves", "effort_of_gaps", "gaps", "solved"]
+__all__ = [
+    "STORE",
+    "boxed",
+    "boxes",
+    "cactus",
+    "cells",
+    "curves",
+    "effort_of_gaps",
+    "gaps",
+    "objectives",
+    "solved",
+]
 
 POINTS = 60
 
@@ -89,6 +100,26 @@ def cells(view: Anytime) -> pl.DataFrame:
     return view.instance.filter(pl.col("area_score").is_not_null()).select(
         "problem", "status", "trials", "optimizer", score="area_score", objective="objective_score"
     )
+
+
+def objectives(view: Anytime) -> pl.DataFrame:
+    """The objective score of each optimizer on each instance."""
+    return view.instance.filter(pl.col("objective_score").is_not_null()).select(
+        "problem", "trials", "optimizer", score="objective_score"
+    )
+
+
+def boxed(view: Anytime) -> list[tuple[str, str]]:
+    """The scores whose box plots there are: columns of the table `runs`, and their names."""
+    if view.original is None:
+        return [("objective_score", "objective score"), ("area_score", "area score")]
+    return [("objective_score", "objective score"), ("autc_score", "area by time"), ("audc_score", "area by decisions")]
+
+
+def boxes(view: Anytime, score: str) -> pl.DataFrame:
+    """One row per run: its score, on what."""
+    table = view.table("runs").filter(pl.col(score).is_not_null())
+    return table.select("optimizer", "problem", "trial", score=score)
 
 
 def gaps(view: Anytime, points: int = POINTS) -> pl.DataFrame:
