@@ -294,3 +294,40 @@ def test_solved_says_where_it_only_means_the_best_of_the_store():
     by_value, by_proof = view.figure_tables("cactus").values()
     assert by_value.group_by("optimizer").agg(pl.col("count").max()).sort("optimizer")["count"].to_list() == [4, 0]
     assert by_proof.group_by("optimizer").agg(pl.col("count").max()).sort("optimizer")["count"].to_list() == [1, 0]
+
+
+# ---- who is worth keeping --------------------------------------------------------------------------------------------
+
+
+def test_a_configuration_contributes_what_the_others_lack():
+    rows = []
+    for problem, times in {"p": (1.0, 4.0, 2.0), "q": (8.0, 3.0, 5.0), "r": (None, None, 6.0)}.items():
+        for name, time in zip("abc", times, strict=True):
+            value, status = (5.0, "optimal") if time else (None, "timeout")
+            rows.append(run(name, value, status, problem=problem, seconds=time or 10.0))
+    view = table(rows).anytime()
+    best = {row["optimizer"]: row for row in view.table("virtual_best").iter_rows(named=True)}
+    assert best["(virtual best)"]["par10"] == pytest.approx((1 + 3 + 6) / 3)
+    assert best["a"]["par10_contribution"] == pytest.approx((2 - 1) / 3)
+    assert best["b"]["par10_contribution"] == pytest.approx((5 - 3) / 3)
+    assert best["c"]["par10_contribution"] == pytest.approx((100 - 6) / 3)
+    assert {name: best[name]["only"] for name in "abc"} == {"a": 0, "b": 0, "c": 1}
+    assert {name: best[name]["first"] for name in "abc"} == {"a": 1, "b": 1, "c": 1}
+    assert best["c"]["area_score_contribution"] == pytest.approx((1 - 0.6) / 3)
+
+
+def test_curves_mark_proofs_and_draw_bounds():
+    rows = [
+        run("a", 9.0, seconds=1.0, bound=2.0),
+        run("a", 5.0, seconds=2.0, bound=4.0),
+        run("a", None, "optimal", seconds=8.0, bound=5.0),
+        run("b", 7.0, seconds=4.0),
+    ]
+    view = table(rows).anytime()
+    (curves,) = view.figure_tables("curves").values()
+    proofs = curves.filter(pl.col("proof").is_not_null()).select("optimizer", "effort", "proof")
+    assert proofs.rows() == [("a", 8.0, 5.0)]
+    bounds = curves.filter(pl.col("bound").is_not_null()).select("optimizer", "effort", "bound", "value")
+    assert bounds.rows() == [("a", 1.0, 2.0, None), ("a", 2.0, 4.0, None), ("a", 8.0, 5.0, None), ("a", 8.0, 5.0, None)]
+    assert curves["effort"].min() == 0.5
+    assert view.figure("curves").to_dict()

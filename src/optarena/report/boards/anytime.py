@@ -115,11 +115,39 @@ def text(view: Anytime, width: int | None = None) -> str:
     lines += ["", "area score by instance", table(["instance", *names], cells, right=range(1, len(names) + 1))]
     if len(instances) > MOST_INSTANCES:
         lines.append(f"… and {len(instances) - MOST_INSTANCES} more (--format json has all)")
+    if len(names) > 1:
+        lines += [
+            "",
+            "the virtual best solver takes the best of all on each instance: what each adds",
+            virtual(view).text(width),
+        ]
     if view.table("contradictions").height:
         lines += ["", "claims that cannot both be true", contradictions(view).text(width)]
         if (more := view.table("contradictions").height - MOST_CONTRADICTIONS) > 0:
             lines.append(f"… and {more} more (--format csv --table contradictions has all)")
     return "\n".join([*lines, ""])
+
+
+def virtual(view: Anytime) -> Board:
+    """What each optimizer contributes to the virtual best solver (docs/scores.md 4.13)."""
+    less = "how much worse the mean of the virtual best would be without it"
+    columns = [
+        Column("optimizer", "optimizer", field="optimizer"),
+        Column("PAR10", "number", None, field="par10", show=significant, better="lower"),
+        Column(
+            "contributes", "number", None, f"{less}, in PAR10",
+            field="par10_contribution", show=significant, better="higher",
+        ),
+        Column("area", "number", 3, field="area_score", better="lower"),
+        Column(
+            "contributes to area", "number", 4, f"{less}, in area score",
+            field="area_score_contribution", better="higher",
+        ),
+        Column("best on", "number", None, "instances with the least area score", field="first", better="higher"),
+        Column("solved", "number", None, "instances, in any trial", field="solved", better="higher"),
+        Column("alone", "number", None, "instances that nobody else solved", field="only", better="higher"),
+    ]  # fmt: skip
+    return Board(columns, view.table("virtual_best").rows(named=True))
 
 
 def contradictions(view: Anytime, most: int = MOST_CONTRADICTIONS) -> Board:

@@ -50,10 +50,11 @@ def curves(material: Material, options: Options) -> list[Shown]:
                 mine.drop("place") if options.page else mine,
                 partial(curve, effort=unit, title=None if options.page else visible(name)),
                 f"Curves on {name}",
-                "Steps: the best value so far of a typical trial (that of the median area score). The area between a "
-                "step and the best value of all is scored, as a part of the dashed box.",
+                "Steps: the best value so far of a typical trial (that of the median area score). Diamonds: its proof. "
+                "Dotted: the bound that it reported; at the foot where it is far away. The area between a step and the "
+                "best value of all is scored, as a part of the dashed box, with time as it is, not its logarithm.",
                 f"Step chart of the best value so far by {unit} on {name}, one line per optimizer.",
-                head="best value so far of a typical trial; shaded: the area that is scored, in its dashed box",
+                head="best value so far of a typical trial; diamond: proof; dotted: reported bound; dashed: scored box",
                 view=view,
                 legend=steps,
                 id=f"curves-{i}",
@@ -134,9 +135,9 @@ def gap(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
     shown = Shown(
         "gaps",
         table,
-        partial(gap, effort=tables.effort_of_gaps(view)),
+        partial(gap, effort=tables.effort_of_gaps(view), floor=tables.floor_of_gaps(table)),
         "Gap over effort",
-        f"Mean primal gap over instances by effort, with its 95 % band. {STILL}",
+        f"Mean primal gap over instances by effort. {STILL}",
         "Line chart of the mean primal gap, one line per optimizer.",
         empty="" if table.height else NO_GAP,
         view=view,

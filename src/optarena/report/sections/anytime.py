@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from optarena._numbers import counted, fixed, interval
-from optarena.report.boards.anytime import board, contradictions
+from optarena.report.boards.anytime import board, contradictions, virtual
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, add_figure, notes_of
 from optarena.report.tables import Column, Table
@@ -40,6 +40,10 @@ def anytime_section(material: Material) -> Content:
         out.blocks.append(claims.table("anytime-claims", "Claims that cannot both be true", comment=comment))
     for name in ("curves", "area", "objective", "boxes", "gap", "cactus"):
         add_figure(material, name, out)
+    if view.summary.height > 1:
+        out.blocks.append(
+            virtual(view).table("virtual-best", "Contributions to the virtual best solver", comment=comment)
+        )
     out.blocks.append(_instances(view))
     return out
 

@@ -62,6 +62,10 @@ class Runs:
     disputed: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
     """(instances,): whether claims contradict each other and none was checked: nothing is scored."""
     contradictions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TABLE))
+    bound_run: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """(bounds,): the run of each reported bound, by run and time; `bound_times` and `bound_values` likewise."""
+    bound_times: Floats = field(default_factory=lambda: np.zeros(0))
+    bound_values: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def has(self) -> Bools:
@@ -175,7 +179,22 @@ def runs_of(results: Dataset, axis: str, tolerance: float, horizon: str = "budge
         disputed=disputed,
         contradictions=checked.contradictions,
     )
+    _take_bounds(out, number, effort, study, kept)
     return _by_proof(out, checked, kept)
+
+
+def _take_bounds(runs: Runs, number: Ints, effort: Floats, study: Ints, kept: Ints) -> None:
+    """Note the bounds that runs reported, with their solutions and at their end; those of wrong runs tell nothing."""
+    results = runs.results
+    at_rows, at_end = results.extra("bound"), results.extra_at_end("bound")[kept]
+    rows = np.flatnonzero(np.isfinite(at_rows) & (number[study] >= 0) & ~np.isnan(effort))
+    ends = np.flatnonzero(np.isfinite(at_end))
+    run = np.concatenate((number[study[rows]], ends))
+    times = np.concatenate((effort[rows], runs.end[ends]))
+    values = np.concatenate((at_rows[rows], at_end[ends])) * runs.sign[runs.instance[run]]
+    order = np.lexsort((times, run))
+    order = order[~runs.wrong[run[order]]]
+    runs.bound_run, runs.bound_times, runs.bound_values = run[order], times[order], values[order]
 
 
 def _by_proof(runs: Runs, checked: Audit, kept: Ints) -> Runs:

@@ -19,7 +19,7 @@ ROUNDING = 1e-9
 
 
 def make(scored: Scored) -> dict[str, pl.DataFrame]:
-    """`instance`, `summary`, `runs`, `bounds`, `contradictions`."""
+    """`instance`, `summary`, `runs`, `bounds`, `virtual_best`, `contradictions`."""
     each = _runs(scored)
     instance = _instances(scored, each)
     return {
@@ -27,6 +27,7 @@ def make(scored: Scored) -> dict[str, pl.DataFrame]:
         "summary": _summary(scored, instance),
         "runs": each,
         "bounds": _bounds(scored),
+        "virtual_best": _virtual_best(scored, instance),
         "contradictions": scored.runs.contradictions,
     }
 
@@ -125,6 +126,53 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
         rows.append(row)
     table = pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
     return table.sort("area_score", "objective_score", "optimizer", nulls_last=True)
+
+
+VIRTUAL = "(virtual best)"
+
+
+def _virtual_best(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
+    """The virtual best solver, which takes the best optimizer on each instance, and what each contributes to it.
+
+    See docs/scores.md 4.13. Instances that all optimizers ran; without several optimizers nothing can be left out.
+    """
+    runs = scored.runs
+    names, alike = runs.optimizers, [runs.instances[i] for i in np.flatnonzero(common(runs.has)).tolist()]
+    part = instance.filter(pl.col("problem").is_in(alike))
+    place = {name: i for i, name in enumerate(alike)}
+    columns: dict[str, Floats] = {}
+    cubes = {}
+    for score in ("area_score", "par10"):
+        cube = np.full((len(alike), len(names)), np.nan)
+        for row in part.select("problem", "optimizer", score).iter_rows():
+            cube[place[row[0]], names.index(row[1])] = np.nan if row[2] is None else row[2]
+        cube = cubes[score] = cube[~np.isnan(cube).any(axis=1)]  # an instance without the score tells nothing
+        total = _mean_of_least(cube)
+        without = np.array([_mean_of_least(np.delete(cube, o, axis=1)) for o in range(len(names))])
+        columns[score] = np.append(cube.mean(axis=0) if len(cube) else np.full(len(names), np.nan), total)
+        columns[f"{score}_contribution"] = np.append(without - total, np.nan)
+    area = cubes["area_score"]
+    least = area == area.min(axis=1, keepdims=True) if area.size else np.zeros(area.shape, dtype=bool)
+    first = (least / np.maximum(least.sum(axis=1, keepdims=True), 1)).sum(axis=0)
+    solved = np.zeros((len(alike), len(names)), dtype=bool)
+    for row in part.filter(pl.col("solved") > 0).select("problem", "optimizer").iter_rows():
+        solved[place[row[0]], names.index(row[1])] = True
+    only = (solved & (solved.sum(axis=1, keepdims=True) == 1)).sum(axis=0).astype(float)
+    table = pl.DataFrame(
+        {
+            "optimizer": [*names, VIRTUAL],
+            **{name: _number(values) for name, values in columns.items()},
+            "first": _number(np.append(first, float(len(area)))),
+            "solved": _number(np.append(solved.sum(axis=0), solved.any(axis=1).sum()).astype(float)),
+            "only": _number(np.append(only, np.nan)),
+        }
+    )
+    return table.sort("par10_contribution", "area_score_contribution", descending=True, nulls_last=True)
+
+
+def _mean_of_least(cube: Floats) -> float:
+    """The mean over instances of the least score of any optimizer; NaN where there is none."""
+    return float(cube.min(axis=1).mean()) if cube.size else np.nan
 
 
 def _penalised(scored: Scored, k: float) -> Floats:
