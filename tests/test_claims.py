@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from pathlib import Path
 
@@ -331,3 +332,54 @@ def test_curves_mark_proofs_and_draw_bounds():
     assert bounds.rows() == [("a", 1.0, 2.0, None), ("a", 2.0, 4.0, None), ("a", 8.0, 5.0, None), ("a", 8.0, 5.0, None)]
     assert curves["effort"].min() == 0.5
     assert view.figure("curves").to_dict()
+
+
+# ---- the best solution -----------------------------------------------------------------------------------------------
+
+
+def test_the_best_solution_of_a_run_is_kept_shown_and_verified_later(capsys):
+    from optarena.problem import build
+
+    need("CP-SAT", "HiGHS")
+    program("liar", "0.01 60", "optimal")
+    problems = ["tsp/n7/i1", "knapsack/m3n15/i1"]
+    plan = oa.Experiment(["CP-SAT", "HiGHS", "Annealing", "liar.toml"], problems, seconds=5, seed=ROOT)
+    results = plan.run("results", workers=2)
+    for again in (results, _compacted()):
+        kept = again.best_solutions(again.studies["study"].to_list())
+        for row in again.studies.filter(pl.col("optimizer") != "liar").iter_rows(named=True):
+            assert build(row["problem"]).verify(kept[row["study"]]) == pytest.approx(row["best"])
+    capsys.readouterr()
+    assert main(["best", "results", "--format", "json"]) == 0
+    for row in json.loads(capsys.readouterr().out):
+        assert row["optimizer"] != "liar"
+        assert build(row["problem"]).verify(row["solution"]) == row["best"]
+    assert main(["best", "results"]) == 0
+    assert "left out: liar, which claims what cannot be true" in capsys.readouterr().out
+
+
+def _compacted() -> oa.Dataset:
+    assert main(["compact", "results"]) == 0
+    return oa.open("results")
+
+
+def test_a_solution_that_is_too_large_is_not_kept_and_its_row_says_so():
+    Path("mine.py").write_text(
+        "import optarena as oa\n"
+        "class Long(oa.Instance):\n"
+        "    id, forms, size, objectives = 'long', ('long',), 1, (oa.Objective(),)\n"
+        "    def verify(self, solution):\n"
+        "        return float(len(solution) % 7)\n"
+        "long = Long()\n"
+        "class Finds(oa.Solver):\n"
+        "    takes = ('long',)\n"
+        "    def solve(self, instance, budget, emit):\n"
+        "        emit(3.0, [0] * 10)\n"
+        "        emit(2.0, 'x' * (7 * 200_000 + 2))\n"
+        "        emit(1.0, {object()})\n"
+    )
+    results = oa.Experiment("mine.py:Finds", "mine.py:long", seconds=5, seed=ROOT).run("results", workers=1)
+    assert results.studies["best"].to_list() == [1.0]
+    assert results.note("solution").tolist() == [None, "too large", "no data"]
+    assert results.best_solutions(results.studies["study"].to_list()) == {}
+    assert main(["best", "results"]) == 0

@@ -13,11 +13,13 @@ import threading
 import time
 from typing import Any
 
+import msgspec
+
 from optarena._json import Number, number, printable
 from optarena._process import children_seconds
 from optarena.errors import OptarenaError, WorkError, describe
 from optarena.experiment import optimizer_rng
-from optarena.instance import TOLERANCE, Instance, WrongSolution
+from optarena.instance import TOLERANCE, Instance, LinearPoint, WrongSolution
 from optarena.runner.attempt import Attempt, Outcome, traceback_of
 from optarena.runner.cell import CLOSE, SETUP
 from optarena.runner.interrupts import is_interrupt
@@ -30,6 +32,12 @@ from optarena.store.records import Rows
 _cpu = time.process_time
 
 SYNC_SECONDS = 1.0
+SOLUTION_BYTES = 1_000_000
+"""How large a solution may be, as JSON, to be kept."""
+SOLUTIONS_BYTES = 16_000_000
+"""How many bytes of solutions a run may write."""
+TOO_LARGE = "too large"
+"""The note `solution` of a row whose solution was not kept."""
 CLOCKS_DIFFER = 0.1
 """Seconds that a program's own clock may be ahead of ours: it was started before we began to count."""
 
@@ -103,6 +111,7 @@ class _Emitter:
         self.count = 0
         self.best = math.inf
         self.wrong = ""
+        self._room = SOLUTIONS_BYTES
         self.trouble: WorkError | None = None
         """Why a solution could not be written: no failure of the solver, whatever it makes of the exception."""
         self.at_end: dict[str, Number] = {}
@@ -180,7 +189,8 @@ class _Emitter:
             improves = minimised < self.best
             if self.everything or improves or self.wrong:
                 costs = self.costs()
-                row = Rows(self.handle, self.count, [[number(value)]], costs, x=[], n=notes)
+                point = self._kept(solution, notes) if improves and not self.wrong else []
+                row = Rows(self.handle, self.count, [[number(value)]], costs, x=point, n=notes)
                 row.a = {"seconds": [at], "effort.cpu_seconds": [self._charged[1]]}
                 row.a.update({name: [count] for name, count in counters.items()})
                 if self.wrong:
@@ -197,6 +207,23 @@ class _Emitter:
             if self.tick is not None:
                 self.tick(self.count)
             return not self.wrong and not self.instance.decision
+
+    def _kept(self, solution: Any, notes: dict[str, list[str | None]]) -> list[list[Any]]:
+        """A solution as the point of its row; a row whose solution is too large, or no data, has none and says so."""
+        if solution is None:
+            return []
+        if isinstance(solution, LinearPoint):
+            solution = self.instance.from_linear(solution.x)
+        try:
+            text = msgspec.json.encode(solution, enc_hook=_plain)
+        except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+            notes["solution"] = ["no data"]
+            return []
+        if len(text) > min(SOLUTION_BYTES, self._room):
+            notes["solution"] = [TOO_LARGE]
+            return []
+        self._room -= len(text)
+        return [[msgspec.json.decode(text)]]
 
     def _at(self, now: float, told: float | None) -> float:
         """When a solution was found: by our clock, or as the program tells if that is possible."""
@@ -312,6 +339,13 @@ class _Syncing:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and their numbers as lists and numbers of Python."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is no data")
 
 
 def _axis(name: str) -> str:

@@ -107,7 +107,8 @@ def follow(program: Program, instance: Instance, budget: Time, emit: Emit) -> En
             output = given.get("json") if isinstance(given, dict) else None
             if not isinstance(output, dict) or ("_objective" not in output and not instance.decision):
                 raise ValueError("a solution without an objective, though the model has one")
-            solution = _solution(instance, output) if instance.verifies else None
+            told_values = {name: value for name, value in output.items() if name != "_objective"}
+            solution = _solution(instance, output) if instance.verifies else told_values
             if not emit(0.0 if instance.decision else output["_objective"], solution, **counters):
                 program.stop()
         elif kind == "statistics":
