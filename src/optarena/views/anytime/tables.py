@@ -206,7 +206,7 @@ def _bounds(scored: Scored) -> pl.DataFrame:
         {
             "problem": runs.instances,
             "sense": ["max" if sign < 0 else "min" for sign in runs.sign],
-            "decided": pl.Series([word or None for word in runs.decided], dtype=pl.String),
+            "decided": pl.Series(runs.decided, dtype=pl.String),
             "best": _number(bounds.best * runs.sign * valued),
             "worst": _number(bounds.worst * runs.sign * valued),
             "worst_of": pl.Series(["" if word else name for word, name in zip(runs.decided, owners, strict=True)]),
@@ -222,8 +222,8 @@ def _bounds(scored: Scored) -> pl.DataFrame:
 STORE = "the best of the store"
 
 
-def anchors(scored: Scored) -> list[str | None]:
-    """(instances,): what tells that nothing is better than the anchor; None where there is no anchor.
+def anchors(scored: Scored) -> list[str]:
+    """(instances,): what tells that nothing is better than the anchor; empty where there is no anchor.
 
     A proof of a run, a known optimum or best value, or nothing but the other runs of the store (docs/scores.md 4.7).
     """
@@ -232,7 +232,7 @@ def anchors(scored: Scored) -> list[str | None]:
     proof[runs.instance[runs.proved & (scored.solutions > 0)]] = True  # else it would be a contradiction
     known = (runs.best_known <= anchor) | ~np.isnan(anchor) & np.isnan(scored.bounds.best)
     words = np.where(proof, "a proof", np.where(known, "known", STORE))
-    return [None if np.isnan(a) else str(word) for a, word in zip(anchor, words, strict=True)]
+    return ["" if np.isnan(a) else str(word) for a, word in zip(anchor, words, strict=True)]
 
 
 def gaps(scored: Scored) -> list[str]:
