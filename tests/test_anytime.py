@@ -152,7 +152,15 @@ def test_tables_show_no_column_of_our_own_reckoning(golden: Path) -> None:
 
 def test_any_effort_can_be_the_axis(golden: Path) -> None:
     by_time, by_decisions = oa.open(golden).anytime(), oa.open(golden).anytime(axis="decisions", horizon="box")
-    assert by_time.instance["objective_score"].equals(by_decisions.instance["objective_score"])
+    timed = by_time.instance.filter(pl.col("unsolved") == 0)
+    assert timed["objective_score"].equals(by_decisions.instance["objective_score"])
+    nothing = set(by_time.instance.filter(pl.col("unsolved") > 0).select("problem", "optimizer").rows())
+    named = {
+        (item["problem"], item["optimizer"])
+        for item in by_decisions.excluded
+        if item["reason"] == "it has no decisions"
+    }
+    assert named == nothing, "a run that found nothing told no decisions either"
     row = by_decisions.instance.filter((pl.col("problem") == "M1") & (pl.col("optimizer") == "A")).row(0, named=True)
     # from 101 to 802 decisions, heights 8, 6, 2, 0 of 8
     expected = (0 * 8 + (302 - 101) * 6 + (503 - 302) * 2) / (8 * (802 - 101))
@@ -271,7 +279,9 @@ def test_runs_say_how_they_ended_in_the_words_of_solvers(tmp_path: Path) -> None
         "error": "failed", "unbounded": "unbounded",
     }  # fmt: skip
     common = {"problem": "p", "budget_seconds": 10}
-    rows = [{**common, "optimizer": word, "seconds": 9.0, "value": None, "status": word} for word in said]
+    rows = [
+        {**common, "problem": word, "optimizer": word, "seconds": 9.0, "value": None, "status": word} for word in said
+    ]
     rows += [{**common, "optimizer": "b", "seconds": 1.0, "value": 3.0, "status": None}]
     rows += [{**common, "optimizer": "cut", "seconds": 1.0, "value": 3.0, "status": "interrupted"}]
     view = oa.open(sheet(tmp_path, rows)).anytime()
@@ -287,14 +297,14 @@ def test_runs_say_how_they_ended_in_the_words_of_solvers(tmp_path: Path) -> None
 
 
 def test_a_proof_after_the_budget_does_not_count_and_is_told(tmp_path: Path) -> None:
-    common = {"problem": "p", "optimizer": "a", "budget_seconds": 5, "f_opt": 1.0}
+    common = {"problem": "p", "optimizer": "a", "budget_seconds": 5}
     rows = [
         {**common, "seconds": 1.0, "value": 3.0, "status": None},
         {**common, "seconds": 7.0, "value": None, "status": "optimal"},
     ]
     view = oa.open(sheet(tmp_path, rows)).anytime()
     row = view.table("runs").row(0, named=True)
-    assert (row["proved"], row["solved"], row["par10"]) == (False, False, 50)
+    assert (row["proved"], row["solved_effort"]) == (False, 1)
     assert "1 proofs came after the horizon: they do not count" in view.notes
 
 
@@ -382,7 +392,7 @@ def test_a_frame_brings_its_axis_horizon_gap_and_tolerance_along(golden: Path, h
 
 
 def test_a_proof_counts_within_a_saved_box_too(tmp_path: Path) -> None:
-    common = {"problem": "p", "optimizer": "a", "budget_seconds": 9, "f_opt": 1.0}
+    common = {"problem": "p", "optimizer": "a", "budget_seconds": 9, "f_opt": 2.0}
     rows = [
         {**common, "seconds": 1.0, "value": 3.0, "status": None},
         {**common, "seconds": 2.0, "value": 2.0, "status": None},
@@ -456,7 +466,7 @@ def test_equal_means_are_no_order_that_somebody_could_turn(tmp_path: Path) -> No
 
 def test_what_is_wrong_is_said(golden: Path, tmp_path: Path, capsys) -> None:
     assert main(["score", str(golden), "--view", "anytime", "--mode", "coco"]) == 2
-    assert "--mode is not an option of the anytime view" in capsys.readouterr().err
+    assert "mode must be one of exact, aries; got 'coco'" in capsys.readouterr().err
     assert main(["score", str(golden), "--view", "fixed-cost", "--horizon", "box"]) == 2
     assert "--horizon is not an option of the fixed-cost view" in capsys.readouterr().err
     assert main(["score", str(golden), "--view", "anytime", "--axis", "nodes"]) == 2
@@ -485,7 +495,7 @@ def test_curves_begin_at_the_worst_value_and_go_on_to_the_end(golden: Path) -> N
 
     view = oa.open(golden).anytime()
     mine = curves(view, solved(view)).filter((pl.col("problem") == "M2") & (pl.col("optimizer") == "B"))
-    assert mine["effort"].to_list() == [0, 2, 4, 10]
+    assert mine["effort"].to_list() == [0.5, 2, 4, 10], "time is logarithmic: it begins at half of the first solution's"
     assert mine["value"].to_list() == [8, 12, 15, 15], "maximised, in its own units"
     assert mine["found"].to_list() == [None, 12, 15, None]
     last = gaps(view).group_by("optimizer", maintain_order=True).last()
@@ -525,3 +535,34 @@ def test_scores_of_single_runs_are_those_of_the_view(golden: Path, horizon: str)
         assert objective_score(best, worst, of.last_value[k]) == of.objective[k]
         assert area_score(times, values, best, worst, start, end) == pytest.approx(of.area[k])
         assert primal_integral(times, values, bounds.anchor[i], start, end) == pytest.approx(of.integral[k])
+
+
+def test_a_run_without_an_axis_is_missing_on_it_whether_solved_or_not(tmp_path: Path) -> None:
+    common = {"problem": "p", "seconds": 1.0, "budget_seconds": 10}
+    rows = [
+        {**common, "optimizer": "a", "value": 5.0, "decisions": 7, "status": None},
+        {**common, "optimizer": "b", "value": 6.0, "decisions": None, "status": None},
+        {**common, "optimizer": "c", "value": None, "decisions": None, "status": "timeout"},
+        {**common, "optimizer": "d", "value": None, "decisions": 90, "status": "timeout"},
+    ]
+    results = oa.open(sheet(tmp_path, rows))
+    view = results.anytime(axis="decisions")
+    assert view.summary["optimizer"].to_list() == ["a", "d"]
+    assert [(item["optimizer"], item["reason"]) for item in view.excluded] == [
+        ("b", "it has no decisions"),
+        ("c", "it has no decisions"),
+    ]
+    assert set(results.anytime().summary["optimizer"]) == set("abcd")
+
+
+def test_a_box_has_no_budget_to_note(tmp_path: Path) -> None:
+    rows = [
+        {"problem": "p", "optimizer": name, "seconds": 1.0, "value": 5.0, "budget_seconds": budget}
+        for name, budget in (("a", 10), ("b", 20))
+    ]
+    results = oa.open(sheet(tmp_path, rows))
+    assert [note for note in results.anytime().notes if "budget" in note] == [
+        "the budgets of runs differ on 1 instance: the largest is the horizon"
+    ]
+    assert not [note for note in results.anytime(horizon="box").notes if "budget" in note]
+    assert not [note for note in results.anytime(axis="evaluations", horizon="box").notes if "budget" in note]

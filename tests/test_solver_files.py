@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import stat
 import sys
 import uuid
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import optarena as oa
+from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.formats import import_files
 from optarena.instance import LinearPoint
@@ -221,8 +225,8 @@ def test_minizinc_models_of_a_folder_are_run_and_their_values_marked_as_told(tmp
     ]
     assert set(results.in_full().columns.notes["verified"]) == {"no"}
     assert {"minizinc", "gecode"} <= set(results.versions()["package"])
-    (tmp_path / "any.mzn").write_text("var 1..3: x; solve satisfy;")
-    with pytest.raises(OptarenaError, match="only models with an objective are scored"):
+    (tmp_path / "any.mzn").write_text('var 1..3: x; include "goal.mzn";')
+    with pytest.raises(OptarenaError, match="it has no 'solve … minimize', 'maximize' or 'satisfy' of its own"):
         build("any.mzn")
 
 
@@ -306,6 +310,22 @@ def test_minizinc_streams_are_imported_by_name_or_by_manifest(tmp_path):
     (logs / "manifest.csv").unlink()
     with pytest.raises(OptarenaError, match=r"not a line of MiniZinc's stream|whose run is"):
         import_files("minizinc", ["logs"], "other")
+
+
+def test_a_stream_of_a_model_without_an_objective_is_solved_or_not(tmp_path):
+    method = '{"type": "statistics", "statistics": {"method": "satisfy"}}\n'
+    found = '{"type": "solution", "output": {"json": {"q": [1, 2]}}, "time": 248}\n'
+    status = '{"type": "status", "status": "UNSATISFIABLE", "time": 74}\n'
+    folder = tmp_path / "logs" / "gecode"
+    folder.mkdir(parents=True)
+    (folder / "sat.json").write_text(found + found + method)
+    (folder / "unsat.json").write_text(method + status)
+    import_files("minizinc", ["logs"], "s")
+    assert oa.open("s").studies.select("problem", "best", "evaluations").rows() == [("sat", 0.0, 1), ("unsat", None, 0)]
+    assert oa.open("s").endings() == ["satisfiable", "infeasible"]
+    (folder / "untold.json").write_text(found)
+    with pytest.raises(OptarenaError, match=r"untold.json line 1: a solution without an objective: run minizinc .* -s"):
+        import_files("minizinc", ["logs"], "s2")
 
 
 @pytest.mark.parametrize(
@@ -466,6 +486,26 @@ def test_a_manifest_of_single_runs_holds_when_they_are_gathered_and_changes_no_n
     assert set(oa.open("gathered").studies["optimizer"]) == {"lexical_min_never", "activity_max_luby"}
 
 
+def test_runs_of_aries_bench_have_the_same_names_whatever_part_of_the_results_is_named(tmp_path):
+    aries(tmp_path / "results")
+    places = {
+        "all": ["results"],
+        "configurations": ["results/lexical_min_never", "results/activity_max_luby"],
+        "models": ["results/lexical_min_never/shop", "results/activity_max_luby/shop"],
+        "files": [str(path) for path in Path("results").rglob("*.csv")],
+    }
+    found = []
+    for store, paths in places.items():
+        import_files("aries", paths, store)
+        found.append(sorted(oa.open(store).studies.select("problem", "optimizer").rows()))
+    assert found == [[("shop/one", "activity_max_luby"), ("shop/one", "lexical_min_never")]] * 4
+    for folder in ("deep/lexical_min_never", "deeper/lexical_min_never"):
+        gathered(Path("results") / folder, {"shop/one": [40, 35]})
+    import_files("aries", ["results/deep", "results/deeper"], "apart")
+    import_files("aries", ["results"], "together")
+    assert {"deep/lexical_min_never", "deeper/lexical_min_never"} < set(oa.open("together").studies["optimizer"])
+
+
 def test_a_folder_of_minizinc_streams_may_hold_problems_of_both_senses(tmp_path):
     logs = tmp_path / "logs" / "gecode" / "challenge"
     logs.mkdir(parents=True)
@@ -489,3 +529,74 @@ def test_runs_of_solvers_that_are_imported_twice_are_there_once(tmp_path, format
     first, second = import_files(format, [format, f"./{format}"], "s")
     assert (first.added, second.added, dict(second.present)) == (first.studies, 0, {format: first.studies})
     assert not import_files(format, [tmp_path / format], "s")[0].new
+
+
+# ---- as aries-bench scores -------------------------------------------------------------------------------------------
+
+
+def as_aries(runs: dict[str, list[tuple[int, int]]], sense: str) -> dict[str, tuple[Fraction, Fraction]]:
+    """Objective and area score of one instance in fractions; runs: (effort, objective) by time."""
+    every = [value for events in runs.values() for _, value in events]
+    low, high = min(every), max(every)
+    start, end = min(events[0][0] for events in runs.values()), max(events[-1][0] for events in runs.values())
+    out = {}
+    for name, events in runs.items():
+        values = [value for _, value in events]
+        best, worst = (min(values), max(values)) if sense == "min" else (max(values), min(values))
+        area = Fraction((events[0][0] - start) * worst + (end - events[-1][0]) * best)
+        for (before, _), (at, value) in itertools.pairwise(events):
+            area += (at - before) * value  # the later solution counts for the time before it
+        ratio = (area - (end - start) * low) / ((high - low) * (end - start))
+        top = low if sense == "min" else high
+        out[name] = (Fraction(abs(best - top), high - low), ratio if sense == "min" else 1 - ratio)
+    return out
+
+
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_mode_aries_gives_the_numbers_of_aries_bench(sense):
+    flip = 1 if sense == "min" else -1
+    times = {"a_b_c": [1500, 40_000, 2_000_000], "d_e_f": [90_000, 1_000_000], "g_h_i": [7000]}
+    values = {"a_b_c": [90, 60, 40], "d_e_f": [70, 35], "g_h_i": [50]}
+    runs = {name: [(t, flip * v) for t, v in zip(times[name], values[name], strict=True)] for name in times}
+    for name, events in runs.items():
+        folder = Path("results") / name
+        folder.mkdir(parents=True)
+        lines = ["problem,flatzinc," + HEAD.replace("(us)", "").strip(), "shop,one,start,0,,0,0,0,0,0"]
+        lines += [f"shop,one,new_solution,{i},{v},{t},{t // 100},0,0,0" for i, (t, v) in enumerate(events, 1)]
+        (folder / "results.csv").write_text("\n".join([*lines, ""]))
+    import_files("aries", ["results"], "s")
+    view = oa.open("s").anytime(mode="aries")
+    expected = as_aries(runs, sense)
+    decisions = as_aries({name: [(t // 100, v) for t, v in events] for name, events in runs.items()}, sense)
+    for row in view.table("runs").iter_rows(named=True):
+        objective, area = expected[row["optimizer"]]
+        assert row["objective_score"] == pytest.approx(float(objective), rel=1e-12)
+        assert row["autc_score"] == pytest.approx(float(area), rel=1e-9)
+        assert row["audc_score"] == pytest.approx(float(decisions[row["optimizer"]][1]), rel=1e-9)
+        assert row["num_solutions"] == len(runs[row["optimizer"]])
+        assert row["time_lsol"] == pytest.approx(runs[row["optimizer"]][-1][0] * 1e-6)
+    assert view.figures
+    for name in ("boxes", "objective"):
+        assert main(["figure", name, "s", "--mode", "aries", "-O", f"{name}.svg"]) == 0
+    assert main(["report", "s", "--view", "anytime", "--mode", "aries", "-O", "report.html"]) == 0
+    for shape in ("table", "json", "csv", "latex"):
+        assert main(["score", "s", "--mode", "aries", "--format", shape]) == 0
+
+
+def test_mode_aries_says_what_it_cannot_do(capsys):
+    gathered(Path("results/a_b_c"), {"pack/a": [1, 5, 3], "pack/b": [7]})
+    Path("results/manifest.csv").write_text("file,sense\na_b_c/results.csv,max\n")
+    import_files("aries", ["results"], "s")
+    view = oa.open("s").anytime(mode="aries")
+    assert "the objectives of 1 run rise and fall: aries-bench refuses such runs" in view.notes
+    one = view.table("runs").filter(pl.col("problem") == "pack/b").row(0, named=True)
+    assert (one["objective_score"], one["autc_score"]) == (None, None), "0/0, as there"
+    for arguments, said in (
+        (["score", "s", "--mode", "aries", "--gap", "0.1"], "mode aries takes no gap: aries-bench has none"),
+        (["score", "s", "--mode", "aries", "--axis", "evaluations"], "axis must be one of seconds, decisions"),
+        (["figure", "curves", "s", "--mode", "aries", "-O", "x.svg"], "mode aries has the figures boxes and objective"),
+        (["score", "s", "--view", "anytime", "--mode", "arise"], "mode must be one of exact, aries"),
+        (["compare", "s", "--mode", "aries", "--metric", "gap"], "aries-bench has no gap"),
+    ):
+        assert main(arguments) == 2
+        assert said in capsys.readouterr().err

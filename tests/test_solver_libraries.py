@@ -63,6 +63,27 @@ def test_a_run_that_ends_by_itself_is_replayed_to_the_last_counter(name):
     assert verdict.compared == results.studies["evaluations"][0]
 
 
+@pytest.mark.parametrize("search", ["default", "random", "activity"])
+def test_choco_claims_no_makespan_but_the_latest_end_and_no_optimum_when_its_time_is_over(search):
+    need("Choco")
+    from optarena.problem import build
+    from optarena.solver import Time
+    from optarena.solvers.choco import Choco
+
+    instance, told = build("jobshop/la01"), []
+    budget = Time(20.0)
+
+    def emit(value, solution, **_):
+        told.append((value, instance.verify(solution)))
+        if len(told) == 3:
+            budget.seconds = 0.0
+        return True
+
+    assert Choco(seed=3, search=search).solve(instance, budget, emit).status == "feasible"
+    assert len(told) == 3
+    assert all(value == latest for value, latest in told)
+
+
 def test_an_unknown_minizinc_backend_is_named():
     need("MiniZinc")
     with pytest.raises(OptarenaError, match=r"minizinc has no backend 'gekode'\. Did you mean 'gecode'"):

@@ -244,6 +244,18 @@ def test_a_solver_that_does_not_end_is_killed_with_its_children_and_keeps_what_i
     wait_for(ended)
 
 
+def test_a_library_whose_import_never_ends_times_out(mine, monkeypatch):
+    monkeypatch.setattr("optarena.runner.pool.PREPARE_SECONDS", 2.0)
+    (mine / "endless.py").write_text("import time\ntime.sleep(3600)\n")
+    monkeypatch.syspath_prepend(str(mine))
+    (mine / "slow.py").write_text(
+        MINE.replace("class Finds(oa.Solver):", "class Finds(oa.Solver):\n    modules = ('endless',)")
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{mine}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    results = oa.Experiment("slow.py:Finds", "slow.py:square", seconds=1, seed=ROOT).run("results", workers=1)
+    assert ends(results) == {"Finds": ("timed out", "its problem and library were not ready within 2 s")}
+
+
 def test_memory_of_a_solver_is_limited(mine):
     results = solve("Eats", seconds=20, limits={"memory": 600})
     assert ends(results) == {"Eats": ("failed", "out of memory")}

@@ -116,6 +116,8 @@ class Instance(Subject):
 
     exact: bool = True
     """Whether every objective is a whole number."""
+    decision: bool = False
+    """Whether any solution will do, as there is no objective: its value is 0, and the first one ends a run."""
 
     @property
     def dimension(self) -> int:

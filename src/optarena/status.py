@@ -21,7 +21,13 @@ EVALUATION = ("ok", "error", "nan", "timed out", "crashed")
 KILLED = ("timed out", "crashed")
 """Evaluations whose worker had to be replaced: they are not tried again."""
 
-PROVEN = ("optimal", "infeasible", "unbounded")
+SATISFIABLE = "satisfiable"
+"""How a run ends that found a solution of an instance without an objective."""
+OPTIMAL = ("optimal", SATISFIABLE)
+"""Ends of a solver that say that nothing is better than its last value."""
+DECIDED = ("infeasible", "unbounded")
+"""Ends of a solver that say that the instance has no best solution."""
+PROVEN = (*OPTIMAL, *DECIDED)
 """Ends of a solver after which more time changes nothing."""
 ENDS = (*PROVEN, "feasible", "no solution")
 """How a run of a solver may end that did not fail."""

@@ -30,7 +30,10 @@ class Horizon(StrEnum):
 def given(
     mode: Annotated[
         str | None,
-        typer.Option("--mode", help="exact, or exactly as another tool: bayesmark (fixed-cost), coco (fixed-target)."),
+        typer.Option(
+            "--mode",
+            help="exact, or exactly as another tool: bayesmark (fixed-cost), coco (fixed-target), aries (anytime).",
+        ),
     ] = None,
     metric: Annotated[
         str | None,

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+import polars as pl
 import typer
 
 from optarena._numbers import counted
 from optarena._text import WIDEST, clean, table
 from optarena.cli._terminal import print_json
+from optarena.dataset import Dataset
 from optarena.facade import open_store
+from optarena.views.anytime.claims import audit
 from optarena.views.pareto.best import best_points
+from optarena.views.selection import Candidates
 
+MOST_OF_A_SOLUTION = 200
+"""Characters of a solver's solution that the table has; --format json has all."""
 SHOWN = 10
 """How many points of a front the table has at most."""
 
@@ -29,11 +37,13 @@ def command(
 ) -> None:
     """One row per problem, or per instance where several share an id; of several objectives what nothing dominates."""
     results = open_store(store)
-    rows = results.best()
+    rows, wrong = _believed(results)
     points = best_points(results)
     if format is Format.json:
         print_json([*rows, *points])
         return
+    for name in wrong:
+        print(f"left out: {clean(name)}, which claims what cannot be true (optarena score --view anytime)")
     if not rows and not points:
         print(f"store {clean(store)} has no value yet")
         return
@@ -41,6 +51,16 @@ def command(
     for problem in dict.fromkeys(point["problem"] for point in points):
         texts.append(_front(problem, [point for point in points if point["problem"] == problem]))
     print("\n\n".join(texts))
+
+
+def _believed(results: Dataset) -> tuple[list[dict[str, Any]], list[str]]:
+    """The best of each problem without runs whose claims are refuted, and who made these (docs/scores.md 4.10)."""
+    begun = results.select(np.arange(len(results.chosen)))
+    checked = audit(Candidates(begun))
+    if not checked.wrong.any():
+        return results.best(), []
+    wrong = begun.studies.filter(pl.Series(checked.wrong))["optimizer"].unique(maintain_order=True).to_list()
+    return begun.select(np.flatnonzero(~checked.wrong)).best(), wrong
 
 
 def _bests(rows: list[dict[str, Any]]) -> str:
@@ -88,4 +108,6 @@ def _front(problem: str, points: list[dict[str, Any]]) -> str:
 
 
 def _parameters(row: dict[str, Any]) -> str:
+    if "solution" in row:
+        return clean(json.dumps(row["solution"]), MOST_OF_A_SOLUTION)
     return ", ".join(f"{clean(name, WIDEST)}={clean(value, WIDEST)}" for name, value in row["parameters"].items())

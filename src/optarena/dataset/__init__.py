@@ -283,14 +283,30 @@ class Dataset(RowsOfStudies):
             .first()
         )
         parameters = self.best_parameters(winners["study"].to_list())
+        solutions = self.best_solutions(winners["study"].to_list())
         kept = ("problem", "instance", "best", "optimum", "sense", "optimizer", "trial", "best_evaluation", "study")
         return [
-            {**{key: row[key] for key in kept}, "parameters": parameters.get(row["study"], {})}
+            {
+                **{key: row[key] for key in kept},
+                "parameters": parameters.get(row["study"], {}),
+                **({"solution": solutions[row["study"]]} if row["study"] in solutions else {}),
+            }
             for row in winners.iter_rows(named=True)
         ]
 
     def best_parameters(self, studies: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The parameters of the best evaluation of each of these studies that has one and kept its point."""
+        spaces = {attempt.start.study: attempt.card.space for attempt in self.attempts}
+        found = self._best_points(studies)
+        return {study: dict(zip(spaces[study], point, strict=True)) for study, point in found.items() if spaces[study]}
+
+    def best_solutions(self, studies: Sequence[str]) -> dict[str, Any]:
+        """The best solution of each of these runs of solvers that kept it, in the form that its instance verifies."""
+        solved = {attempt.start.study for attempt in self.attempts if not attempt.card.space}
+        return {study: point[0] for study, point in self._best_points(studies).items() if study in solved}
+
+    def _best_points(self, studies: Sequence[str]) -> dict[str, list[Any]]:
+        """The point of the best evaluation of each of these studies, as it was written; only those that have one."""
         columns, wanted = self.columns, set(studies)
         at = dict(self.studies.select("study", "best_evaluation").drop_nulls().iter_rows())
         rows: dict[int, Ints] = {}
@@ -304,11 +320,7 @@ class Dataset(RowsOfStudies):
         # file by file, each of which is read once
         order = sorted(rows, key=lambda i: int(columns.source[rows[i][0]]))
         points = {i: self._points(rows[i])[0] for i in order}
-        return {
-            columns.attempts[i].start.study: dict(zip(columns.attempts[i].card.space, points[i], strict=True))
-            for i in rows
-            if points[i]
-        }
+        return {columns.attempts[i].start.study: points[i] for i in rows if points[i]}
 
     def failures(self) -> pl.DataFrame:
         """A row for every evaluation that failed."""

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from optarena.dataset.pools import place_of
 from optarena.errors import OptarenaError, nearest
@@ -159,6 +160,12 @@ class RowsOfStudies:
         rows, _ = self.rows
         column = self.columns.extras.get(name)
         return np.full(len(rows), np.nan) if column is None else column[rows]
+
+    def note(self, name: str) -> npt.NDArray[np.object_]:
+        """A text that rows carry (`verified`, say) for each row of `traces()`; None where there is none."""
+        rows, _ = self.rows
+        column = self.columns.notes.get(name)
+        return np.full(len(rows), None, dtype=object) if column is None else column[rows]
 
     def _points(self, rows: Ints) -> list[list[Any]]:
         """The points of rows of the columns."""

@@ -83,6 +83,10 @@ class Files:
             return [self.path.name] if self.path.name.endswith(suffixes) else []
         return [name for name in self._folder.names(*suffixes) if Path(name).name != MANIFEST]
 
+    def place(self, name: str) -> Path:
+        """Where a file is; of an archive, in a folder of the archive's name."""
+        return (self.path.parent if self.single else self.path).resolve() / name
+
     def read(self, name: str) -> str | None:
         """The text of a file; None where there is none."""
         if self._folder is None:

@@ -65,8 +65,7 @@ def _parsed(files: Files, name: str) -> list[tuple[int, dict[str, str]]]:
 def _gathered(files: Files, name: str) -> list[Log]:
     """The runs of one configuration, in the order of the file."""
     folder = Path(name).parent
-    configuration = folder.name or files.path.resolve().parent.name if files.single else folder.name
-    configuration = configuration or files.path.resolve().name
+    configuration = "/".join(folder.parts) or files.place(name).parent.name
     logs: dict[tuple[str, str], Log] = {}
     for number, row in _parsed(files, name):
         if "problem" not in row or "flatzinc" not in row:
@@ -97,9 +96,10 @@ def _selected(files: Files, name: str, model: str, problem: str) -> list[dict[st
 
 def _single(files: Files, name: str) -> Log:
     path = Path(name)
-    if len(path.parts) >= 3 and path.parts[-2] == path.stem:
-        model = path.parts[-3]
-        configuration = "/".join(path.parts[:-3]) or files.path.resolve().name
+    place = files.place(name)  # whatever part of the results was named, its runs have the same names
+    if len(place.parts) > 4 and place.parts[-2] == path.stem:
+        model = place.parts[-3]
+        configuration = "/".join(path.parts[:-3]) or place.parts[-4]
         log = files.log(name, f"{model}/{path.stem}", configuration)
         log.model = model if log.problem == f"{model}/{path.stem}" else ""
     else:

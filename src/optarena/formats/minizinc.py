@@ -13,6 +13,7 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats._solver_logs import Files, Log, Read, tables
 from optarena.formats.tidy import Table
+from optarena.status import SATISFIABLE
 
 REGISTERED = {
     "names": {"minizinc": ""},
@@ -21,8 +22,10 @@ REGISTERED = {
 }
 
 SUFFIXES = (".jsonl", ".json", ".txt", ".log", ".out")
+SATISFY = "satisfy"
+"""What MiniZinc's statistics say of a model without an objective: a solution has the value 0."""
 COUNTERS = {"nodes": "effort.nodes", "failures": "effort.conflicts", "restarts": "effort.restarts"}
-SENSES = {"minimize": "min", "maximize": "max"}
+SENSES = {"minimize": "min", "maximize": "max", SATISFY: "min"}
 WANTED = "minizinc --json-stream -i --output-time --output-objective --output-mode json"
 
 
@@ -40,6 +43,7 @@ def _run(files: Files, name: str) -> Log:
     log = files.log(name)
     counters: dict[str, float] = {}
     last: dict[str, Any] = {}
+    satisfied = False
     for number, line in enumerate((files.read(name) or "").splitlines(), start=1):
         if not line.strip():
             continue
@@ -50,11 +54,12 @@ def _run(files: Files, name: str) -> Log:
         except (msgspec.DecodeError, KeyError, TypeError):
             raise OptarenaError(f"{where}: not a line of MiniZinc's stream ({WANTED})") from None
         if kind == "solution":
-            log.rows.append(_solution(told, where))
+            log.rows.append({**_solution(told, where), "where": where})
         elif kind == "statistics":
             numbers = told.get("statistics")
             numbers = numbers if isinstance(numbers, dict) else {}
             log.sense = log.sense or SENSES.get(str(numbers.get("method")), "")
+            satisfied |= numbers.get("method") == SATISFY
             counters |= {ours: float(numbers[key]) for key, ours in COUNTERS.items() if _is_number(numbers.get(key))}
         elif kind == "status":
             last = {"status": str(told.get("status", "")).lower().replace("_", " ")}
@@ -62,20 +67,33 @@ def _run(files: Files, name: str) -> Log:
                 last["seconds"] = told["time"] * 1e-3
         elif kind == "error":
             last = {"status": "failed", "reason": f"{told.get('what', 'error')}: {told.get('message', '')}"}
+    log.rows = [_valued(row, satisfied) for row in log.rows[: 1 if satisfied else None]]
+    if satisfied and log.rows:  # the first solution is all that was asked for
+        last = {"status": SATISFIABLE, "seconds": log.rows[0]["seconds"]}
     # a run that was stopped may print no status
     log.end = {**(last or {"status": "feasible" if log.rows else "unknown"}), **counters}
     return log
+
+
+def _valued(row: dict[str, Any], satisfied: bool) -> dict[str, Any]:
+    """A solution with its value: 0 where the model has no objective."""
+    where = row.pop("where")
+    if satisfied:
+        return {**row, "value": 0.0}
+    if row["value"] is None:
+        raise OptarenaError(f"{where}: a solution without an objective: run {WANTED} -s")
+    return row
 
 
 def _solution(told: dict[str, Any], where: str) -> dict[str, Any]:
     output = told.get("output", {})
     values = output.get("json") if isinstance(output, dict) else None
     value = values.get("_objective") if isinstance(values, dict) else None
-    if value is None or not _is_number(value):
-        raise OptarenaError(f"{where}: a solution without an objective: run {WANTED}")
+    if value is not None and not _is_number(value):
+        raise OptarenaError(f"{where}: an objective that is no number: run {WANTED}")
     if not _is_number(told.get("time")):
         raise OptarenaError(f"{where}: a solution without a time: run {WANTED}")
-    return {"value": float(value), "seconds": told["time"] * 1e-3}
+    return {"value": None if value is None else float(value), "seconds": told["time"] * 1e-3}
 
 
 def _is_number(value: Any) -> bool:

@@ -17,6 +17,7 @@ OF_RUNS = {
     **dict.fromkeys(("", "ok", "done", "complete", "completed", "success"), "done"),
     # done, and the word is the reason
     **dict.fromkeys(("optimal", "optimal solution", "infeasible", "unbounded", "unsat or unbounded"), "done"),
+    "satisfiable": "done",
     **dict.fromkeys(("unsatisfiable", "feasible", "satisfied", "all solutions", "unknown", "no solution"), "done"),
     **dict.fromkeys(("converged", "target reached"), "done"),
     **dict.fromkeys(("stopped early", "stopped"), "stopped early"),

@@ -25,6 +25,7 @@ from optarena.instance import Instance, Linear
 from optarena.problem import Known, Objective
 from optarena.problems import _mps
 from optarena.registry import Reference
+from optarena.sense import Sense
 
 REGISTERED = {"opens": [".mps", ".mps.gz", ".mzn"]}
 
@@ -126,7 +127,9 @@ class MiniZincModel(Instance):
         if data is not None and data.suffix not in DATA:
             raise OptarenaError(f"{data}: data for MiniZinc end in {' or '.join(DATA)}")
         self.source, self.data, self.suite, self.function = model, data, "minizinc", model.stem
-        self.objectives = (Objective("value", "max" if _maximises(model) else "min"),)
+        goal = _goal(model)
+        self.decision = goal == "satisfy"
+        self.objectives = (Objective("satisfied") if self.decision else Objective("value", GOALS[goal]),)
         # the card keeps what the model was; its data differ in the version
         self.version = hashlib.sha256(data.read_bytes()).hexdigest()[:8] if data is not None else "1"
 
@@ -135,11 +138,14 @@ class MiniZincModel(Instance):
         return self.source, self.data
 
 
-def _maximises(model: Path) -> bool:
-    """Whether a model maximises; one that only asks for a solution, or includes its goal, is refused."""
+GOALS: dict[str, Sense] = {"minimize": "min", "maximize": "max"}
+
+
+def _goal(model: Path) -> str:
+    """What a model asks for: minimize, maximize or satisfy; one that includes its goal is refused."""
     text = model.read_text(encoding="utf-8", errors="replace")
     text = re.sub(r'"(?:\\.|[^"\\])*"|%[^\n]*|/\*.*?\*/', " ", text, flags=re.DOTALL)
     found = re.search(r"\bsolve\b[^;]*?\b(minimize|maximize|satisfy)\b", text)
-    if found is None or found[1] == "satisfy":
-        raise OptarenaError(f"{model}: no 'solve … minimize' or 'maximize': only models with an objective are scored")
-    return found[1] == "maximize"
+    if found is None:
+        raise OptarenaError(f"{model}: it has no 'solve … minimize', 'maximize' or 'satisfy' of its own")
+    return found[1]

@@ -160,7 +160,7 @@ def _floats(value: Any) -> Any:
 
 
 def _difference(names: list[str], old: Any, new: Any) -> str:
-    if old.x and new.x:
+    if names and old.x and new.x:
         for name, was, now in zip(names, old.x, new.x, strict=True):
             if was != now:
                 return f"suggested {name} = {now!r}, but recorded is {was!r}"

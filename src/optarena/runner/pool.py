@@ -48,7 +48,7 @@ WATCH_SECONDS = 0.2
 STOPPED_SECONDS = 2.0
 START_SECONDS = 120.0
 PREPARE_SECONDS = 600.0
-"""Beyond a study's limit: how long its problem and library may take to load, where there is such a limit."""
+"""How long a solver's instance and library may take to load; beyond a study's limit, that of any study."""
 GRACE_SECONDS = 5.0
 AHEAD = 2
 MAKING, WAITING = "making", "waiting"
@@ -78,6 +78,13 @@ class Death(msgspec.Struct):
     something to it, 'overtaken' when it had gone on before we could; else empty."""
     fault: bool = False
     text: str = ""
+
+
+def preparation(task: Task, limits: Limits) -> float:
+    """Seconds that may pass before a study begins; without a limit a solver has some too, as it is due at a time."""
+    if limits.study is None:
+        return PREPARE_SECONDS if task.study.solver else math.inf
+    return PREPARE_SECONDS + limits.study
 
 
 class _Worker:
@@ -431,12 +438,10 @@ class Pool:
 
     def _late(self, worker: _Worker, task: Task) -> str:
         """Why a study is out of time: its own, or what it may take to get ready; empty while it is not."""
-        if self.limits.study is None:
-            return ""
-        if self._seconds(worker, task) > self.limits.study:
+        if self.limits.study is not None and self._seconds(worker, task) > self.limits.study:
             return "study"
         waiting = worker.took is not None and not worker.cell.view[cells.STARTED]
-        most = PREPARE_SECONDS + self.limits.study
+        most = preparation(task, self.limits)
         return "preparing" if waiting and time.monotonic() - (worker.took or 0.0) > most else ""
 
     def _seconds(self, worker: _Worker, task: Task) -> float:

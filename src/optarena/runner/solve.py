@@ -13,16 +13,18 @@ import threading
 import time
 from typing import Any
 
+import msgspec
+
 from optarena._json import Number, number, printable
 from optarena._process import children_seconds
 from optarena.errors import OptarenaError, WorkError, describe
 from optarena.experiment import optimizer_rng
-from optarena.instance import TOLERANCE, Instance, WrongSolution
+from optarena.instance import TOLERANCE, Instance, LinearPoint, WrongSolution
 from optarena.runner.attempt import Attempt, Outcome, traceback_of
 from optarena.runner.cell import CLOSE, SETUP
 from optarena.runner.interrupts import is_interrupt
 from optarena.solver import Crashed, Ended, Solver, Time, as_ended
-from optarena.status import CRASHED, ERROR, OUT_OF_MEMORY, WRONG
+from optarena.status import CRASHED, DECIDED, ERROR, OPTIMAL, OUT_OF_MEMORY, SATISFIABLE, WRONG
 from optarena.store.costs import EVALUATE, NANOSECONDS, costs_of, no_costs
 from optarena.store.journal import Journal
 from optarena.store.records import Rows
@@ -30,6 +32,12 @@ from optarena.store.records import Rows
 _cpu = time.process_time
 
 SYNC_SECONDS = 1.0
+SOLUTION_BYTES = 1_000_000
+"""How large a solution may be, as JSON, to be kept."""
+SOLUTIONS_BYTES = 16_000_000
+"""How many bytes of solutions a run may write."""
+TOO_LARGE = "too large"
+"""The note `solution` of a row whose solution was not kept."""
 CLOCKS_DIFFER = 0.1
 """Seconds that a program's own clock may be ahead of ours: it was started before we began to count."""
 
@@ -103,6 +111,7 @@ class _Emitter:
         self.count = 0
         self.best = math.inf
         self.wrong = ""
+        self._room = SOLUTIONS_BYTES
         self.trouble: WorkError | None = None
         """Why a solution could not be written: no failure of the solver, whatever it makes of the exception."""
         self.at_end: dict[str, Number] = {}
@@ -162,7 +171,7 @@ class _Emitter:
             value = float("nan")
             counters: dict[str, Number] = {}
             try:
-                value = _real(objective)
+                value = 0.0 if self.instance.decision else _real(objective)
                 at = self._at(at, seconds)
                 counters = self._efforts(efforts)
                 bound = None if bound is None or math.isnan(bound) else float(bound)
@@ -180,7 +189,8 @@ class _Emitter:
             improves = minimised < self.best
             if self.everything or improves or self.wrong:
                 costs = self.costs()
-                row = Rows(self.handle, self.count, [[number(value)]], costs, x=[], n=notes)
+                point = self._kept(solution, notes) if improves and not self.wrong else []
+                row = Rows(self.handle, self.count, [[number(value)]], costs, x=point, n=notes)
                 row.a = {"seconds": [at], "effort.cpu_seconds": [self._charged[1]]}
                 row.a.update({name: [count] for name, count in counters.items()})
                 if self.wrong:
@@ -196,7 +206,24 @@ class _Emitter:
                 self.best = minimised
             if self.tick is not None:
                 self.tick(self.count)
-            return not self.wrong
+            return not self.wrong and not self.instance.decision
+
+    def _kept(self, solution: Any, notes: dict[str, list[str | None]]) -> list[list[Any]]:
+        """A solution as the point of its row; a row whose solution is too large, or no data, has none and says so."""
+        if solution is None:
+            return []
+        if isinstance(solution, LinearPoint):
+            solution = self.instance.from_linear(solution.x)
+        try:
+            text = msgspec.json.encode(solution, enc_hook=_plain)
+        except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+            notes["solution"] = ["no data"]
+            return []
+        if len(text) > min(SOLUTION_BYTES, self._room):
+            notes["solution"] = [TOO_LARGE]
+            return []
+        self._room -= len(text)
+        return [[msgspec.json.decode(text)]]
 
     def _at(self, now: float, told: float | None) -> float:
         """When a solution was found: by our clock, or as the program tells if that is possible."""
@@ -256,15 +283,17 @@ class _Emitter:
         if ended.bound is not None:
             self.at_end["bound"] = number(ended.bound)
         status = ended.status
-        if status in ("feasible", "no solution"):
+        if status not in DECIDED and self.instance.decision:
+            status = SATISFIABLE if self.count else "no solution"
+        elif status in ("feasible", "no solution", SATISFIABLE):
             status = "feasible" if self.count else "no solution"
         return Outcome("done", self.count, status, ended.remark, status)
 
     def _claim(self, status: str) -> None:
         best = self.sign * self.best
+        if status in OPTIMAL and not self.count:
+            raise WrongSolution("claims an optimum and emitted no solution")
         if status == "optimal":
-            if not self.count:
-                raise WrongSolution("claims an optimum and emitted no solution")
             slack = TOLERANCE * max(1.0, abs(best))
             if self.best_known is not None and self.best > self.best_known + slack:
                 raise WrongSolution(
@@ -272,6 +301,10 @@ class _Emitter:
                 )
         if status == "infeasible" and (self.count or self.best_known is not None):
             raise WrongSolution("claims that the instance is infeasible, and a solution is known")
+        if status == "unbounded" and self.instance.decision:
+            raise WrongSolution("claims that the instance is unbounded, and it has no objective")
+        if status == "unbounded" and self.optimum is not None:
+            raise WrongSolution("claims that the instance is unbounded, and its optimum is known")
 
     def failure(self, error: BaseException) -> Outcome:
         """What was raised, as an end."""
@@ -306,6 +339,13 @@ class _Syncing:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and their numbers as lists and numbers of Python."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is no data")
 
 
 def _axis(name: str) -> str:

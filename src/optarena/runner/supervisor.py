@@ -19,7 +19,7 @@ from optarena.runner.attempt import Outcome, begin
 from optarena.runner.cell import EVALUATE, PHASES
 from optarena.runner.environment import environment
 from optarena.runner.past import Past, Pasts, from_columns
-from optarena.runner.pool import MAKING, PREPARE_SECONDS, WAITING, Death, Pool
+from optarena.runner.pool import MAKING, WAITING, Death, Pool, preparation
 from optarena.runner.reasons import Reasons, reason_of
 from optarena.runner.recorded import failed
 from optarena.runner.solve import grace
@@ -206,9 +206,11 @@ class Supervisor:
 
     def _late(self, death: Death, done: int) -> Task | None:
         """A study that was out of time, or whose problem and library did not get ready."""
-        reason = f"more than {self.limits.study:g} s"
         if death.ours == "preparing":
-            reason = f"its problem and library were not ready within {PREPARE_SECONDS + (self.limits.study or 0):g} s"
+            most = preparation(death.task, self.limits)
+            reason = f"its problem and library were not ready within {most:g} s"
+        else:
+            reason = f"more than {self.limits.study:g} s"
         return self._end(death.task, "timed out", done, reason)
 
     def _judge(self, task: Task, death: Death, where: str, evaluating: bool, progress: bool) -> Task | None:

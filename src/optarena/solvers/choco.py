@@ -58,14 +58,17 @@ class Choco(Solver):
                 "restarts": float(solver.get_restart_count()),
             }
 
-        solutions = 0
-        while budget.left() > 0 and solver.solve():
-            solutions += 1
-            if not emit(objective.get_value(), read(), **counters()):
-                return Ended("feasible", efforts=counters())
-        # a search that ended by itself has looked everywhere; one that was stopped says so
+        solutions, over = 0, False
+        while budget.left() > 0 and not over:
+            over = not solver.solve()
+            if not over:
+                solutions += 1
+                if not emit(objective.get_value(), read(), **counters()):
+                    return Ended("feasible", efforts=counters())
+        # a search that ended by itself has looked everywhere; one that was stopped says so, but only after its end:
+        # between two solutions Choco calls any of them optimal
         complete = solver.is_objective_optimal() if solutions else str(solver.get_search_state()) == "TERMINATED"
-        word = ("optimal" if solutions else "infeasible") if complete else "feasible"
+        word = ("optimal" if solutions else "infeasible") if over and complete else "feasible"
         return Ended(word, efforts=counters())
 
 
@@ -73,12 +76,15 @@ def _jobshop(model: Any, instance: Any) -> tuple[Any, list[Any], Callable[[], An
     on: list[list[Any]] = [[] for _ in range(instance.machines)]
     makespan = model.intvar(0, instance.horizon, "makespan")
     starts: list[list[Any]] = []
+    ends: list[Any] = []
     for job in instance.jobs:
         starts.append([model.intvar(0, instance.horizon, bounded_domain=True) for _ in job])
         for o, (machine, duration) in enumerate(job):
             on[machine].append(model.task(starts[-1][o], duration))
-            after = starts[-1][o + 1] if o + 1 < len(job) else makespan
-            model.arithm(after, "-", starts[-1][o], ">=", duration).post()
+            if o + 1 < len(job):
+                model.arithm(starts[-1][o + 1], "-", starts[-1][o], ">=", duration).post()
+        ends.append(model.int_offset_view(starts[-1][-1], job[-1][1]))
+    model.max(makespan, ends).post()  # no more than that: a search may choose the makespan before the starts
     one = model.intvar(1, 1)
     for tasks in on:
         model.cumulative(tasks, [one] * len(tasks), one).post()

@@ -70,6 +70,11 @@ class Highs(Solver):
         highs.cbMipInterrupt += interrupt
         highs.setOptionValue("time_limit", max(0.001, budget.left()))
         highs.run()
+        if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible and budget.left() > 0:
+            highs.clearSolver()  # presolve does not tell which of the two: without it the search does
+            highs.setOptionValue("presolve", "off")
+            highs.setOptionValue("time_limit", max(0.001, budget.left()))
+            highs.run()
         info, status = highs.getInfo(), highs.getModelStatus()
         return self._ended(highspy, highs, model, status, info, emit)
 

@@ -105,10 +105,11 @@ def follow(program: Program, instance: Instance, budget: Time, emit: Emit) -> En
         if kind == "solution":
             given = told.get("output")
             output = given.get("json") if isinstance(given, dict) else None
-            if not isinstance(output, dict) or "_objective" not in output:
-                raise ValueError("a solution without an objective: only models that minimise or maximise are scored")
-            solution = _solution(instance, output) if instance.verifies else None
-            if not emit(output["_objective"], solution, **counters):
+            if not isinstance(output, dict) or ("_objective" not in output and not instance.decision):
+                raise ValueError("a solution without an objective, though the model has one")
+            told_values = {name: value for name, value in output.items() if name != "_objective"}
+            solution = _solution(instance, output) if instance.verifies else told_values
+            if not emit(0.0 if instance.decision else output["_objective"], solution, **counters):
                 program.stop()
         elif kind == "statistics":
             numbers = told.get("statistics")

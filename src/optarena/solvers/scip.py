@@ -68,6 +68,11 @@ class Scip(Solver):
         model.includeEventhdlr(Handler(), "optarena", "reports each better solution")
         model.setParam("limits/time", max(0.001, budget.left()))
         model.optimizeNogil()
+        if model.getStatus() == "inforunbd" and budget.left() > 0:
+            model.freeTransform()  # presolving does not tell which of the two: without it the search does
+            model.setPresolve(pyscipopt.SCIP_PARAMSETTING.OFF)
+            model.setParam("limits/time", max(0.001, budget.left()))
+            model.optimizeNogil()
         status = model.getStatus()
         efforts = {"nodes": float(model.getNTotalNodes()), "iterations": float(model.getNLPIterations())}
         bound: float | None = float(model.getDualbound())

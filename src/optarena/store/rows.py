@@ -203,8 +203,11 @@ def _written(points: Points, card: ProblemCard) -> dict[str, Any]:
         return {"x": points.ravel()}
     if card.imported:
         return {"points": _encode(points).decode()} if any(points) else {}
-    if not card.space:  # an instance for solvers
-        return {}
+    if not card.space:  # an instance for solvers: of all solutions the last, which is the best, is kept
+        last = max((i for i, point in enumerate(points) if point), default=None)
+        if last is None:
+            return {}
+        return {"points": _encode([point if i == last else [] for i, point in enumerate(points)]).decode()}
     space = Space(card.space)
     if all(points):
         return {"x": space.encode_rows(points).ravel()}

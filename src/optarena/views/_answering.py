@@ -19,7 +19,7 @@ from optarena.optimizer import is_random_search
 from optarena.traces import Bools
 from optarena.views._options import OPTIONS, VIEWS, view_named
 
-MODES = {"bayesmark": "fixed_cost", "coco": "fixed_target"}
+MODES = {"aries": "anytime", "bayesmark": "fixed_cost", "coco": "fixed_target"}
 """The view that a mode belongs to."""
 
 

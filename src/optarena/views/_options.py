@@ -13,7 +13,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "fixed_cost": ("mode", "metric", "axis", "over", "bootstrap", "frame"),
     "fixed_target": ("mode", "targets", "budget", "axis", "bootstrap", "frame", "indicator"),
     "pareto": ("axis", "over", "reference", "size", "epsilon", "reference_point", "frame"),
-    "anytime": ("axis", "horizon", "gap", "tolerance", "frame"),
+    "anytime": ("mode", "axis", "horizon", "gap", "tolerance", "frame"),
 }
 FRONTS = tuple(name for name in OPTIONS["pareto"] if name != "over")
 """Options of the pareto view that runtimes to an indicator have too."""

@@ -18,7 +18,7 @@ from optarena.views.frame import Frame
 from optarena.views.selection import FAILURES, failed_evaluations, failed_studies
 
 Excluded = dict[str, Any]
-ORIGINALS = {"bayesmark": "Bayesmark", "coco": "cocopp"}
+ORIGINALS = {"aries": "aries-bench", "bayesmark": "Bayesmark", "coco": "cocopp"}
 """Modes that keep the rules of another tool."""
 
 

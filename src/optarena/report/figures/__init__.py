@@ -123,7 +123,9 @@ FIGURES: dict[str, Figure] = {
             arrange="panels",
         ),
         Figure("area", "the area score of each optimizer on every instance", "anytime"),
-        Figure("gap", "the mean primal gap over effort, with 95 % bands", "anytime"),
+        Figure("objective", "the objective score of each optimizer on every instance", "anytime"),
+        Figure("boxes", "objective and area scores of all runs: medians, quartiles, every run", "anytime"),
+        Figure("gap", "the mean primal gap over effort, both logarithmic", "anytime"),
         Figure("cactus", "how many instances each optimizer has solved by when", "anytime"),
         Figure(
             "convergence",

@@ -7,11 +7,14 @@ from typing import Any
 import polars as pl
 
 from optarena._numbers import counted, fixed, interval
-from optarena.report.boards.anytime import board
+from optarena.report.boards.anytime import board, contradictions, virtual
 from optarena.report.material import Material
 from optarena.report.sections._section import Content, add_figure, notes_of
 from optarena.report.tables import Column, Table
 from optarena.views.anytime import Anytime
+
+ALL_OF_THEM = 1000
+"""Contradictions that the page lists at most."""
 
 
 def worth_showing(material: Material) -> str:
@@ -28,13 +31,26 @@ def anytime_section(material: Material) -> Content:
     comment = [f"anytime by {view.frame['axis']}, {view.frame['horizon']}"]
     comment.append(f"frame {view.frame['hash']}, mode {view.mode}")
     out.blocks.append(board(view).table("anytime", "Configurations", comment=comment))
-    for name in ("curves", "area", "gap", "cactus"):
+    if view.original is not None:
+        for name in ("boxes", "objective"):
+            add_figure(material, name, out)
+        return out
+    if view.table("contradictions").height:
+        claims = contradictions(view, ALL_OF_THEM)
+        out.blocks.append(claims.table("anytime-claims", "Claims that cannot both be true", comment=comment))
+    for name in ("curves", "area", "objective", "boxes", "gap", "cactus"):
         add_figure(material, name, out)
+    if view.summary.height > 1:
+        out.blocks.append(
+            virtual(view).table("virtual-best", "Contributions to the virtual best solver", comment=comment)
+        )
     out.blocks.append(_instances(view))
     return out
 
 
 def _words(view: Anytime) -> list[str]:
+    if view.original is not None:
+        return ["The numbers of aries-bench itself."]
     table = view.summary.filter(pl.col("area_score").is_not_null())
     if not table.height:
         return ["No optimizer found a solution."]

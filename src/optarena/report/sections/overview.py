@@ -54,7 +54,11 @@ def answering_view(material: Material) -> str:
 def shown_first(material: Material) -> str:
     """The figure on the first screen; nothing where no view answers."""
     made = material.comparison
-    return "" if made is None else FIRST.get(made.scores.view, "")
+    if made is None:
+        return ""
+    if made.scores.view == "anytime" and material.must("anytime").mode != "exact":
+        return "boxes"
+    return FIRST.get(made.scores.view, "")
 
 
 def opening(made: Comparison, scope: str = ALL) -> list[str]:

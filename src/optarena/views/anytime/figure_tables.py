@@ -6,11 +6,26 @@ import numpy as np
 import polars as pl
 
 from optarena.stats.estimates import mean
-from optarena.traces import Bools, Floats, latest
+from optarena.traces import Bools, Floats, Ints, latest
 from optarena.views.anytime.scores import primal_gaps
 from optarena.views.anytime.scoring import Scored
+from optarena.views.anytime.tables import STORE
 from optarena.views.anytime.view import Anytime
 from optarena.views.coverage import common
+
+__all__ = [
+    "STORE",
+    "boxed",
+    "boxes",
+    "cactus",
+    "cells",
+    "curves",
+    "effort_of_gaps",
+    "floor_of_gaps",
+    "gaps",
+    "objectives",
+    "solved",
+]
 
 POINTS = 60
 
@@ -29,23 +44,38 @@ def curves(view: Anytime, instances: list[str]) -> pl.DataFrame:
     """The envelope of a typical trial of each optimizer (that of the median area score) on each instance.
 
     Each begins at the worst value where the horizon begins and goes on to its end: the area under it is what is scored.
-    `box_*`: between what the scores of the instance lie.
+    `box_*`: between what the scores of the instance lie. `proof`: the value where its proof came; `bound`: what the run
+    knew that nothing is better than, in rows of their own. Efforts are positive: time is drawn logarithmically.
     """
     of = scored(view)
     runs, bounds = of.runs, of.bounds
     parts = []
     for i in (runs.instances.index(name) for name in instances):
         here = np.flatnonzero((runs.instance == i) & (of.solutions > 0))
+        left = _left(of, i, here)
         for c in np.unique(runs.optimizer[here]).tolist():
             mine = here[runs.optimizer[here] == c]
             order = np.argsort(np.where(np.isnan(of.area[mine]), of.objective[mine], of.area[mine]), kind="stable")
             run = mine[order[(len(mine) - 1) // 2]]
             rows = slice(runs.offsets[run], runs.offsets[run + 1])
-            times = np.concatenate(([bounds.start[i]], runs.times[rows], [max(bounds.end[i], of.last_time[run])]))
-            values = np.concatenate(([bounds.worst[i]], runs.values[rows], [of.last_value[run]]))
+            last = max(bounds.end[i], of.last_time[run])
+            proof = [min(max(runs.end[run], of.last_time[run]), last)] if runs.proved[run] else []
+            times = np.concatenate(([bounds.start[i]], runs.times[rows], proof, [last]))
+            values = np.concatenate(([bounds.worst[i]], runs.values[rows], [of.last_value[run]] * (len(proof) + 1)))
             solution = np.zeros(len(times), dtype=bool)
-            solution[1:-1] = True
-            parts.append(_curve(view, i, c, times, values, solution))
+            solution[1 : 1 + int(of.solutions[run])] = True
+            proved = np.zeros(len(times), dtype=bool)
+            proved[-2] = bool(proof)
+            parts.append(_curve(view, i, c, np.maximum(times, left), values, solution, proved, left))
+            mine = runs.bound_run == run
+            known = np.maximum.accumulate(runs.bound_values[mine])
+            if len(known):  # those that are further away than the box is high are drawn at its foot
+                at = np.append(np.clip(runs.bound_times[mine], left, last), proof[0] if proof else last)
+                floor = bounds.best[i] - max(bounds.worst[i] - bounds.best[i], 1e-9)
+                known = np.maximum(np.append(known, known[-1]), floor)
+                none = np.zeros(len(at), dtype=bool)
+                table = _curve(view, i, c, at, known, none, none, left)
+                parts.append(table.with_columns(bound="value", value=pl.lit(None, pl.Float64)))
     if not parts:
         return pl.DataFrame(schema=CURVE)
     return pl.concat(parts)
@@ -53,18 +83,32 @@ def curves(view: Anytime, instances: list[str]) -> pl.DataFrame:
 
 CURVE = {
     **dict.fromkeys(("optimizer", "problem"), pl.String),
-    **dict.fromkeys(("effort", "value", "found", "box_best", "box_worst", "box_start", "box_end"), pl.Float64),
+    **dict.fromkeys(
+        ("effort", "value", "found", "proof", "bound", "box_best", "box_worst", "box_start", "box_end"), pl.Float64
+    ),
     "place": pl.Int64,
 }
 
 
-def _curve(view: Anytime, i: int, c: int, times: Floats, values: Floats, found: Bools) -> pl.DataFrame:
+def _left(of: Scored, i: int, here: Ints) -> float:
+    """Where a logarithmic axis begins: half of the first solution's time, or where the horizon begins."""
+    runs, bounds = of.runs, of.bounds
+    times = runs.times[np.isin(runs.run, here)]
+    if bounds.start[i] > 0:
+        return float(bounds.start[i])
+    positive = times[times > 0]
+    return float(positive.min() / 2 if len(positive) else max(bounds.end[i], 1e-9) / 1000)
+
+
+def _curve(
+    view: Anytime, i: int, c: int, times: Floats, values: Floats, found: Bools, proved: Bools, left: float
+) -> pl.DataFrame:
     of = scored(view)
     sign = of.runs.sign[i]
     box = {
         "box_best": of.bounds.best[i] * sign,
         "box_worst": of.bounds.worst[i] * sign,
-        "box_start": of.bounds.start[i],
+        "box_start": max(of.bounds.start[i], left),
         "box_end": of.bounds.end[i],
     }
     return pl.DataFrame(
@@ -74,6 +118,8 @@ def _curve(view: Anytime, i: int, c: int, times: Floats, values: Floats, found: 
             "effort": times,
             "value": values * sign,
             "found": pl.Series(np.where(found, values * sign, np.nan)).fill_nan(None),
+            "proof": pl.Series(np.where(proved, values * sign, np.nan)).fill_nan(None),
+            "bound": pl.Series([None] * len(times), dtype=pl.Float64),
             **{name: np.full(len(times), value) for name, value in box.items()},
             "place": np.full(len(times), i),
         },
@@ -86,6 +132,26 @@ def cells(view: Anytime) -> pl.DataFrame:
     return view.instance.filter(pl.col("area_score").is_not_null()).select(
         "problem", "status", "trials", "optimizer", score="area_score", objective="objective_score"
     )
+
+
+def objectives(view: Anytime) -> pl.DataFrame:
+    """The objective score of each optimizer on each instance."""
+    return view.instance.filter(pl.col("objective_score").is_not_null()).select(
+        "problem", "trials", "optimizer", score="objective_score"
+    )
+
+
+def boxed(view: Anytime) -> list[tuple[str, str]]:
+    """The scores whose box plots there are: columns of the table `runs`, and their names."""
+    if view.original is None:
+        return [("objective_score", "objective score"), ("area_score", "area score")]
+    return [("objective_score", "objective score"), ("autc_score", "area by time"), ("audc_score", "area by decisions")]
+
+
+def boxes(view: Anytime, score: str) -> pl.DataFrame:
+    """One row per run: its score, on what."""
+    table = view.table("runs").filter(pl.col(score).is_not_null())
+    return table.select("optimizer", "problem", "trial", score=score)
 
 
 def gaps(view: Anytime, points: int = POINTS) -> pl.DataFrame:
@@ -112,7 +178,7 @@ def gaps(view: Anytime, points: int = POINTS) -> pl.DataFrame:
         each = np.where(count > 0, total / count, np.nan).reshape(len(names), len(runs.instances), -1)[:, usable]
     figure = mean(np.swapaxes(each, 1, 2))
     effort = bounds.start[usable[0]] + share * width[usable[0]] if same else share
-    return pl.DataFrame(
+    table = pl.DataFrame(
         {
             "optimizer": pl.Series(names).gather(np.repeat(np.arange(len(names)), len(share))),
             "effort": np.tile(effort, len(names)),
@@ -122,6 +188,15 @@ def gaps(view: Anytime, points: int = POINTS) -> pl.DataFrame:
             "n": figure.n.ravel(),
         }
     ).filter(pl.col("n") > 0)
+    many = max(1, len(names))
+    turn = pl.int_range(pl.len()).over("optimizer") % 10 == (pl.col("optimizer").rank("dense") - 1) * 10 // many
+    return table.with_columns(mark=turn).with_columns(shown=pl.col("gap").clip(lower_bound=floor_of_gaps(table)))
+
+
+def floor_of_gaps(table: pl.DataFrame) -> float:
+    """The power of ten at the foot of the logarithmic axis of gaps: below the least that is not 0, at most 0.01."""
+    least = table.filter(pl.col("gap") > 0)["gap"].min() if table.height else None
+    return float(min(1e-2, 10.0 ** np.floor(np.log10(max(float(least), 1e-8))))) if least else 1e-2  # type: ignore[arg-type]
 
 
 def effort_of_gaps(view: Anytime) -> str:
@@ -132,15 +207,20 @@ def effort_of_gaps(view: Anytime) -> str:
     return str(view.frame["axis"]) if same else f"part of the horizon ({view.frame['axis']})"
 
 
-def cactus(view: Anytime) -> pl.DataFrame:
-    """How many instances each optimizer has solved by when; several trials of an instance share its one."""
+def cactus(view: Anytime, by: str = "solved") -> pl.DataFrame:
+    """How many instances each optimizer has solved (or `proved`) by when; several trials of an instance share its one.
+
+    Without any, the table is empty.
+    """
+    when = f"{by}_effort"
     table = view.table("runs").filter(~pl.col("problem").is_in(view.coverage["left_out"]))
-    if not table.height:
+    table = table.with_columns(solved_effort=when)
+    if not table.height or (by == "proved" and not table["proved"].any()):
         return pl.DataFrame(schema={"optimizer": pl.String, "effort": pl.Float64, "count": pl.Float64})
     weight = 1 / pl.len().over("optimizer", "problem")
     done = (
         table.with_columns(weight=weight)
-        .filter(pl.col("solved"))
+        .filter(pl.col(by))
         .sort("optimizer", "solved_effort")
         .with_columns(count=pl.col("weight").cum_sum().over("optimizer"))
     )

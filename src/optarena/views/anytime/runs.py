@@ -10,14 +10,12 @@ import polars as pl
 
 from optarena._numbers import counted
 from optarena.dataset import Dataset
-from optarena.sense import signs
-from optarena.status import CRASHED, OUT_OF_MEMORY, PROVEN, WRONG
-from optarena.traces import Bools, Floats, Ints, first_argmin
+from optarena.status import CRASHED, DECIDED, OUT_OF_MEMORY, PROVEN, WRONG
+from optarena.traces import Bools, Floats, Ints
+from optarena.views.anytime.claims import TABLE, Audit, audit
 from optarena.views.anytime.scores import improving
-from optarena.views.selection import FAILURES, SEVERAL, Candidates, Selection, cube
+from optarena.views.selection import COUNTED, FAILURES, SEVERAL, Candidates, Selection, cube
 
-OPTIMAL = "optimal"
-"""How a run ends that proved that nothing is better than its last value."""
 SAY_MORE = (*PROVEN, "no solution", CRASHED, OUT_OF_MEMORY, WRONG)
 """Endings that say more than the status of a study."""
 
@@ -57,13 +55,29 @@ class Runs:
     notes: list[str] = field(default_factory=list)
     failures: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAILURES))
     """See `Selection.failures`."""
+    wrong: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """(runs,): whether it claims what cannot be true: it solved nothing (docs/scores.md 4.10)."""
+    decided: list[str] = field(default_factory=list)
+    """(instances,): infeasible or unbounded, where that was proved: the proof is the event, its value is 0."""
+    disputed: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """(instances,): whether claims contradict each other and none was checked: nothing is scored."""
+    contradictions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TABLE))
+    bound_run: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """(bounds,): the run of each reported bound, by run and time; `bound_times` and `bound_values` likewise."""
+    bound_times: Floats = field(default_factory=lambda: np.zeros(0))
+    bound_values: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def has(self) -> Bools:
-        """(instances, optimizers): who ran what."""
+        """(instances, optimizers): who ran what, where that counts."""
         out = np.zeros((len(self.instances), len(self.optimizers)), dtype=bool)
         out[self.instance, self.optimizer] = True
-        return out
+        return out & ~self.disputed[:, None]
+
+    @property
+    def no_value(self) -> Bools:
+        """(instances,): where a proof is the solution, and no value is."""
+        return np.array([word != "" for word in self.decided], dtype=bool)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -102,15 +116,18 @@ class Runs:
         )
 
 
-def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
+def runs_of(results: Dataset, axis: str, tolerance: float, horizon: str = "budget") -> Runs:
     """Every study with one objective that has this effort."""
     found = Candidates(results)
+    checked = audit(found)
     traces, effort, study = results.traces(), results.efforts(axis), found.study_of_row
     y = traces.values[:, 0]
     y = np.where(traces.feasible & np.isfinite(y), y, np.nan)
-    several, lacking = found.table["sense"].is_null().to_numpy(), found.lacking(axis, ~np.isnan(y))
+    y[checked.told.unchecked & checked.wrong[study]] = np.nan
+    several, lacking = found.table["sense"].is_null().to_numpy(), _lacking(found, axis, y, effort)
     found.leave_out(several | lacking, lambda row: SEVERAL if row["sense"] is None else f"it has no {axis}")
-    proved = np.array([word in PROVEN for word in results.endings()], dtype=bool)
+    endings = results.endings()
+    proved = np.array([word in PROVEN for word in endings], dtype=bool) & ~checked.wrong
     found.settle(found.having(~np.isnan(y)) | proved)  # a proof that there is no solution is no failure
     axes = f" (axes: {', '.join(results.axes)})"
     chosen = found.selection(axis, Selection, f"can be scored by {axis}", axes)
@@ -125,14 +142,18 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
     instances, optimizers = chosen.problems, chosen.optimizers
     instance, optimizer = chosen.problem, chosen.optimizer
     end = _ends(results, axis, part, kept, effort, study)
-    endings = np.array(results.endings(), dtype=object)[kept].tolist()
-    status = [word if word in SAY_MORE else row for word, row in zip(endings, part["status"], strict=True)]
-    notes = _cut_short(status)
+    wrong = checked.wrong[kept]
+    words = [endings[i] for i in kept.tolist()]
+    ended = [word if word in SAY_MORE else row for word, row in zip(words, part["status"], strict=True)]
+    notes = [*checked.notes(), *_cut_short(ended)]
+    status = [WRONG if lies else word for word, lies in zip(ended, wrong.tolist(), strict=True)]
     sign = chosen.sign
     told = part["optimum"].fill_null(part["best_known"]).to_numpy().astype(float) * sign[instance]
     known = np.full(len(instances), np.nan)
     known[instance[~np.isnan(told)]] = told[~np.isnan(told)]
-    return Runs(
+    disputed = np.zeros(len(instances), dtype=bool)
+    disputed[instance[checked.disputed[kept]]] = True
+    out = Runs(
         results=results,
         axis=axis,
         optimizers=optimizers,
@@ -143,9 +164,9 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
         status=status,
         sign=sign,
         best_known=known,
-        budget=_budgets(axis, part, instance, end, instances, notes),
+        budget=_budgets(axis, part, instance, end, instances, notes if horizon == "budget" else []),
         end=end,
-        proved=_proved(results, part, kept, y, traces.offsets),
+        proved=checked.told.optimal[kept] & ~wrong,
         offsets=np.searchsorted(number[study[rows[events]]], np.arange(len(kept) + 1)).astype(np.int64),
         times=effort[rows[events]],
         values=best,
@@ -153,6 +174,62 @@ def runs_of(results: Dataset, axis: str, tolerance: float) -> Runs:
         excluded=chosen.excluded,
         notes=notes,
         failures=chosen.failures,
+        wrong=wrong,
+        decided=[""] * len(instances),
+        disputed=disputed,
+        contradictions=checked.contradictions,
+    )
+    _take_bounds(out, number, effort, study, kept)
+    return _by_proof(out, checked, kept)
+
+
+def _take_bounds(runs: Runs, number: Ints, effort: Floats, study: Ints, kept: Ints) -> None:
+    """Note the bounds that runs reported, with their solutions and at their end; those of wrong runs tell nothing."""
+    results = runs.results
+    at_rows, at_end = results.extra("bound"), results.extra_at_end("bound")[kept]
+    rows = np.flatnonzero(np.isfinite(at_rows) & (number[study] >= 0) & ~np.isnan(effort))
+    ends = np.flatnonzero(np.isfinite(at_end))
+    run = np.concatenate((number[study[rows]], ends))
+    times = np.concatenate((effort[rows], runs.end[ends]))
+    values = np.concatenate((at_rows[rows], at_end[ends])) * runs.sign[runs.instance[run]]
+    order = np.lexsort((times, run))
+    order = order[~runs.wrong[run[order]]]
+    runs.bound_run, runs.bound_times, runs.bound_values = run[order], times[order], values[order]
+
+
+def _by_proof(runs: Runs, checked: Audit, kept: Ints) -> Runs:
+    """The same runs, in which a proof that there is no best solution is the only event of its instance.
+
+    Its value stands for nothing but "solved": all that is scored follows from it (docs/scores.md 4.11).
+    """
+    words = checked.decided()
+    proof = np.array([words[i] != "" for i in kept.tolist()], dtype=bool)
+    decided = [""] * len(runs.instances)
+    for i in np.flatnonzero(proof).tolist():
+        decided[runs.instance[i]] = words[kept[i]]
+    by_proof = np.array([word != "" for word in decided], dtype=bool)
+    if not by_proof.any() and not runs.disputed.any():
+        return runs
+    run = runs.run
+    stays = ~(by_proof | runs.disputed)[runs.instance[run]]
+    lost = len(np.unique(run[by_proof[runs.instance[run]] & ~proof[run]]))
+    owner = np.concatenate((run[stays], np.flatnonzero(proof)))
+    order = np.argsort(owner, kind="stable")
+    notes = [*runs.notes]
+    for word in DECIDED:
+        if n := decided.count(word):
+            notes.append(f"{counted(n, 'instance')} proved {word}: the proof counts as the solution")
+    if lost:
+        notes.append(f"{counted(lost, 'run')} found only values on unbounded instances: these solve nothing")
+    return replace(
+        runs,
+        offsets=np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=len(runs))))).astype(np.int64),
+        times=np.concatenate((runs.times[stays], runs.end[proof]))[order],
+        values=np.concatenate((runs.values[stays], np.zeros(int(proof.sum()))))[order],
+        proved=np.where(by_proof[runs.instance], proof, runs.proved & ~runs.disputed[runs.instance]),
+        best_known=np.where(by_proof, np.nan, runs.best_known),
+        decided=decided,
+        notes=notes,
     )
 
 
@@ -178,6 +255,22 @@ def _budgets(axis: str, part: pl.DataFrame, instance: Ints, end: Floats, names: 
     return np.where(without, furthest, largest)
 
 
+def _lacking(found: Candidates, axis: str, y: Floats, effort: Floats) -> Bools:
+    """(begun studies,): which have a solution without this effort, or never tell any of it, solved or not.
+
+    Every run has seconds, evaluations and batches, also one that found nothing (docs/scores.md 4.1).
+    """
+    out = found.lacking(axis, ~np.isnan(y))
+    if axis in (*COUNTED, "seconds"):
+        return out
+    return out | (np.isnan(_at_end(found.results, axis)) & ~found.having(~np.isnan(effort)))
+
+
+def _at_end(results: Dataset, axis: str) -> Floats:
+    """(begun studies,): the effort that its end tells; NaN where it tells none."""
+    return results.extra_at_end(axis if axis in ("decisions", "seconds") else f"effort.{axis}")
+
+
 def _ends(results: Dataset, axis: str, part: pl.DataFrame, kept: Ints, effort: Floats, study: Ints) -> Floats:
     """(runs,): the last effort of any row, or what the run's end says."""
     last = np.zeros(len(results.traces()))
@@ -187,27 +280,7 @@ def _ends(results: Dataset, axis: str, part: pl.DataFrame, kept: Ints, effort: F
         return np.maximum(last[kept], part["evaluations"].to_numpy().astype(float))
     if axis == "batches":
         return last[kept]
-    at_end = results.extra_at_end(axis if axis in ("decisions", "seconds") else f"effort.{axis}")[kept]
-    return np.fmax(last[kept], at_end)
-
-
-def _proved(results: Dataset, part: pl.DataFrame, kept: Ints, y: Floats, offsets: Ints) -> Bools:
-    """(runs,): whether the run says so, or its bound met its best value."""
-    said = np.array([word == OPTIMAL for word in results.endings()], dtype=bool)[kept]
-    least = first_argmin(np.where(np.isnan(y), np.inf, y), offsets)[kept]
-    best = np.where(least >= 0, np.append(y, np.nan)[least], np.nan)  # nobody may have found anything
-    sign = signs(part["sense"])
-    bounds = results.extra("bound")
-    study = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    position = np.full(len(offsets) - 1, -1, dtype=np.int64)
-    position[kept] = np.arange(len(kept))
-    rows = np.flatnonzero((position[study] >= 0) & ~np.isnan(bounds))
-    tight = np.full(len(kept), -np.inf)
-    np.maximum.at(tight, position[study[rows]], bounds[rows] * sign[position[study[rows]]])
-    tight = np.fmax(tight, results.extra_at_end("bound")[kept] * sign)
-    with np.errstate(invalid="ignore"):
-        met = tight >= best - 1e-9 * np.maximum(1.0, np.abs(best))  # bounds are rounded by solvers
-    return (said & (least >= 0)) | met
+    return np.fmax(last[kept], _at_end(results, axis)[kept])
 
 
 def _cut_short(status: list[str]) -> list[str]:

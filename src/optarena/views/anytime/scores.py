@@ -176,14 +176,21 @@ def primal_integrals(spans: Spans, gaps: Floats) -> Floats:
     return spans.wait + spans.integral(gaps)
 
 
-def borda(times: npt.ArrayLike, values: npt.ArrayLike | None = None, proved: npt.ArrayLike | None = None) -> Floats:
+def borda(
+    times: npt.ArrayLike,
+    values: npt.ArrayLike | None = None,
+    proved: npt.ArrayLike | None = None,
+    proofs: npt.ArrayLike | None = None,
+) -> Floats:
     """(optimizers,): the points of each over all instances, one for every other that it beats (MiniZinc challenge).
 
     times: (instances, optimizers), when each had its best, inf or NaN where it found nothing. values: what it had
-    then, minimised; the same for all by default. proved: whether it proved that nothing is better.
+    then, minimised; the same for all by default. proved: whether it proved that nothing is better; proofs: when, by
+    default with its best.
 
     Per pair and instance the better value gets 1 and the other 0, of equal values the one with a proof; else each gets
-    the other's share of their times, 1/2 where both are 0. Who found nothing gets 0. See docs/scores.md 4.8.
+    the other's share of their times (of the proofs where both have one), 1/2 where both are 0. Who found nothing gets
+    0. See docs/scores.md 4.8.
     """
     t = np.asarray(times, dtype=float)  # None is NaN
     if t.ndim != 2:
@@ -191,19 +198,23 @@ def borda(times: npt.ArrayLike, values: npt.ArrayLike | None = None, proved: npt
     t = np.where(np.isnan(t), np.inf, t)
     v = np.zeros_like(t) if values is None else np.asarray(values, dtype=float)
     p = np.zeros(t.shape, dtype=bool) if proved is None else np.asarray(proved, dtype=bool)
-    return borda_points(t[:, :, None], v[:, :, None], p[:, :, None]).sum(axis=0)
+    when = t if proofs is None else np.asarray(proofs, dtype=float)
+    return borda_points(t[:, :, None], v[:, :, None], p[:, :, None], when[:, :, None]).sum(axis=0)
 
 
-def borda_points(times: Floats, values: Floats, proved: npt.NDArray[np.bool_]) -> Floats:
+def borda_points(times: Floats, values: Floats, proved: npt.NDArray[np.bool_], proofs: Floats) -> Floats:
     """(instances, optimizers): Borda points, averaged over all pairs of trials. All are (…, …, trials); NaN or inf
-    times where a trial found nothing, NaN values where there is no such trial. See docs/scores.md 4.8."""
+    times where a trial found nothing, NaN values where there is no such trial. proofs: the times of the proofs.
+    See docs/scores.md 4.8."""
     out = np.zeros(times.shape[:2])
     exists = ~np.isnan(values) | ~np.isnan(times)
     solved = np.isfinite(times) & ~np.isnan(values)
     for a in range(times.shape[1]):
         for b in range(a + 1, times.shape[1]):
             one, two = (slice(None), a, slice(None), None), (slice(None), b, None, slice(None))
-            first = _pair(times[one], values[one], proved[one], times[two], values[two], proved[two])
+            proof = proved[one] & proved[two]
+            t, t2 = (np.where(proof, proofs[who], times[who]) for who in (one, two))
+            first = _pair(t, values[one], proved[one], t2, values[two], proved[two])
             both = solved[one] & solved[two]
             points_a = np.where(both, first, np.where(solved[one], 1.0, 0.0))
             points_b = np.where(both, 1.0 - first, np.where(solved[two], 1.0, 0.0))

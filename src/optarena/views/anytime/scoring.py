@@ -98,7 +98,8 @@ def score(runs: Runs, bounds: Bounds, gap: float) -> Scored:
     near = np.flatnonzero(gaps <= gap)
     hit = np.full(n, np.inf)
     np.minimum.at(hit, run[near], runs.times[near])
-    solved = (final <= gap) | (runs.proved & some)
+    solved = ((final <= gap) | (runs.proved & some)) & ~runs.wrong
+    hit[runs.wrong] = np.inf
     solved_at = np.where(np.isfinite(hit), hit, np.where(solved, np.fmax(runs.end, last_time), np.inf))
     return Scored(
         runs,

@@ -7,6 +7,7 @@ import polars as pl
 
 from optarena._numbers import counted
 from optarena.stats.estimates import mean
+from optarena.status import PROVEN
 from optarena.traces import Floats
 from optarena.views.anytime.scores import borda_points
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, relative
@@ -18,7 +19,7 @@ ROUNDING = 1e-9
 
 
 def make(scored: Scored) -> dict[str, pl.DataFrame]:
-    """`instance`, `summary`, `runs`, `bounds`."""
+    """`instance`, `summary`, `runs`, `bounds`, `virtual_best`, `contradictions`."""
     each = _runs(scored)
     instance = _instances(scored, each)
     return {
@@ -26,6 +27,8 @@ def make(scored: Scored) -> dict[str, pl.DataFrame]:
         "summary": _summary(scored, instance),
         "runs": each,
         "bounds": _bounds(scored),
+        "virtual_best": _virtual_best(scored, instance),
+        "contradictions": scored.runs.contradictions,
     }
 
 
@@ -33,10 +36,8 @@ def _runs(scored: Scored) -> pl.DataFrame:
     """One row per run."""
     runs, i = scored.runs, scored.runs.instance
     some = scored.solutions > 0
-    status = [
-        "optimal" if proved and solved else status if solved or status not in ("done", "optimal") else "no solution"
-        for status, proved, solved in zip(runs.status, runs.proved, some, strict=True)
-    ]
+    valued = np.where(runs.no_value[i], np.nan, 1.0)
+    status = [_ended(*each) for each in zip(runs.status, runs.proved, some, strict=True)]
     return pl.DataFrame(
         {
             "optimizer": pl.Series(runs.optimizers, dtype=pl.String).gather(runs.optimizer),
@@ -47,11 +48,13 @@ def _runs(scored: Scored) -> pl.DataFrame:
             "unsolved": ~some,
             "solved": scored.solved,
             "proved": runs.proved & some,
-            "best": _number(scored.last_value * runs.sign[i]),
-            "first": _number(scored.first_value * runs.sign[i]),
+            "wrong": runs.wrong,
+            "best": _number(scored.last_value * runs.sign[i] * valued),
+            "first": _number(scored.first_value * runs.sign[i] * valued),
             "first_effort": _number(scored.first_time),
             "best_effort": _number(scored.last_time),
             "solved_effort": _number(scored.solved_at),
+            "proved_effort": _number(np.where(runs.proved & some, np.fmax(runs.end, scored.last_time), np.nan)),
             "objective_score": _number(scored.objective),
             "area_score": _number(scored.area),
             "primal_gap": _number(scored.gap),
@@ -63,6 +66,13 @@ def _runs(scored: Scored) -> pl.DataFrame:
     )
 
 
+def _ended(status: str, proved: bool, solved: bool) -> str:
+    """How a run ended, in a word."""
+    if proved and solved:
+        return status if status in PROVEN else "optimal"
+    return status if solved or status not in ("done", "optimal") else "no solution"
+
+
 def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
     """One row per optimizer and instance: means over its trials."""
     means = ("objective_score", "area_score", "primal_gap", "primal_integral", "par2", "par10", "borda")
@@ -71,7 +81,7 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.len().alias("trials"),
             pl.col("status").unique(maintain_order=True).str.join(", "),
-            pl.col("unsolved", "solved", "proved").sum(),
+            pl.col("unsolved", "solved", "proved", "wrong").sum(),
             pl.col("best").get(pl.col("objective_score").arg_min()),
             *(pl.col(name).mean() for name in means),
         )
@@ -81,7 +91,7 @@ def _instances(scored: Scored, each: pl.DataFrame) -> pl.DataFrame:
         )
         .select(
             "optimizer", "problem", "objective_score", "area_score", "primal_gap", "primal_integral", "status",
-            "best", "trials", "solved", "proved", "unsolved", "par2", "par10", "borda",
+            "best", "trials", "solved", "proved", "unsolved", "wrong", "par2", "par10", "borda",
         )
     )  # fmt: skip
 
@@ -91,7 +101,7 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
     runs = scored.runs
     alike = common(runs.has)  # like is compared with like (docs/scores.md 0.4)
     instance = instance.filter(pl.col("problem").is_in([runs.instances[i] for i in np.flatnonzero(alike).tolist()]))
-    names, outcomes = runs.optimizers, ("solved", "proved", "unsolved")
+    names, outcomes = runs.optimizers, ("solved", "proved", "unsolved", "wrong")
     averaged = ("objective_score", "area_score", "primal_gap", "primal_integral")
     # instances count the same, however many trials they have
     times = _penalised(scored, 1)
@@ -118,10 +128,58 @@ def _summary(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
     return table.sort("area_score", "objective_score", "optimizer", nulls_last=True)
 
 
+VIRTUAL = "(virtual best)"
+
+
+def _virtual_best(scored: Scored, instance: pl.DataFrame) -> pl.DataFrame:
+    """The virtual best solver, which takes the best optimizer on each instance, and what each contributes to it.
+
+    See docs/scores.md 4.13. Instances that all optimizers ran; without several optimizers nothing can be left out.
+    """
+    runs = scored.runs
+    names, alike = runs.optimizers, [runs.instances[i] for i in np.flatnonzero(common(runs.has)).tolist()]
+    part = instance.filter(pl.col("problem").is_in(alike))
+    place = {name: i for i, name in enumerate(alike)}
+    columns: dict[str, Floats] = {}
+    cubes = {}
+    for score in ("area_score", "par10"):
+        cube = np.full((len(alike), len(names)), np.nan)
+        for row in part.select("problem", "optimizer", score).iter_rows():
+            cube[place[row[0]], names.index(row[1])] = np.nan if row[2] is None else row[2]
+        cube = cubes[score] = cube[~np.isnan(cube).any(axis=1)]  # an instance without the score tells nothing
+        total = _mean_of_least(cube)
+        without = np.array([_mean_of_least(np.delete(cube, o, axis=1)) for o in range(len(names))])
+        columns[score] = np.append(cube.mean(axis=0) if len(cube) else np.full(len(names), np.nan), total)
+        columns[f"{score}_contribution"] = np.append(without - total, np.nan)
+    area = cubes["area_score"]
+    least = area == area.min(axis=1, keepdims=True) if area.size else np.zeros(area.shape, dtype=bool)
+    first = (least / np.maximum(least.sum(axis=1, keepdims=True), 1)).sum(axis=0)
+    solved = np.zeros((len(alike), len(names)), dtype=bool)
+    for row in part.filter(pl.col("solved") > 0).select("problem", "optimizer").iter_rows():
+        solved[place[row[0]], names.index(row[1])] = True
+    only = (solved & (solved.sum(axis=1, keepdims=True) == 1)).sum(axis=0).astype(float)
+    table = pl.DataFrame(
+        {
+            "optimizer": [*names, VIRTUAL],
+            **{name: _number(values) for name, values in columns.items()},
+            "first": _number(np.append(first, float(len(area)))),
+            "solved": _number(np.append(solved.sum(axis=0), solved.any(axis=1).sum()).astype(float)),
+            "only": _number(np.append(only, np.nan)),
+        }
+    )
+    return table.sort("par10_contribution", "area_score_contribution", descending=True, nulls_last=True)
+
+
+def _mean_of_least(cube: Floats) -> float:
+    """The mean over instances of the least score of any optimizer; NaN where there is none."""
+    return float(cube.min(axis=1).mean()) if cube.size else np.nan
+
+
 def _penalised(scored: Scored, k: float) -> Floats:
     """(runs,): its time to solve the instance, k budgets without; NaN where no budget is known (docs/scores.md 4.7)."""
     runs = scored.runs
-    budget = np.where(runs.budget > 0, runs.budget, np.nan)  # none declared, and nobody spent anything: not known
+    # none declared, and nobody spent anything: not known; disputed: nobody's time counts
+    budget = np.where((runs.budget > 0) & ~runs.disputed, runs.budget, np.nan)
     return penalised(np.where(scored.solved, scored.solved_at, np.inf), budget[runs.instance], k)
 
 
@@ -131,7 +189,7 @@ def _borda(scored: Scored) -> Floats:
     times = runs.cube(scored.last_time)  # inf where nothing was found
     values = runs.cube(np.where(scored.solutions > 0, scored.last_value, 0.0))
     proved = runs.cube(runs.proved.astype(float)) == 1
-    points = borda_points(times, values, proved)
+    points = borda_points(times, values, proved, runs.cube(runs.end))
     return np.where(np.isnan(scored.bounds.best[runs.instance]), np.nan, points[runs.instance, runs.optimizer])
 
 
@@ -140,6 +198,7 @@ def _bounds(scored: Scored) -> pl.DataFrame:
     runs, bounds = scored.runs, scored.bounds
     first = np.where(scored.solutions > 0, scored.first_value, -np.inf)
     owners = [""] * len(runs.instances)
+    valued = np.where(runs.no_value, np.nan, 1.0)
     for i in np.argsort(runs.optimizer, kind="stable")[::-1].tolist():  # the first of equals is kept
         if first[i] == bounds.worst[runs.instance[i]]:
             owners[runs.instance[i]] = runs.optimizers[runs.optimizer[i]]
@@ -147,23 +206,51 @@ def _bounds(scored: Scored) -> pl.DataFrame:
         {
             "problem": runs.instances,
             "sense": ["max" if sign < 0 else "min" for sign in runs.sign],
-            "best": _number(bounds.best * runs.sign),
-            "worst": _number(bounds.worst * runs.sign),
-            "worst_of": owners,
+            "decided": pl.Series(runs.decided, dtype=pl.String),
+            "best": _number(bounds.best * runs.sign * valued),
+            "worst": _number(bounds.worst * runs.sign * valued),
+            "worst_of": pl.Series(["" if word else name for word, name in zip(runs.decided, owners, strict=True)]),
             "best_known": _number(runs.best_known * runs.sign),
-            "anchor": _number(bounds.anchor * runs.sign),
+            "anchor": _number(bounds.anchor * runs.sign * valued),
+            "anchor_from": pl.Series(anchors(scored), dtype=pl.String),
             "start": _number(bounds.start),
             "end": _number(bounds.end),
         }
     )
 
 
+STORE = "the best of the store"
+
+
+def anchors(scored: Scored) -> list[str]:
+    """(instances,): what tells that nothing is better than the anchor; empty where there is no anchor.
+
+    A proof of a run, a known optimum or best value, or nothing but the other runs of the store (docs/scores.md 4.7).
+    """
+    runs, anchor = scored.runs, scored.bounds.anchor
+    proof = np.zeros(len(anchor), dtype=bool)
+    proof[runs.instance[runs.proved & (scored.solutions > 0)]] = True  # else it would be a contradiction
+    known = (runs.best_known <= anchor) | ~np.isnan(anchor) & np.isnan(scored.bounds.best)
+    words = np.where(proof, "a proof", np.where(known, "known", STORE))
+    return ["" if np.isnan(a) else str(word) for a, word in zip(anchor, words, strict=True)]
+
+
 def gaps(scored: Scored) -> list[str]:
-    """What is not in averages."""
+    """What is not in averages, and what "solved" means."""
     runs = scored.runs
-    unknown = len(np.unique(runs.instance[~scored.solved & ~(runs.budget > 0)[runs.instance]]))
-    without = f"no budget is known for {counted(unknown, 'instance')}"
-    return [f"{without}: runs without a solution are not in PAR-k and its like"] if unknown else []
+    notes = []
+    only = np.array([word == STORE for word in anchors(scored)], dtype=bool)
+    if only.any():
+        which = "each instance" if only.all() else f"{counted(int(only.sum()), 'instance')} of {len(only)}"
+        notes.append(
+            f"no optimum is known or proved for {which}: there 'solved' only means as good as the best of this store"
+        )
+    unsolved = ~scored.solved & ~runs.disputed[runs.instance]
+    unknown = len(np.unique(runs.instance[unsolved & ~(runs.budget > 0)[runs.instance]]))
+    if unknown:
+        without = f"no budget is known for {counted(unknown, 'instance')}"
+        notes.append(f"{without}: runs without a solution are not in PAR-k and its like")
+    return notes
 
 
 def sensitive(scored: Scored, horizon: str) -> list[str]:

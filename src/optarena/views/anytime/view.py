@@ -1,4 +1,4 @@
-"""The view: a store in, the tables `instance`, `summary`, `runs` and `bounds` out."""
+"""The view: a store in, the tables `instance`, `summary`, `runs`, `bounds` and `contradictions` out."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from optarena.errors import OptarenaError, one_of
 from optarena.views._scores import Scores
 from optarena.views._view import View
 from optarena.views.anytime import tables
+from optarena.views.anytime.aries import AXES, Original, original
+from optarena.views.anytime.aries import tables as tables_of_original
 from optarena.views.anytime.runs import Runs, runs_of
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, score
 from optarena.views.coverage import Coverage
@@ -21,6 +23,7 @@ from optarena.views.frame import PlainFrame, saved
 from optarena.views.summary import possible
 
 HORIZONS = ("budget", "box")
+MODES = ("exact", "aries")
 METRICS = {
     "area": "area score of the whole curve (0 the best at once, 1 nothing found)",
     "objective": "objective score at the end (0 the best of all, 1 the worst first solution)",
@@ -31,10 +34,12 @@ METRICS = {
 
 @dataclass
 class Anytime(View):
-    """Anytime scores: tables `.instance`, `.summary`, `runs`, `bounds`; `.pinned`, a frame to save."""
+    """Tables `.instance`, `.summary`, `runs`, `bounds`, `contradictions`; `.pinned`, a frame to save."""
 
     scored: Scored | None = field(default=None, repr=False, compare=False)
     """The envelopes and their scores, for figures."""
+    original: Original | None = field(default=None, repr=False, compare=False)
+    """In mode `aries`: that tool's scores."""
     name = "anytime"
 
     @property
@@ -49,6 +54,8 @@ class Anytime(View):
 
     def leaderboard(self) -> pl.DataFrame:
         """The summary with intervals as they are shown: within what is possible; null: infinite."""
+        if self.original is not None:
+            return self.summary
         runs = self.table("runs")
         ends = {}
         for column in ("objective_score", "area_score", "primal_gap"):
@@ -63,6 +70,8 @@ class Anytime(View):
         """Of every run: `area` (under its curve), `objective` (at the end) or `gap` (primal, at the end)."""
         metric = metric or "area"
         one_of("metric", metric, METRICS)
+        if self.original is not None:
+            return self._original(metric, self.original)
         if self.scored is None:
             raise OptarenaError("this view was not made from a store: it has no runs")
         runs = self.scored.runs
@@ -78,21 +87,38 @@ class Anytime(View):
             functions=runs.functions,
         )
 
+    def _original(self, metric: str, of: Original) -> Scores:
+        """The same in mode `aries`, whose area is by the view's axis."""
+        if metric == "gap":
+            raise OptarenaError("aries-bench has no gap: choose area or objective")
+        name = "objective_score" if metric == "objective" else AXES[self.frame["axis"]][1]
+        chosen = of.chosen
+        dimensions: list[int | None] = [None] * len(chosen.problems)
+        what = f"{name} of aries-bench"
+        cube = chosen.cube(of.scores[name])
+        return Scores(
+            self.name, metric, what, chosen.problems, chosen.optimizers, cube, dimensions, True, chosen.functions
+        )
+
     def trial_scores(self, metric: str | None = None) -> Scores:
         """What `scores` gives; inf for a run without a solution."""
         scores = self.scores(metric)
+        if self.original is not None:
+            return scores
         assert self.scored is not None
         nothing = np.where(self.scored.solutions > 0, 0.0, np.inf)
         return replace(scores, values=scores.values + self.scored.runs.cube(nothing))
 
     def ways(self, metric: str | None = None) -> list[tuple[str, Scores]]:
         first = metric or "area"
-        return [(f"anytime by {name}", self.scores(name)) for name in (first, *(m for m in METRICS if m != first))]
+        known = METRICS if self.original is None else ("area", "objective")
+        return [(f"anytime by {name}", self.scores(name)) for name in (first, *(m for m in known if m != first))]
 
 
 def anytime(
     results: Dataset,
     *,
+    mode: str = "exact",
     axis: str | None = None,
     horizon: str | None = None,
     gap: float | None = None,
@@ -101,11 +127,16 @@ def anytime(
 ) -> Anytime:
     """Score a store by the whole curve of each run (docs/scores.md 4).
 
-    axis: any of `results.axes`, `seconds` by default. horizon: `budget` (the default), from 0 to the declared budget,
-    or `box`, from the least to the greatest time of anyone's solutions. gap: up to which primal gap an instance counts
-    as solved, 0 by default. tolerance: by how much a solution must be better than the one before it to count, 0 by
-    default. frame: bounds of another view, from a file; the other arguments are then the frame's.
+    mode: `exact`, or `aries` for the numbers of aries-bench (docs/scores.md 4.12), which has no other options but its
+    axes. axis: any of `results.axes`, `seconds` by default. horizon: `budget` (the default), from 0 to the declared
+    budget, or `box`, from the least to the greatest time of anyone's solutions. gap: up to which primal gap an instance
+    counts as solved, 0 by default. tolerance: by how much a solution must be better than the one before it to count, 0
+    by default. frame: bounds of another view, from a file; the other arguments are then the frame's.
     """
+    one_of("mode", mode, MODES)
+    if mode == "aries":
+        given = {"horizon": horizon, "gap": gap, "tolerance": tolerance, "frame": frame}
+        return _as_aries(results, axis or "seconds", [name for name, value in given.items() if value is not None])
     pinned = read_frame(frame) if isinstance(frame, (str, Path)) else frame
     axis, horizon, gap, tolerance = _chosen(
         pinned, {"axis": axis, "horizon": horizon, "gap": gap, "tolerance": tolerance}
@@ -113,7 +144,7 @@ def anytime(
     one_of("horizon", horizon, HORIZONS)
     if not 0 <= gap < 1:
         raise OptarenaError(f"a gap is at least 0 and less than 1; got {gap}")
-    runs = runs_of(results, axis, tolerance)
+    runs = runs_of(results, axis, tolerance, horizon)
     if pinned is not None:
         bounds = _from_frame(pinned, runs)
         there = ~np.isnan(bounds.end)
@@ -172,6 +203,46 @@ def anytime(
     )
 
 
+def _as_aries(results: Dataset, axis: str, given: list[str]) -> Anytime:
+    """The view in mode `aries`."""
+    if given:
+        raise OptarenaError(f"mode aries takes no {given[0]}: aries-bench has none")
+    one_of("axis", axis, AXES)
+    of = original(results)
+    chosen = of.chosen
+    frame = PlainFrame(
+        {"view": "anytime", "mode": "aries", "axis": axis, "optimizers": sorted(chosen.optimizers), "runs": len(chosen)}
+    )
+    has = np.zeros((len(chosen.problems), len(chosen.optimizers)), dtype=bool)
+    has[chosen.problem, chosen.optimizer] = True
+    return Anytime(
+        mode="aries",
+        tables=tables_of_original(of),
+        frame={
+            "hash": frame.hash,
+            "axis": axis,
+            "horizon": "from the first to the last solution of all",
+            "optimizers": frame["optimizers"],
+            "problems": len(chosen.problems),
+            "runs": len(chosen),
+            "intervals": "quartiles over runs",
+        },
+        excluded=chosen.excluded,
+        notes=of.notes,
+        failures=chosen.failures,
+        covered=Coverage(
+            chosen.problems,
+            chosen.functions,
+            chosen.optimizers,
+            has,
+            np.asarray(has.any(axis=1)),
+            original="aries-bench",
+        ),
+        results=results,
+        original=of,
+    )
+
+
 def _chosen(pinned: dict[str, Any] | None, asked: dict[str, Any]) -> tuple[str, str, float, float]:
     """What was asked, else what the frame has, else the defaults; a frame is for what it was made with."""
     default: dict[str, Any] = {"axis": "seconds", "horizon": "budget", "gap": 0.0, "tolerance": 0.0}
@@ -212,8 +283,9 @@ def _from_frame(pinned: dict[str, Any], runs: Runs) -> Bounds:
 
 
 def _exclude_unsolved(runs: Runs, bounds: Bounds, pinned: bool) -> None:
-    why = "it is not in the frame, or was unsolved there" if pinned else "no optimizer found a solution"
     for i in np.flatnonzero(np.isnan(bounds.best)).tolist():
+        why = "it is not in the frame, or was unsolved there" if pinned else "no optimizer found a solution"
+        why = "claims about it contradict each other, and none is verified" if runs.disputed[i] else why
         runs.excluded.append({"optimizer": None, "problem": runs.instances[i], "trial": None, "reason": why})
 
 
