@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optarena._losses import difference
 from optarena.errors import OptarenaError, one_of
 from optarena.traces import Floats, Ints
 from optarena.views.pareto.domination import (
     as_points,
     crowding_order,
-    difference,
     dominating,
     domination_count,
     gap_shares,
