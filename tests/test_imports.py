@@ -31,7 +31,7 @@ FLOW = [
         "space",
         "staircase",
     ],
-    ["registry", "_bayesmark_names"],
+    ["registry", "_bayesmark_names", "_lattice"],
     ["problem"],
     ["instance", "optimizer"],
     ["solver"],

@@ -7,7 +7,6 @@ From the command line: `-o "Scalarised(optimizer=CMA-ES, method=chebyshev)"`.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -15,6 +14,7 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
+from optarena._lattice import lattice
 from optarena._losses import losses
 from optarena.errors import Exhausted, OptarenaError
 from optarena.optimizer import Capabilities, Optimizer, check_settings, get_optimizer
@@ -225,12 +225,7 @@ class Scalar:
 
 def even_weights(m: int, at_most: int) -> Array:
     """Weights evenly spaced (Das & Dennis 1998), at most so many (but m at least); each sums to 1, and none is 0."""
-    steps = 1
-    while math.comb(steps + m, m - 1) <= at_most:
-        steps += 1
-    counts = [c for c in itertools.product(range(steps + 1), repeat=m - 1) if sum(c) <= steps]
-    weights = np.array([[*c, steps - sum(c)] for c in counts], dtype=float) / steps
-    return (weights + LEAST) / (1.0 + m * LEAST)
+    return (lattice(m, at_most) + LEAST) / (1.0 + m * LEAST)
 
 
 def _capabilities(inner: type[Optimizer]) -> Capabilities:
