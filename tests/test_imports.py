@@ -22,6 +22,7 @@ FLOW = [
     [
         "_files",
         "_global_state",
+        "_known_fronts",
         "_losses",
         "_scratch",
         "_patterns",
