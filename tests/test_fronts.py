@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+from optarena._lattice import lattice
 from optarena.errors import OptarenaError
 from optarena.optimizer import get_optimizer
 from optarena.problem import Evaluation, build, get_suite, select
@@ -301,7 +302,7 @@ def test_fronts_that_differ_in_last_digits_are_the_same_problem():
 
 def test_lattices_have_the_size_and_the_sum_of_a_simplex():
     for m in (2, 3, 5, 8, 10):
-        rows = _fronts.lattice(m)
+        rows = lattice(m, _fronts.POINTS)
         assert 200 <= len(rows) <= _fronts.POINTS
         assert rows.sum(axis=1) == pytest.approx(1.0)
         assert len(np.unique(rows, axis=0)) == len(rows)

@@ -317,8 +317,16 @@ def test_pairings_that_cannot_work_are_refused_and_named():
     ).plan()
     refused = {(item.optimizer, item.problem): item.reason for item in plan.refused}
     assert refused == {
-        ("CMA-ES", "zdt/zdt1/d5"): "takes one objective, the problem has 2",
-        ("CMA-ES", "models/tanaka"): "takes one objective, the problem has 2",
+        (
+            "CMA-ES",
+            "zdt/zdt1/d5",
+        ): "takes one objective, the problem has 2: use one for several objectives (optarena list optimizers), or"
+        " Scalarised(optimizer=CMA-ES)",
+        (
+            "CMA-ES",
+            "models/tanaka",
+        ): "takes one objective, the problem has 2: use one for several objectives (optarena list optimizers), or"
+        " Scalarised(optimizer=CMA-ES)",
         ("Pymoo-NSGA2", "functions/sphere/d2"): "takes several objectives, the problem has one",
         ("Pymoo-MOEAD", "functions/sphere/d2"): "takes several objectives, the problem has one",
         ("Pymoo-MOEAD", "models/tanaka"): "takes no constraints, the problem has 2",

@@ -249,7 +249,7 @@ def test_the_true_front_is_the_reference_where_it_is_known(tmp_path):
     one = view.frame["problems"]["line"]
     assert (one["source"], one["ideal"], one["nadir"]) == ("true", [0.0, 0.0], [1.0, -1.0])
     assert view.frame["hypervolume"]["line"] == pytest.approx(hypervolume(line, [1.1, 1.1]))
-    assert results.pareto(reference="crowding").frame["problems"]["line"]["source"].startswith("crowding")
+    assert results.pareto(reference="crowding").frame["problems"]["line"]["source"].startswith("union")
     assert (view.table("studies")["hypervolume_ratio"] < 1).all()
 
 

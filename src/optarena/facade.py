@@ -18,6 +18,7 @@ from optarena.views._options import view_named
 
 if TYPE_CHECKING:
     from optarena.comparison import Comparison
+    from optarena.comparison.by_problem import Ranks
     from optarena.comparison.race import Race
     from optarena.experiment import Experiment
     from optarena.views._view import View
@@ -58,6 +59,15 @@ class Results(Dataset):
         from optarena.comparison import compare
 
         return compare(self, optimizers, **options)
+
+    def ranks(self, *metrics: str, **options: Any) -> Ranks:
+        """Scott-Knott ranks, medians and interquartile ranges on each problem by each measure: `ranks("igd")`.
+
+        options: those of `optarena.comparison.by_problem.ranks_by_problem`.
+        """
+        from optarena.comparison.by_problem import ranks_by_problem
+
+        return ranks_by_problem(self, metrics, **options)
 
     def report(self, path: str | Path, **options: Mapping[str, Any] | View) -> Path:
         """Write one HTML file that shows everything, works offline and can be mailed; returns its path.

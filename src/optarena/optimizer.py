@@ -61,6 +61,10 @@ class Optimizer:
     """Distributions whose versions are kept with each study."""
     settings: ClassVar[Mapping[str, Setting]] = {}
     """What may be set, with its default and its limits; the values of an instance are in `chosen`."""
+    on_several: ClassVar[str] = ""
+    """The optimizer of the same kind for several objectives, which a refusal names."""
+    wraps: tuple[str, ...] = ()
+    """The registered names of the optimizers that it drives."""
 
     def __init__(
         self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
@@ -77,6 +81,11 @@ class Optimizer:
     def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:  # noqa: ARG003
         """Why settings do not go together, or (where it is known) with this number of dimensions; empty if they do."""
         return ""
+
+    @classmethod
+    def as_used(cls, settings: Mapping[str, Any]) -> type[Optimizer]:  # noqa: ARG003
+        """The class with the capabilities that it has with these settings: itself, where they do not matter."""
+        return cls
 
     def suggest(self, n: int) -> Sequence[Point] | Array:
         raise NotImplementedError(f"{type(self).__name__} does not define suggest(n)")
@@ -101,12 +110,14 @@ def get_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
     return found
 
 
-def ready_optimizer(name: str, base: Path | None = None) -> type[Optimizer]:
-    """The class, its library imported: which is not part of a study's time. What fails fails in the study."""
-    found = get_optimizer(name, base)
-    for module in OPTIMIZERS.built_in[name].needs if name in OPTIMIZERS.built_in else ():
-        with contextlib.suppress(Exception):
-            import_apart(module)
+def ready_optimizer(name: str, base: Path | None, settings: Mapping[str, Any]) -> type[Optimizer]:
+    """The class as it is used, its libraries imported: which is not part of a study's time. What fails fails in the
+    study."""
+    found = get_optimizer(name, base).as_used(settings)
+    for used in (name, *found.wraps):
+        for module in OPTIMIZERS.built_in[used].needs if used in OPTIMIZERS.built_in else ():
+            with contextlib.suppress(Exception):
+                import_apart(module)
     return found
 
 

@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from optarena import _patterns
+from optarena._known_fronts import known_front
 from optarena.errors import OptarenaError, describe, nearest
 from optarena.registry import Entry, Reference, Registry
 from optarena.sense import Sense, sign
@@ -152,6 +153,9 @@ class FunctionProblem(Problem):
         sense: str | Sequence[str] = "min",
         objectives: Sequence[str] | None = None,
         optimum: float | Sequence[float] | None = None,
+        front: Sequence[Sequence[float]] | None = None,
+        ideal: Sequence[float] | None = None,
+        nadir: Sequence[float] | None = None,
         constraints: int = 0,
         metrics: Sequence[str] = (),
         noisy: bool = False,
@@ -179,8 +183,11 @@ class FunctionProblem(Problem):
         if len(names) != len(senses) or len(set(names)) < len(names) or not names:
             raise OptarenaError(f"problem {self.id}: each objective needs a sense, and a name of its own")
         self.objectives = tuple(Objective(name, cast(Sense, each)) for name, each in zip(names, senses, strict=True))
-        if optimum is not None:
-            self.known = Known(optimum=self._as_optimum(optimum))
+        try:
+            told = known_front([one.sign for one in self.objectives], front, ideal, nadir)
+        except OptarenaError as error:
+            raise OptarenaError(f"problem {self.id}: {error}") from None
+        self.known = Known(optimum=None if optimum is None else self._as_optimum(optimum), **told)
         if isinstance(constraints, bool) or not isinstance(constraints, int) or constraints < 0:
             raise OptarenaError(f"problem {self.id}: constraints must say how many there are, got {constraints!r}")
         self.constraints, self.metrics = constraints, tuple(metrics)
@@ -204,9 +211,11 @@ def as_problem(space: Mapping[str, Any] | Space, **facts: Any) -> Callable[[Call
     """Make a problem of a function that takes a dict of parameters and returns a number, a list or an Evaluation.
 
     Facts: `id`; `sense` ('min', 'max', or a list of them: one an objective) and `objectives` (their names);
-    `optimum`, where it is known; `constraints` (how many violations the returned Evaluation carries); `metrics`
-    (the names of the hidden ones it carries); `noisy` (the function takes a random generator as second argument);
-    `stateless=False` (a value depends on what was evaluated before); `own_process`; `version` (change it with code).
+    `optimum`, where it is known; of several objectives `front` (a list of points, none of which dominates another),
+    `ideal` and `nadir`, where they are known: fronts are measured against them; `constraints` (how many violations the
+    returned Evaluation carries); `metrics` (the names of the hidden ones it carries); `noisy` (the function takes a
+    random generator as second argument); `stateless=False` (a value depends on what was evaluated before);
+    `own_process`; `version` (change it with code).
     """
     return lambda function: FunctionProblem(function, space, **facts)
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -86,6 +87,57 @@ def choice(default: str, known: Sequence[str]) -> Setting:
         return value
 
     return Setting(default, f"one of {', '.join(known)}", read, tuple(known))
+
+
+_CALL = re.compile(r"([^()]+)\((.*)\)", re.DOTALL)
+
+
+def read_call(given: str) -> tuple[str, dict[str, Any]]:
+    """A name with settings, as tables write them: `CMA-ES(popsize=8, restarts=false)`; a name alone has none.
+
+    A value is JSON (a number, true, false, null, a text in quotes, a list) or else a text as it stands, in which commas
+    stand in brackets only.
+    """
+    found = _CALL.fullmatch(given.strip())
+    if found is None or (found[2].strip() and "=" not in found[2]):
+        return given, {}
+    name, inside = found[1].strip(), found[2]
+    settings: dict[str, Any] = {}
+    for part in _parts(inside) if inside.strip() else ():
+        key, equals, value = (side.strip() for side in part.partition("="))
+        if not equals or not key.isidentifier() or not value:
+            raise OptarenaError(f"{given}: expected setting=value between the commas, got {part.strip()!r}")
+        if key in settings:
+            raise OptarenaError(f"{given}: {key} is given twice")
+        settings[key] = _value(value)
+    return name, settings
+
+
+def _parts(inside: str) -> list[str]:
+    """The parts between commas that no bracket and no quotes enclose."""
+    out, depth, quoted = [""], 0, False
+    for sign in inside:
+        quoted ^= sign == '"'
+        depth += 0 if quoted else (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth == 0 and not quoted:
+            out.append("")
+        else:
+            out[-1] += sign
+    return out
+
+
+def _value(written: str) -> Any:
+    try:
+        return msgspec.json.decode({"True": "true", "False": "false", "None": "null"}.get(written, written))
+    except msgspec.DecodeError:
+        return written
+
+
+def written_call(name: str, settings: Mapping[str, Any]) -> str:
+    """A name with its settings, as `read_call` reads them."""
+    if not settings:
+        return name
+    return f"{name}({', '.join(f'{key}={value}' for key, value in sorted(settings.items()))})"
 
 
 def choose(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -18,15 +18,20 @@ from optarena._text import clean
 from optarena.bayesmark.wrappers import load, wrapper_classes, wrappers_in
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
-from optarena.optimizer import OPTIMIZERS, Optimizer, get_optimizer
+from optarena.optimizer import OPTIMIZERS, Optimizer, check_settings, get_optimizer
 from optarena.problem import SUITES, Subject, build, select
+from optarena.settings import read_call
 from optarena.solver import SOLVERS, Solver
 from optarena.testing import REAL, Finding, check_instance, check_optimizer, check_problem, check_solver, time_optimizer
 
 
 def command(
     what: Annotated[
-        str, typer.Argument(metavar="NAME|FILE", help="An optimizer, a solver, a problem (id or pattern), a file.")
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="An optimizer, also 'CMA-ES(popsize=8)', a solver, a problem (id or pattern), a file.",
+        ),
     ],
 ) -> None:
     """Exit 0 if nothing is wrong, 1 if something must be fixed."""
@@ -40,8 +45,11 @@ def command(
         elif isinstance(thing, Instance):
             found += _report(name, "instance", check_instance(thing))
         elif isinstance(thing, type):
-            found += _report(name, "optimizer", check_optimizer(thing))
-            times = [f"{seconds * 1e3:.3g} ms on the {space} space" for space, seconds in _times(thing).items()]
+            settings = read_call(name)[1]
+            found += _report(name, "optimizer", check_optimizer(thing, **settings))
+            times = [
+                f"{seconds * 1e3:.3g} ms on the {space} space" for space, seconds in _times(thing, settings).items()
+            ]
             if times:
                 print(f"  one suggest and one observe take {', '.join(times)}")
         else:
@@ -61,15 +69,20 @@ def _report(name: str, kind: str, findings: list[Finding]) -> int:
     return len(findings)
 
 
-def _times(cls: type[Optimizer]) -> dict[str, float]:
+def _times(cls: type[Optimizer], settings: Mapping[str, Any]) -> dict[str, float]:
     try:
-        return time_optimizer(cls)
+        return time_optimizer(cls, **settings)
     except (Exception, SystemExit):
         return {}
 
 
 def _things(what: str) -> list[tuple[str, Any]]:
     """The optimizers and problems that a name, a pattern or a file stands for; a solver by its name."""
+    named, settings = read_call(what)
+    if settings:
+        cls = get_optimizer(named)
+        check_settings(cls, named, settings)
+        return [(what, cls)]
     reference = OPTIMIZERS.reference(what)
     if reference.kind == "file" and reference.form == ".py":
         wrapped = [(name, get_optimizer(f"{what}:{name}")) for name in wrapper_classes(Path(what))]

@@ -16,13 +16,22 @@ from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
 from optarena.cli._terminal import print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
 from optarena.comparison import Comparison
+from optarena.comparison.by_problem import Ranks
 from optarena.comparison.compare import ALPHA
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
 from optarena.comparison.power import DETECT
 from optarena.comparison.words import further_warnings
 from optarena.errors import OptarenaError
 from optarena.formats.csv import for_people
-from optarena.report.boards.comparison import optimizers, pairs, ranked_numbers, ranked_table, rankings
+from optarena.report.boards.comparison import (
+    optimizers,
+    pairs,
+    ranked_numbers,
+    ranked_table,
+    rankings,
+    ranks_latex,
+    ranks_text,
+)
 from optarena.stats.improvement import ROPE
 from optarena.stats.ranks import Friedman
 from optarena.stats.scott_knott import ScottKnott
@@ -34,6 +43,10 @@ class Format(StrEnum):
     json = "json"
     csv = "csv"
     latex = "latex"
+
+
+class By(StrEnum):
+    problem = "problem"
 
 
 class Method(StrEnum):
@@ -54,6 +67,12 @@ def command(
     ] = False,
     view: ViewName = None,
     options: dict[str, Any],
+    by: Annotated[
+        By | None,
+        typer.Option(
+            "--by", help="Scott-Knott ranks on each problem by each of the metrics: --metric hypervolume,igd,spread."
+        ),
+    ] = None,
     details: Annotated[bool, typer.Option("--details", help="The statistics behind the answer, too.")] = False,
     rope: Annotated[float, typer.Option("--rope", help="Equivalent: P(beats) within 0.5 plus or minus this.")] = ROPE,
     detect: Annotated[float, typer.Option("--detect", help="The P(beats) that advice on more runs is about.")] = DETECT,
@@ -79,7 +98,7 @@ def command(
     if stdin or (store is not None and store.is_file()):
         given = {
             "names": names, "--view": view, "--optimizer": optimizer, "--problem": problem, "--dimension": dimension,
-            "--table": which, "--sequence": sequence, **{f"--{dashed(name)}": True for name in options},
+            "--table": which, "--sequence": sequence, "--by": by, **{f"--{dashed(name)}": True for name in options},
         }  # fmt: skip
         if useless := next((name for name, value in given.items() if value), None):
             raise OptarenaError(f"plain numbers are ranked as they are: {useless} needs a store")
@@ -94,6 +113,17 @@ def command(
     if which is not None and format is not Format.csv:
         raise OptarenaError("--table chooses what --format csv prints: give both")
     results = chosen(store, optimizer, problem, dimension)
+    metrics = [name.strip() for name in options.get("metric", "").split(",") if name.strip()]
+    if by is not None:
+        idle = {"--details": details, "--sequence": sequence, "--table": which}
+        if word := next((name for name, value in idle.items() if value), None):
+            raise OptarenaError(f"{word} has no effect on ranks by problem: leave it out")
+        rest = {name: value for name, value in options.items() if name != "metric"}
+        found = results.ranks(*metrics, optimizers=names or [], view=view, alpha=alpha, seed=seed, **rest)
+        _show_ranks(found, format)
+        return
+    if len(metrics) > 1:
+        raise OptarenaError(f"one metric decides who is better: several need --by problem; got {', '.join(metrics)}")
     made = results.compare(
         *(names or []),
         view=view,
@@ -119,6 +149,17 @@ def command(
         if details:
             for one in [made, *made.others]:
                 print("\n" + behind(one, width))
+
+
+def _show_ranks(made: Ranks, format: Format) -> None:
+    if format is Format.json:
+        print_json(made.to_data())
+    elif format is Format.csv:
+        print(for_people(made.table), end="")
+    elif format is Format.latex:
+        print(ranks_latex(made), end="")
+    else:
+        print(ranks_text(made, terminal_width()))
 
 
 def behind(made: Comparison, width: int | None = None) -> str:

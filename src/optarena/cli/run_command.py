@@ -14,10 +14,11 @@ import typer
 from optarena._text import clean
 from optarena.cli._progress import RunProgress
 from optarena.errors import OptarenaError
-from optarena.experiment import Experiment
+from optarena.experiment import Experiment, Use
 from optarena.facade import execute
 from optarena.optimizer import OPTIMIZERS
 from optarena.problem import SUITES
+from optarena.settings import read_call
 from optarena.solver import SOLVERS, is_solver
 
 
@@ -31,7 +32,8 @@ def command(
         typer.Option(
             "-o",
             "--optimizer",
-            help="A name, my.py:MyOptimizer, or a wrapper for Bayesmark (folder:Name, folder/); repeat.",
+            help="A name, my.py:MyOptimizer, or a wrapper for Bayesmark (folder:Name, folder/), perhaps with settings:"
+            " 'CMA-ES(popsize=8)'; repeat.",
         ),
     ] = None,
     solver: Annotated[
@@ -117,8 +119,7 @@ def command(
     """Make the experiment and run it."""
     # a file that a flag names is looked up in the current directory, whatever the experiment's file says
     flags: dict[str, Any] = {
-        "optimizers": [OPTIMIZERS.reference(name).absolute for name in optimizer or ()]
-        + [_solver(name) for name in solver or ()],
+        "optimizers": [_optimizer(text) for text in optimizer or ()] + [_solver(name) for name in solver or ()],
         "problems": [SUITES.reference(name).absolute for name in problem or ()],
         "budget": budget,
         "trials": trials,
@@ -166,6 +167,12 @@ def command(
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
+
+
+def _optimizer(text: str) -> Use:
+    """The optimizer that a flag names, perhaps with settings: CMA-ES(popsize=8)."""
+    name, settings = read_call(text)
+    return Use(OPTIMIZERS.reference(name).absolute, settings)
 
 
 def _solver(name: str) -> str:

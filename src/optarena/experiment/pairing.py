@@ -10,6 +10,7 @@ from optarena.errors import OptarenaError
 from optarena.experiment.uses import Use
 from optarena.optimizer import Optimizer
 from optarena.problem import Problem, Subject
+from optarena.settings import written_call
 from optarena.solver import Solver
 
 
@@ -34,7 +35,7 @@ def misfit(cls: type[Optimizer] | type[Solver], problem: Subject, terms: Terms, 
         return "needs a search space, the problem is an instance for solvers (optarena list solvers)"
     can = cls.capabilities
     if len(problem.objectives) > 1 and not can.several_objectives:
-        return f"takes one objective, the problem has {len(problem.objectives)}"
+        return f"takes one objective, the problem has {len(problem.objectives)}: {_for_several(cls, item)}"
     if len(problem.objectives) == 1 and not can.one_objective:
         return "takes several objectives, the problem has one"
     if problem.constraints and not can.constraints:
@@ -54,3 +55,11 @@ def misfit(cls: type[Optimizer] | type[Solver], problem: Subject, terms: Terms, 
     except OptarenaError as error:
         return str(error)
     return None
+
+
+def _for_several(cls: type[Optimizer], item: Use) -> str:
+    """What to use instead of an optimizer for one objective."""
+    listed = "one for several objectives (optarena list optimizers)"
+    if item.use not in optimizers_.OPTIMIZERS:
+        return f"use {listed}"
+    return f"use {cls.on_several or listed}, or Scalarised(optimizer={written_call(item.use, item.settings)})"

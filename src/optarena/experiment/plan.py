@@ -284,7 +284,7 @@ class Experiment:
             source: str | None
             if item.given is not None:
                 optimizers_.check_settings(item.given, item.label, item.settings)
-                plan.classes[item.label] = item.given
+                plan.classes[item.label] = item.given.as_used(item.settings)
                 source = class_hash(item.given)
             elif solvers_.is_solver(item.use, self.base):
                 solver = solvers_.get_solver(item.use, self.base)
@@ -294,7 +294,7 @@ class Experiment:
             else:
                 cls = optimizers_.get_optimizer(item.use, self.base)
                 optimizers_.check_settings(cls, item.use, item.settings)
-                plan.classes[item.label] = cls
+                plan.classes[item.label] = cls.as_used(item.settings)
                 source = OPTIMIZERS.source(item.use, self.base)
             if source is not None:
                 plan.sources[item.label] = source

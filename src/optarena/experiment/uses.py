@@ -12,10 +12,12 @@ from optarena._text import all_without_places
 from optarena.errors import OptarenaError, nearest
 from optarena.optimizer import OPTIMIZERS, Optimizer, get_optimizer
 from optarena.registry import Reference
+from optarena.settings import read_call, written_call
 from optarena.solver import SOLVERS, Solver, get_solver
 
 Named: TypeAlias = "str | Use | type[Optimizer] | type[Solver]"
-"""How an optimizer is given: a name, a file reference, a class, or any of these with settings."""
+"""How an optimizer is given: a name, a file reference, a class, or any of these with settings; or all in one text,
+`CMA-ES(popsize=8)`."""
 
 
 class Use(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
@@ -44,11 +46,11 @@ def _label(base: str, settings: Mapping[str, Any]) -> str:
     if not settings:
         return base
     # a name is shown and mailed: files are named without their directories
-    told = {key: all_without_places(value) for key, value in sorted(settings.items())}
-    return f"{base}({', '.join(f'{key}={value}' for key, value in told.items())})"
+    told = {key: all_without_places(value) for key, value in settings.items()}
+    return written_call(base, told)
 
 
-def use(optimizer: str | type[Optimizer] | type[Solver], *, name: str = "", **settings: Any) -> Use:
+def use(optimizer: str | type[Optimizer] | type[Solver], /, *, name: str = "", **settings: Any) -> Use:
     """An optimizer with settings: `use("QuasiRandom", sequence="halton")`, or `use(MyOptimizer)`, a class."""
     return _used(optimizer, settings, name)
 
@@ -92,7 +94,10 @@ def as_use(item: Any, index: int, where: str = "optimizers") -> Use:
     """What a list of optimizers or solvers has at an index: a name, a class, or a table."""
     if isinstance(item, Use):
         return item
-    if isinstance(item, (str, type)):
+    if isinstance(item, str):
+        name, settings = read_call(item)
+        return Use(name, settings)
+    if isinstance(item, type):
         return _used(item, {})
     field = f"{where}[{index}]"
     if not isinstance(item, Mapping):

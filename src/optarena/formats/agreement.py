@@ -14,7 +14,7 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats.into_store import study_cards
 from optarena.formats.runs import Runs
-from optarena.formats.tidy import KNOWN_VALUES, SHOWN, Tidy
+from optarena.formats.tidy import FRONT, KNOWN_VALUES, SHOWN, Tidy
 from optarena.store.merging import DIFFERENCE, Optimum, told_optimum
 from optarena.store.records import ProblemCard
 
@@ -34,7 +34,7 @@ class _Claims:
 
     def contradicted(self, card: ProblemCard, column: str, value: Any, claim: _Claim) -> _Claim | None:
         """Take note of a claim; the earlier one that it contradicts."""
-        instance = card.instance if column.partition(".")[0] in KNOWN_VALUES else None
+        instance = card.instance if column.partition(".")[0] in (FRONT, *KNOWN_VALUES) else None
         said = self._said
         # what is said without an instance holds for all of them
         for key in dict.fromkeys([(card.id, column, instance), (card.id, column, None)]):
@@ -127,6 +127,8 @@ def _facts(card: ProblemCard, some: bool) -> Iterator[tuple[str, Any]]:
     for head, field in KNOWN_VALUES.items():
         for name, value in zip(names, getattr(card.known, field) or (), strict=False):
             yield (f"{head}.{name}" if len(names) > 1 else head), value
+    if card.known.front is not None:
+        yield FRONT, card.known.front
 
 
 def _place(tidy: Tidy, card: ProblemCard, column: str, study: int) -> str:
@@ -153,4 +155,6 @@ def _sentence(tidy: Tidy, card: ProblemCard, column: str, claim: _Claim, earlier
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"{len(value)} other points" if len(value) > 3 else repr(value)
     return ", ".join(map(repr, value)) if isinstance(value, list) else repr(value)

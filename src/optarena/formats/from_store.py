@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -11,7 +12,7 @@ from optarena._text import mailable
 from optarena.dataset import Dataset
 from optarena.formats.parameters import KINDS, TYPES
 from optarena.formats.statuses import OF_RUNS
-from optarena.formats.tidy import KNOWN_VALUES, NAMES, OTHER, PREFIXES, as_named
+from optarena.formats.tidy import FRONT, KNOWN_VALUES, NAMES, OTHER, PREFIXES, as_named
 from optarena.status import EVALUATION
 from optarena.store.columns import Attempt
 from optarena.store.records import IMPORTED
@@ -20,7 +21,7 @@ from optarena.traces import Ints
 ORDER = (
     *("problem", "optimizer", "trial", "suite", "function", "dimension", "instance"),
     *("evaluation", "batch", "suggestion", "value", "f", "seconds", "decisions", "effort"),
-    *("sense", "f_opt", "best_known", "ideal", "nadir", "budget", "budget_seconds", "budget_target"),
+    *("sense", "f_opt", "best_known", "ideal", "nadir", "front", "budget", "budget_seconds", "budget_target"),
     *("status", "message", "bound", "violation", "metric", "x"),
     *("batch_size", "record", "evaluations", "ended", "reason", "study", "root"),
 )
@@ -44,6 +45,9 @@ def tidy_frame(results: Dataset, *, typed: bool) -> pl.DataFrame:
         frame = frame.drop([f"_study {name}" for name in twice])
     frame = frame.join(table.parameters(typed), on="_at", how="left", maintain_order="left").drop("_study", "_at")
     frame = _mailable(frame, results.hosts).rename(as_named)
+    if FRONT in frame.columns:  # long: once a problem
+        shared = [name for name in ("problem", "instance") if name in frame.columns]
+        frame = frame.with_columns(pl.when(pl.int_range(pl.len()).over(shared) == 0).then(FRONT))
     kept = [
         name for name in frame.columns if frame[name].null_count() < frame.height or name in ("problem", "optimizer")
     ]
@@ -229,6 +233,8 @@ class _Table:
                     row.update(
                         {head if len(names) == 1 else f"{head}.{n}": v for n, v in zip(names, given, strict=True)}
                     )
+            if card.known.front is not None:
+                row[FRONT] = msgspec.json.encode(card.known.front).decode()
             rows.append(row)
         frame = pl.DataFrame(rows, infer_schema_length=None)
         return _without_the_usual(frame, self.counts)

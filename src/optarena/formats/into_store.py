@@ -10,12 +10,14 @@ import numpy as np
 import polars as pl
 
 from optarena._json import printable, strict
+from optarena._known_fronts import known_front
+from optarena.errors import OptarenaError
 from optarena.experiment import Budget
 from optarena.formats.incoming import Cards, Incoming, imported_start, study_id
 from optarena.formats.parameters import parameter_values
 from optarena.formats.runs import NOTHING, Runs, records
 from optarena.formats.statuses import of_run
-from optarena.formats.tidy import KNOWN_VALUES, Tidy, as_named, plain_word
+from optarena.formats.tidy import FRONT, KNOWN_VALUES, Tidy, as_named, plain_word, read_front
 from optarena.problem import Known, Objective
 from optarena.store.records import IMPORTED, End, ProblemCard, Record, Rows
 
@@ -194,24 +196,31 @@ def _card(tidy: Tidy, study: dict[str, Any], senses: dict[str, Any], has: dict[s
     names = [name.removeprefix("f.") for name in has["objectives"]]
     sense = senses[problem]
     parameters = tidy.parameters[problem]
-    known = {}
+    known: dict[str, Any] = {}
     for head, name_there in KNOWN_VALUES.items():
         given = [study.get(f"{head}.{name}", study.get(head) if len(names) == 1 else None) for name in names]
         if all(value is not None for value in given):
             known[name_there] = tuple(given)
+    objectives = tuple(Objective(name, sense.get(f"sense.{name}") or sense.get("sense") or "min") for name in names)
+    told = {name: known.get(name) for name in ("ideal", "nadir")}
+    front = None if study.get(FRONT) is None else read_front(study[FRONT])
+    try:
+        known |= known_front([one.sign for one in objectives], front, **told)
+    except OptarenaError as error:
+        raise OptarenaError(f"{tidy.table.name}: problem {problem!r}: {error}; nothing was imported") from None
     return ProblemCard(
         hash="",
         id=problem,
         version=IMPORTED,
         space={name: {"type": "cat" if kind == "text" else kind} for name, _, kind in parameters},
         dimension=_whole(study.get("dimension")) or len(parameters),
-        objectives=tuple(Objective(name, sense.get(f"sense.{name}") or sense.get("sense") or "min") for name in names),
+        objectives=objectives,
         suite=study.get("suite") or "",
         function=study.get("function") or "",
         instance=_whole(study.get("instance")),
         constraints=len(has["violations"]),
         metrics=tuple(name.removeprefix("metric.") for name in has["metrics"]),
-        known=Known(**known),  # type: ignore[arg-type]
+        known=Known(**known),
     )
 
 

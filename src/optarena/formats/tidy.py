@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
+import msgspec
 import polars as pl
 
 from optarena.errors import OptarenaError, nearest
@@ -22,6 +24,7 @@ REPETITIONS = ("seed", "rep", "repeat", "repetition", "repetitions", "trials", "
 """What others call a trial: left as an attribute it would put several studies into one."""
 REQUIRED = ("problem", "optimizer")
 FACTS = ("suite", "function")  # texts, one a study
+FRONT = "front"  # a list of points as JSON, one a problem
 WHOLE = {"dimension": 1, "instance": None, "budget": 0, "evaluations": 0, "batch_size": 1}  # name -> the least allowed
 LAST = ("budget", "budget_seconds", "budget_target", "evaluations")  # the last row says
 ENDINGS = ("ended", "reason", "record", "root")
@@ -31,7 +34,7 @@ PREFIXES = ("f", "effort", "metric", "violation", "x", "sense", *KNOWN_VALUES)
 NAMES = (
     *REQUIRED,
     *("value", "trial", "evaluation", "sense", "status", "message", "violation", "study"),
-    *(*FACTS, *WHOLE, *LAST, *ENDINGS, *ROWWISE, *KNOWN_VALUES),
+    *(*FACTS, FRONT, *WHOLE, *LAST, *ENDINGS, *ROWWISE, *KNOWN_VALUES),
 )
 SHOWN = 20
 OTHER = "@"
@@ -141,6 +144,7 @@ class _Check:
         rows = self._ordered(rows)
         studies = self._facts(rows)
         self._senses(rows)
+        self._fronts(rows)
         self.mistakes.raise_any()
         notes, attributes = self._others(rows)
         parameters = find_parameters(rows, self.inputs, self.table, self.mistakes)
@@ -212,7 +216,7 @@ class _Check:
         for name in REQUIRED:
             out[name] = self._text(name)
             self._bad(name, out[name].is_null(), lambda _, name=name: f"is empty; every row names its {name}")  # type: ignore[misc]
-        for name in ("status", "message", *FACTS, *ENDINGS, "study", *self.senses):
+        for name in ("status", "message", *FACTS, FRONT, *ENDINGS, "study", *self.senses):
             if name in self.columns:
                 out[name] = self._text(name, strip=name not in ("message", "reason"))
         for name in self.objectives:
@@ -444,6 +448,9 @@ class _Check:
         for name in same:
             self._one(rows, name, "_study", "study")
         last = [name for name in LAST if name in rows.columns]
+        if FRONT in rows.columns:  # one row may tell it for all studies of a problem
+            rows = rows.with_columns(pl.col(FRONT).drop_nulls().first().over(self._shared))
+            same.append(FRONT)
         events = pl.col("evaluation").filter("_event")
         return rows.group_by("_study", maintain_order=True).agg(
             *[pl.col(name).first() for name in self.keys],
@@ -487,6 +494,23 @@ class _Check:
                 say = "its problem has both 'value' and 'f.' columns: use one of them"
                 self.mistakes.cells("value", bad["row"], lambda *_: say)
 
+    @property
+    def _shared(self) -> list[str]:
+        """What studies share that are of one problem, in one instance."""
+        return [name for name in ("problem", "instance") if name in self.keys]
+
+    def _fronts(self, rows: pl.DataFrame) -> None:
+        """A front is a list of points; each problem, in each instance, has one."""
+        if FRONT not in rows.columns:
+            return
+        given = rows.filter(pl.col(FRONT).is_not_null()).sort("_row")
+        bad = given.filter(pl.col(FRONT) != pl.col(FRONT).first().over(self._shared))
+        self.mistakes.cells(FRONT, bad["_row"], lambda cell, _: f"{cell} differs from another one of the same problem")
+        for row, cell in given.unique(FRONT, keep="first", maintain_order=True).select("_row", FRONT).iter_rows():
+            if not isinstance(read_front(cell), list):
+                say = "is not a list of points as JSON, such as [[0.0, 1.0], [1.0, 0.0]]"
+                self.mistakes.cells(FRONT, pl.Series([row]), lambda cell, _, say=say: f"{cell} {say}")  # type: ignore[misc]
+
     def _others(self, rows: pl.DataFrame) -> tuple[list[str], list[str]]:
         """The other columns: those that change within a study are kept with its rows, the rest with the study."""
         if not self.others:
@@ -503,6 +527,14 @@ _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 def _are_ids(column: pl.Series) -> bool:
     return not column.null_count() and bool(column.str.contains(f"^{_ID.pattern}$").all())
+
+
+def read_front(text: str) -> Any:
+    """The points of a front that a cell has; None if it is not JSON."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return None
 
 
 def plain_words(column: pl.Expr) -> pl.Expr:

@@ -125,6 +125,8 @@ class PymooGA(Pymoo):
     Integers and categories are searched through the unit cube.
     """
 
+    on_several = "Pymoo-NSGA2"
+
     def _algorithm(self, **settings: Any) -> Any:
         from pymoo.algorithms.soo.nonconvex.ga import GA
 
@@ -147,6 +149,8 @@ class PymooDE(Pymoo):
     `variant` is DE/<rand|best|target-to-best>/<1|2>/<bin|exp>; `CR` is the rate of crossover,
     `F` the weight of the differences.
     """
+
+    on_several = "Pymoo-GDE3"
 
     settings: ClassVar = {
         **Pymoo.settings,
@@ -174,6 +178,8 @@ class PymooPSO(Pymoo):
     gather too early. Why pymoo: adaptive weights, and generations that can be evaluated at once.
     `w` is the inertia, `c1` the pull of a particle's own best, `c2` that of the swarm's.
     """
+
+    on_several = "Pymoo-CMOPSO"
 
     usual = 25
 

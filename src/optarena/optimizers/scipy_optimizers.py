@@ -182,6 +182,7 @@ class SLSQP(LocalMethod):
 class SimulatedAnnealing(ScipyOptimizer):
     """Generalised simulated annealing with local searches (dual annealing): for many local minima; it never ends."""
 
+    on_several = "AMOSA"
     settings: ClassVar = {
         "initial_temp": number(5230.0, 0.01, 5e4, open_low=True),
         "restart_temp_ratio": number(2e-5, 0.0, 1.0, open_low=True, open_high=True),

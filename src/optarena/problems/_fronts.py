@@ -8,12 +8,12 @@ same front.
 from __future__ import annotations
 
 import functools
-import math
 from importlib import resources
 
 import numpy as np
 import numpy.typing as npt
 
+from optarena._lattice import lattice
 from optarena.problem import Known, Objective, Problem
 from optarena.space import Array, Point, Space
 
@@ -62,24 +62,9 @@ def as_front(points: npt.ArrayLike) -> Front:
     return tuple(tuple(row) for row in np.unique(rounded, axis=0).tolist())
 
 
-def lattice(m: int, at_most: int = POINTS) -> Array:
-    """Points of the simplex, Σ = 1, evenly spaced with i/p as coordinates (Das & Dennis 1998): the largest such p."""
-    p = 1
-    while math.comb(p + m, m - 1) <= at_most:
-        p += 1
-    return _compositions(m, p) / p
-
-
-def _compositions(m: int, p: int) -> Array:
-    """All rows of m whole numbers >= 0 whose sum is p."""
-    if m == 1:
-        return np.array([[float(p)]])
-    return np.vstack([np.insert(_compositions(m - 1, p - first), 0, float(first), axis=1) for first in range(p + 1)])
-
-
 def sphere(m: int) -> Array:
     """Points of the unit sphere's positive part, over the lattice."""
-    directions = lattice(m)
+    directions = lattice(m, POINTS)
     points: Array = directions / np.sqrt((directions**2).sum(axis=1, keepdims=True))
     return points
 

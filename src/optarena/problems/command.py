@@ -40,7 +40,7 @@ REGISTERED = {"opens": [".toml"]}
 MODES = ("study", "evaluation")
 LONGEST_ANSWER = 1 << 20
 FACTS = (
-    "sense objectives optimum constraints metrics noisy stateless version".split()  # noqa: SIM905
+    "sense objectives optimum front ideal nadir constraints metrics noisy stateless version".split()  # noqa: SIM905
 )
 FIELDS = ("command", "mode", "seconds", "environment", "directory", "space", *FACTS)
 ANSWERS = ("value", "values", "violations", "metrics", "error", "evaluation")

@@ -18,9 +18,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from optarena._lattice import lattice
 from optarena.problem import Known, Problem, Suite
 from optarena.problems._formulas import columns, row_sums
-from optarena.problems._fronts import POINTS, FrontProblem, known, lattice, shipped, sphere
+from optarena.problems._fronts import POINTS, FrontProblem, known, shipped, sphere
 from optarena.space import Array, Space
 
 REGISTERED = {"names": {"dtlz": "DtlzSuite"}}
@@ -126,7 +127,7 @@ FORMULAS = {
 def front(name: str, m: int) -> Known:
     """Where g is least: a plane, a sphere, a quarter circle, or (dtlz7) pieces of a surface."""
     if name == "dtlz1":
-        return known(0.5 * lattice(m))
+        return known(0.5 * lattice(m, POINTS))
     if name in ("dtlz2", "dtlz3", "dtlz4"):
         return known(sphere(m))
     if name == "dtlz7":

@@ -153,11 +153,12 @@ def _work(store: Path, memory: int, tasks: int, answer: _Answers) -> None:
                 cell.view[DONE] = evaluations
 
             guard.begin()
+            used = task.study.optimizer
             try:
                 outcome = run_study(
                     task.study,
                     problems[key],
-                    (get_solver if task.study.solver else ready_optimizer)(task.study.optimizer.use, base),
+                    get_solver(used.use, base) if task.study.solver else ready_optimizer(used.use, base, used.settings),
                     journal,
                     source=task.source,
                     past=task.past,

@@ -23,13 +23,13 @@ from optarena.testing._spaces import SPACES
 _Check: TypeAlias = "Callable[[_OptimizerBench], tuple[str, str] | None]"
 
 
-def check_optimizer(optimizer: str | type[Optimizer], *, rounds: int = 6, **settings: Any) -> list[Finding]:
+def check_optimizer(optimizer: str | type[Optimizer], /, *, rounds: int = 6, **settings: Any) -> list[Finding]:
     """Every check, on a real, an integer and a mixed space (reals only, if that is what its capabilities say).
 
     A study of the kit has so many rounds of 3 points, or of 1 without batches. For an optimizer that takes seconds,
     fewer will do: let its settings end its first, random phase within them.
     """
-    cls = get_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
+    cls = (get_optimizer(optimizer) if isinstance(optimizer, str) else optimizer).as_used(settings)
     out = list(_signatures(cls, settings))
     if out:
         return out  # nothing can be called
@@ -355,12 +355,12 @@ _CHECKS_WITH_MORE_OBJECTIVES: Sequence[_Check] = (
 )
 
 
-def time_optimizer(optimizer: str | type[Optimizer], steps: int = 20, **settings: Any) -> dict[str, float]:
+def time_optimizer(optimizer: str | type[Optimizer], /, steps: int = 20, **settings: Any) -> dict[str, float]:
     """Median seconds of a suggest and an observe together, over the first steps of a study, by space.
 
     A space on which it has nothing to suggest is not there.
     """
-    cls = get_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
+    cls = (get_optimizer(optimizer) if isinstance(optimizer, str) else optimizer).as_used(settings)
     out = {}
     for name, space in SPACES.items():
         if space.continuous or cls.capabilities.mixed:

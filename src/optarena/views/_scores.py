@@ -85,11 +85,7 @@ class Scores:
 
     def of(self, optimizers: Sequence[str]) -> Scores:
         """Only these optimizers, in this order."""
-        for name in optimizers:
-            if name not in self.optimizers:
-                known = ", ".join(self.optimizers)
-                raise OptarenaError(f"no scores of {name!r}.{nearest(name, self.optimizers)} (there are {known})")
-        places = [self.optimizers.index(name) for name in optimizers]
+        places = [_place(name, self.optimizers) for name in optimizers]
         return replace(self, optimizers=list(optimizers), values=self.values[:, places])
 
     def on(self, which: Bools) -> Scores:
@@ -108,6 +104,34 @@ class Scores:
     def complete(self) -> Scores:
         """Only the problems on which every optimizer has a score: means over others could not be compared."""
         return self.on(np.asarray((self.trials > 0).all(axis=1)))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Values of trials as they are shown, in their own direction: for ranks on each problem."""
+
+    metric: str
+    problems: list[str]
+    optimizers: list[str]
+    values: Floats
+    """(problems, optimizers, trials): NaN where a trial is missing, inf where it has no value."""
+    signs: list[float]
+    """(problems,): -1 where more is better."""
+    names: list[str]
+    """(problems,): what the values are; another measure may stand in on a problem."""
+    said: list[str]
+    """(problems,): why another measure stands in; empty where none does."""
+
+    def of(self, optimizers: Sequence[str]) -> Measured:
+        """Only these optimizers, in this order."""
+        places = [_place(name, self.optimizers) for name in optimizers]
+        return replace(self, optimizers=list(optimizers), values=self.values[:, places])
+
+
+def _place(name: str, known: Sequence[str]) -> int:
+    if name not in known:
+        raise OptarenaError(f"no scores of {name!r}.{nearest(name, known)} (there are {', '.join(known)})")
+    return known.index(name)
 
 
 _LARGEST = float(np.finfo(float).max)

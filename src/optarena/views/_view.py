@@ -12,7 +12,7 @@ from optarena._memory import no_collection
 from optarena._services import service
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
-from optarena.views._scores import Scores
+from optarena.views._scores import Measured, Scores
 from optarena.views.coverage import Coverage
 from optarena.views.frame import Frame
 from optarena.views.selection import FAILURES, failed_evaluations, failed_studies
@@ -117,6 +117,13 @@ class View:
         inf: the trial has no value, which is worse than any and equal to another such; NaN: there is no such trial.
         """
         raise OptarenaError(f"the {self.name} view does not order single trials ({metric or 'any metric'})")
+
+    def measured(self, metric: str | None = None) -> Measured:
+        """The values that order the trials of each problem, as they are shown; by default `trial_scores`."""
+        scores = self.trial_scores(metric)
+        n = len(scores.problems)
+        values, names = scores.values, [scores.metric] * n
+        return Measured(scores.metric, scores.problems, scores.optimizers, values, [1.0] * n, names, [""] * n)
 
     def ways(self, metric: str | None = None) -> list[tuple[str, Scores]]:
         """The ways of scoring that it offers, by name: first `scores(metric)`, then others that may disagree."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from html import escape
+from typing import Any
 
 import polars as pl
 
-from optarena._numbers import grouped, number, probability, significant
-from optarena._text import visible
+from optarena._numbers import ABSENT, grouped, number, probability, significant
+from optarena._text import clean, visible
 from optarena.comparison import Comparison
+from optarena.comparison.by_problem import Ranks
 from optarena.comparison.numbers import Ranked
 from optarena.comparison.words import coverage, sentences
 from optarena.report.boards._board import Board
@@ -156,6 +158,64 @@ def latex(made: Comparison) -> str:
     return ranking + pairs(made).latex(comment)
 
 
+def ranks(made: Ranks) -> Board:
+    """Scott-Knott ranks on each problem by each measure."""
+    five = partial(significant, digits=5)
+    columns = [
+        Column("problem", "problem", field="problem", on="latex page"),
+        Column("measure", field="measure", on="latex page"),
+        Column("rank", "number", 0, field="rank", show=str, better="lower", bold="latex page"),
+        Column("optimizer", "optimizer", field="optimizer"),
+        Column("median", "number", field="median", show=five),
+        Column("IQR", "number", field="iqr", show=five),
+        Column("n", "number", field="n", show=str),
+        Column(
+            "no value", "number", 0, "trials without a value, the worst of all",
+            field="missing", show=lambda n: str(n) if n else ABSENT,
+        ),
+        Column("10 % --- 25 % === median * === 75 % --- 90 %", field="chart", on="text", minor=True),
+    ]  # fmt: skip
+    rows = [
+        {**row, "chart": drawn, "measure": f"{row['metric']} ({DIRECTIONS[row['better']]})"}
+        for row, drawn in zip(made.table.to_dicts(), made.charts, strict=True)
+    ]
+    return Board(columns, rows, [(row["problem"], row["metric"]) for row in rows])
+
+
+DIRECTIONS = {"higher": "more is better", "lower": "less is better"}
+
+
+def ranks_text(made: Ranks, width: int | None = None) -> str:
+    """The ranks for a terminal: a table per problem and measure, a line between two ranks."""
+    board = ranks(made)
+    head, *lines = board.text(width).splitlines()
+    lines, tail = lines[: len(board.rows)], lines[len(board.rows) :]
+    out: list[str] = []
+    last: tuple[Any, ...] = ()
+    for row, line in zip(board.rows, lines, strict=True):
+        here = (row["problem"], row["metric"])
+        if here != last[:2]:
+            title = f"{clean(row['problem'])}: {row['measure']}"
+            out += ["", title, head] if out else [title, head]
+        elif row["rank"] != last[2]:
+            out.append("  " + "-" * (len(head) - 2))
+        last = (*here, row["rank"])
+        out.append(line.rstrip())
+    notes = [f"Scott-Knott: no test separates the optimizers between two lines ({made.test})"]
+    notes += [f"note: {clean(note)}" for note in made.notes[:NOTES]]
+    if len(made.notes) > NOTES:
+        notes.append(f"note: … and {len(made.notes) - NOTES} more (--format json has all)")
+    frame = [f"frame {made.frame['hash'][:12]}"] if "hash" in made.frame else []
+    return "\n".join([*out, *tail, "", *notes, *frame])
+
+
+def ranks_latex(made: Ranks) -> str:
+    """The ranks for a paper, rank 1 in bold."""
+    comment = [f"Scott-Knott ranks per problem and measure: {made.test}", *made.notes]
+    return ranks(made).latex([*comment, *([f"frame {made.frame['hash']}"] if "hash" in made.frame else [])])
+
+
+NOTES = 5
 QUANTILES = ("q10", "q25", "q50", "q75", "q90")
 
 

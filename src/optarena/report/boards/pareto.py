@@ -10,38 +10,45 @@ from optarena.report.tables import Column
 from optarena.views.pareto import Pareto
 
 BESIDE = ("igd_plus", "additive_epsilon", "non_dominated", "igd", "gd", "r2", "spread", "generalised_spread")
+ALL_FLAT = "no front has any: ranked by IGD+"
 WHAT = "hypervolume as a part of the reference set's"
 
 
 def board(view: Pareto) -> Board:
+    two = "spread" if view.two_objectives else "generalised_spread"
+    kind = "Deb's spread" if view.two_objectives else "generalised spread"
+    main, other = ("", "latex page") if view.all_flat else ("latex page", "latex page")
     columns = [
         Column("optimizer", "optimizer", field="optimizer"),
         Column(
             "hypervolume", "number", 4, "as a part of the reference set's; more is better",
-            field="mean", better="higher", bold="latex page", never=0.0,
+            field="mean", better="higher", bold=main, never=0.0,
         ),
         Column("95 % interval", "interval", 4, view.frame["intervals"], field=("mean_lb", "mean_ub")),
         FAILED[0],
         Column(
+            "spread", "number", 3, f"{kind}: 0 where gaps are equal; says nothing of nearness",
+            field=two, better="lower", bold=other,
+        ),
+        Column(
+            "IGD", "number", None, "mean distance of the reference set to the front; less is better",
+            field="igd", show=significant, better="lower", bold=other,
+        ),
+        Column(
             "IGD+", "number", None, "mean distance that is missing to the reference set; less is better",
-            field="igd_plus", show=significant, better="lower", bold="latex page",
+            field="igd_plus", show=significant, better="lower", bold=other,
         ),
         Column(
             "epsilon", "number", None, "the most that is missing to a point of the reference set",
-            field="additive_epsilon", show=significant, better="lower", bold="page",
-        ),
-        Column(
-            "IGD", "number", None, "mean distance of the reference set to the front",
-            field="igd", show=significant, better="lower", on="page",
+            field="additive_epsilon", show=significant, better="lower", bold=other, minor=True,
         ),
         Column(
             "GD", "number", None, "mean distance of the front to the reference set",
-            field="gd", show=significant, better="lower", on="page",
+            field="gd", show=significant, better="lower", on="latex page", bold=other,
         ),
-        Column("R2", "number", None, "two objectives", field="r2", show=significant, better="lower", on="page"),
         Column(
-            "spread", "number", 3, "generalised spread: 0 where gaps are equal; says nothing of nearness",
-            field="generalised_spread", on="page",
+            "R2", "number", None, "two objectives",
+            field="r2", show=significant, better="lower", on="page", bold="page",
         ),
         Column(
             "points", "number", None, "non-dominated points at the end",
@@ -49,10 +56,10 @@ def board(view: Pareto) -> Board:
         ),
         Column(
             "mean normed", "number", 2, "hypervolume lost to the reference set; 1 is random search's loss",
-            field="mean_normed", better="lower",
+            field="mean_normed", better="lower", bold=main, minor=True,
         ),
         Column(
-            "best on", "of", None, "problems with the largest mean hypervolume",
+            "best on", "of", None, "problems with the largest mean hypervolume (the least IGD+ where nobody has any)",
             field=("best_on", "n"), better="higher", minor=True,
         ),
         FAILED[1],
@@ -64,11 +71,12 @@ def board(view: Pareto) -> Board:
 
 
 def text(view: Pareto, width: int | None = None) -> str:
-    """The leaderboard by hypervolume, IGD+ beside it."""
-    first = f"pareto: fronts at the end; {WHAT}, mean over problems"
+    """The leaderboard by hypervolume, spread and IGD beside it."""
+    first = f"pareto: fronts at the end; {WHAT}, mean over problems{'; ' * view.all_flat}{ALL_FLAT * view.all_flat}"
     second = "mean normed: what is lost to the reference set, 1 is random search's loss"
     return "\n".join([first, second, board(view).text(width), ""])
 
 
 def papers(view: Pareto) -> list[Paper]:
-    return [Paper.of(view, board(view), f"fronts at the end: means over problems; {WHAT}")]
+    note = f"fronts at the end: means over problems; {WHAT}"
+    return [Paper.of(view, board(view), "; ".join([note, *([ALL_FLAT] if view.all_flat else [])]))]

@@ -14,10 +14,15 @@ REFERENCE = "#b9a77c"
 LEVELS = {"best": [1, 0], "median": [1, 0], "worst": [4, 3]}
 
 
-def fronts(table: pl.DataFrame | str, look: Look) -> vl.Chart:
+def _axis(field: str, title: str, **scale: Any) -> vl.Field:
+    """An objective, in plain numbers."""
+    axis = vl.Axis(format=NUMBER, tickCount=4)
+    return vl.Field(f"{field}:Q", title=title, scale=vl.Scale(zero=False, **scale), axis=axis)
+
+
+def fronts(table: pl.DataFrame | str, look: Look, *, titles: tuple[str, str]) -> vl.Chart:
     """Fronts of typical trials before the reference set: one panel per problem and pair of objectives."""
-    x = vl.Field("x:Q", title=None, scale=vl.Scale(zero=False), axis=vl.Axis(format="~g", tickCount=4))
-    y = vl.Field("y:Q", title=None, scale=vl.Scale(zero=False), axis=vl.Axis(format="~g", tickCount=4))
+    x, y = _axis("x", titles[0]), _axis("y", titles[1])
     reference = "datum.kind === 'reference'"
     dots = (
         vl.Chart()
@@ -86,7 +91,7 @@ def hypervolume(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool
     return _panels(vl.layer(band, line, over), table, look, free=("y",))
 
 
-def attainment(table: pl.DataFrame | str, look: Look) -> vl.Chart:
+def attainment(table: pl.DataFrame | str, look: Look, *, titles: tuple[str, str]) -> vl.Chart:
     """Attainment surfaces: strong, what half of the runs attain; thin, the best run; dashed, all runs."""
     strong = vl.Scale(domain=list(LEVELS), range=[1.0, 2.6, 1.2])
     pale = vl.Scale(domain=list(LEVELS), range=[0.7, 1, 0.7])
@@ -95,8 +100,8 @@ def attainment(table: pl.DataFrame | str, look: Look) -> vl.Chart:
         vl.Chart()
         .mark("line", aria=False)
         .encode(
-            x=vl.Field("x:Q", title=None, scale=vl.Scale(zero=False), axis=vl.Axis(format="~g", tickCount=4)),
-            y=vl.Field("y:Q", title=None, scale=vl.Scale(zero=False), axis=vl.Axis(format="~g", tickCount=4)),
+            x=_axis("x", titles[0]),
+            y=_axis("y", titles[1]),
             order="step:Q",
             color=colour(look),
             strokeWidth=vl.Field("level:O", scale=strong, legend=None),
@@ -108,7 +113,7 @@ def attainment(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     return _panels(line, table, look)
 
 
-def attainment_difference(table: pl.DataFrame | str, look: Look) -> vl.Chart:
+def attainment_difference(table: pl.DataFrame | str, look: Look, *, titles: tuple[str, str]) -> vl.Chart:
     """By how much more often one optimizer attains a place than another: blue the first, red the second."""
     scale = vl.Scale(domain=[-1, 0, 1], range=["#b2182b", "#f7f7f7", "#2166ac"])
     keys = vl.Legend(
@@ -119,13 +124,9 @@ def attainment_difference(table: pl.DataFrame | str, look: Look) -> vl.Chart:
         vl.Chart()
         .mark("rect", aria=False, strokeWidth=0)
         .encode(
-            x=vl.Field(
-                "x:Q", title=None, scale=vl.Scale(zero=False, nice=False), axis=vl.Axis(format="~g", tickCount=4)
-            ),
+            x=_axis("x", titles[0], nice=False),
             x2="x2:Q",
-            y=vl.Field(
-                "y:Q", title=None, scale=vl.Scale(zero=False, nice=False), axis=vl.Axis(format="~g", tickCount=4)
-            ),
+            y=_axis("y", titles[1], nice=False),
             y2="y2:Q",
             color=vl.Field("difference:Q", scale=scale, legend=keys),
             tooltip=[

@@ -16,6 +16,20 @@ STILL = "Filters by problem and dimension do not change it."
 NO_FRONT = "no study found a feasible point: there is no front to draw"
 
 
+OUTSIDE = "Points further beyond the nadir than the ideal and the nadir are apart are not drawn."
+
+
+def _flat(view: Pareto) -> str:
+    """What a caption says where no front of a problem has any hypervolume."""
+    names = view.flat_problems
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f" On {names[0]}{more} no front has any hypervolume: IGD+ ranks them." if names else ""
+
+
+def _head(view: Pareto) -> str:
+    return "; by IGD+ where no front has a hypervolume" if view.flat_problems else ""
+
+
 def _view(material: Material) -> Pareto:
     view: Pareto = material.must("pareto")
     return view
@@ -36,11 +50,12 @@ def fronts(material: Material, options: Options) -> list[Shown]:
     flat = Shown(
         "fronts",
         table,
-        fronts,
+        partial(fronts, titles=tables.axis_titles(view, two)),
         "Fronts",
-        f"The front of each optimizer's trial with the median hypervolume; pale, behind: the reference set. {STILL}",
+        f"The front of each optimizer's trial with the median hypervolume; pale, behind: the reference set. {OUTSIDE}"
+        f"{_flat(view)} {STILL}",
         "Scatter plots of fronts, one panel per problem and pair of objectives.",
-        head="the front of the trial with the median hypervolume; behind: the reference set",
+        head=f"the front of the trial with the median hypervolume; behind: the reference set{_head(view)}",
         panels="panel",
         empty="" if table.height else NO_FRONT,
         view=view,
@@ -88,13 +103,15 @@ def attainment(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.pareto import attainment
 
     view = _view(material)
-    table = tables.attainment(view, few(tables.problems(view, range(2, 3)), "two objectives", options, PANELS))
+    names = few(tables.problems(view, range(2, 4)), "two or three objectives", options, PANELS)
+    table = tables.attainment(view, names)
     shown = Shown(
         "attainment",
         table,
-        attainment,
+        partial(attainment, titles=tables.axis_titles(view, names)),
         "Attainment surfaces",
-        f"What half of the runs attain (thick), the best run (thin) and all runs (dashed). {STILL}",
+        "What half of the runs attain (thick), the best run (thin) and all runs (dashed). Of three objectives, a panel"
+        f" for each two: what is attained in these, whatever the third is. {OUTSIDE} {STILL}",
         "Line charts of attainment surfaces, one panel per problem.",
         head="attained by half of the runs (thick), by the best (thin), by all (dashed)",
         empty="" if table.height else NO_FRONT,
@@ -113,11 +130,12 @@ def attainment_difference(material: Material, options: Options) -> list[Shown]:
     shown = Shown(
         "attainment differences",
         table,
-        attainment_difference,
+        partial(attainment_difference, titles=tables.axis_titles(view, names)),
         "Differences of attainment",
-        f"Where the best optimizer of a problem attains more often than the next (blue), and where less (red). {STILL}",
+        "Where the best optimizer of a problem attains more often than the next (blue), and where less (red)."
+        f"{_flat(view)} {STILL}",
         "Maps of the difference of the part of runs that attain a place, one panel per problem.",
-        head="the best two optimizers of each problem",
+        head=f"the best two optimizers of each problem{_head(view)}",
         empty="" if table.height else empty,
         view=view,
         id="attainment-difference",
@@ -135,7 +153,8 @@ def indicators(material: Material, options: Options) -> list[Shown]:
         table,
         indicators,
         "Every indicator on every problem",
-        f"Means over trials at the end. Bright: the best of the problem, dark: the worst. {STILL}",
+        "Means over trials at the end. Bright: the best of the problem, dark: the worst. Spreads say nothing of how"
+        f" near a front is.{_flat(view)} {STILL}",
         "Heat maps of indicators, one row per problem, one column per optimizer.",
         empty="" if table.height or not options.page else NO_FRONT,
         view=view,

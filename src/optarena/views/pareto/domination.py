@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from optarena._losses import difference, losses
 from optarena.errors import OptarenaError
 from optarena.staircase import ordered
 from optarena.traces import Bools, Floats, Ints
@@ -41,13 +42,6 @@ def as_pair(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats]:
     if a.ndim != 1 or a.shape != b.shape:
         raise OptarenaError(f"two points must have as many objectives; got the shapes {a.shape} and {b.shape}")
     return a, b
-
-
-def difference(a: Floats, b: Floats) -> Floats:
-    """a - b, and 0 between two equal infinities."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        out: Floats = a - b
-    return np.nan_to_num(out, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf) if np.isnan(out).any() else out
 
 
 def dominates(x: npt.ArrayLike, y: npt.ArrayLike) -> bool:
@@ -104,7 +98,7 @@ def continuous_loss(x: npt.ArrayLike, y: npt.ArrayLike, lo: npt.ArrayLike, hi: n
     x is better than y where loss(x, y) < loss(y, x) (continuous domination). See docs/scores.md 3.2.
     """
     a, b = _normalised(as_points(np.stack(as_pair(x, y))), lo, hi)
-    return float(_losses(a, b))
+    return float(losses(a, b))
 
 
 def total_loss(points: npt.ArrayLike, lo: npt.ArrayLike, hi: npt.ArrayLike) -> Floats:
@@ -113,15 +107,10 @@ def total_loss(points: npt.ArrayLike, lo: npt.ArrayLike, hi: npt.ArrayLike) -> F
     n = x.shape[1]
     if x.size and np.abs(x).max() > FAR * n:  # exp would overflow: pair by pair
         step = max(1, BLOCK // x.size)
-        parts = [_losses(x[i : i + step, None, :], x[None]).sum(axis=1) for i in range(0, len(x), step)]
+        parts = [losses(x[i : i + step, None, :], x[None]).sum(axis=1) for i in range(0, len(x), step)]
         return np.concatenate(parts)
     # -mean_i exp(-(x_i - y_i)/n), summed over y: the two factors part
     return -np.mean(np.exp(-x / n) * np.exp(x / n).sum(axis=0)[None, :], axis=1)
-
-
-def _losses(a: Floats, b: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return np.mean(-np.exp(-difference(a, b) / a.shape[-1]), axis=-1)
 
 
 def _normalised(x: Floats, lo: npt.ArrayLike, hi: npt.ArrayLike) -> Floats:

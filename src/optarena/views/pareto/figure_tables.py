@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 
 from optarena._order import natural
-from optarena.traces import Floats
-from optarena.views.pareto.attainment import attained
-from optarena.views.pareto.measures import GREATER, RANKED
-from optarena.views.pareto.view import Pareto
+from optarena.traces import Bools, Floats
+from optarena.views.pareto.attainment import attained, surface
+from optarena.views.pareto.domination import non_dominated
+from optarena.views.pareto.frame import Reference
+from optarena.views.pareto.measures import GREATER
+from optarena.views.pareto.view import INSTEAD, Pareto
 
 POINTS = 200
 """Of a front in a panel, at most; more are not seen."""
@@ -30,7 +32,12 @@ TITLES = {
     "gd": "GD",
     "additive_epsilon": "epsilon",
     "r2": "R2",
+    "spread": "spread (two objectives)",
+    "generalised_spread": "generalised spread",
 }
+BETTER = {"min": "less is better", "max": "more is better"}
+FAR = 1.0
+"""How far beyond the reference set, in its ranges, a point may lie that is drawn: an outlier must not hide a front."""
 
 
 def problems(view: Pareto, objectives: range) -> list[str]:
@@ -40,11 +47,13 @@ def problems(view: Pareto, objectives: range) -> list[str]:
 
 
 def typical(view: Pareto, problem: str) -> dict[str, int]:
-    """Of each optimizer the trial whose hypervolume is the median of its trials', the lower of two."""
+    """Of each optimizer the trial whose hypervolume is the median of its trials', the lower of two; where no front of
+    the problem has any, the trial with the median IGD+, the lower of two."""
     table = view.table("studies").filter(pl.col("problem") == problem, pl.col("non_dominated") > 0)
     out = {}
     for (optimizer,), part in table.group_by(["optimizer"], maintain_order=True):
-        out[str(optimizer)] = part.sort("hypervolume", "trial")["trial"][(part.height - 1) // 2]
+        by = INSTEAD if problem in view.flat_problems else "hypervolume"
+        out[str(optimizer)] = part.sort(by, "trial")["trial"][(part.height - 1) // 2]
     return out
 
 
@@ -58,6 +67,8 @@ def fronts(view: Pareto, names: list[str]) -> pl.DataFrame:
         assert view.pinned is not None
         one = view.pinned.problems[name]
         chosen = typical(view, name)
+        if not chosen:
+            continue
         table = view.fronts(name)
         sets: list[tuple[str, str, Floats]] = []
         for optimizer, trial in chosen.items():
@@ -66,15 +77,31 @@ def fronts(view: Pareto, names: list[str]) -> pl.DataFrame:
             # each optimizer's rows hold the reference set, so that it is there whoever is shown
             sets.append((optimizer, "reference", np.array(one.reference_set)))
         for i, j in itertools.combinations(range(len(one.senses)), 2):
-            panel = f"{name}: {one.objectives[j]} by {one.objectives[i]}"
+            panel = f"{name}: {axes_of(one, i, j)}"
+            found = np.concatenate([points for _, kind, points in sets if kind == "front"])[:, [i, j]]
+            every = not is_near(one, found, (i, j)).any()  # all are far: they are the front
             for optimizer, kind, points in sets:
-                kept = _thinned(points)
-                line = pl.DataFrame({"x": kept[:, i], "y": kept[:, j]})
+                kept = _thinned(points)[:, [i, j]]
+                kept = kept[every | is_near(one, kept, (i, j))]
+                line = pl.DataFrame({"x": kept[:, 0], "y": kept[:, 1]})
                 rows.append(_set(panel, place, optimizer).with_columns(kind=pl.lit(kind)).join(line, how="cross"))
     if not rows:
         return pl.DataFrame()
     # the reference set lies behind: drawn first
     return pl.concat(rows).sort("place", "panel", "kind", descending=[False, False, True], maintain_order=True)
+
+
+def axes_of(one: Reference, i: int, j: int) -> str:
+    """What a panel draws, with the direction that is better: `completion ↑ by cost ↓`."""
+    arrows = {"min": "↓", "max": "↑"}
+    first, second = (f"{one.objectives[k]} {arrows[one.senses[k]]}" for k in (i, j))
+    return f"{second} by {first}"
+
+
+def is_near(one: Reference, points: Floats, which: tuple[int, ...]) -> Bools:
+    """Which points, in their own senses, lie no further beyond the nadir than the ideal and the nadir are apart."""
+    low, high = (np.array(bound)[list(which)] * one.signs[list(which)] for bound in (one.ideal, one.nadir))
+    return np.asarray((points * one.signs[list(which)] <= high + FAR * (high - low)).all(axis=1))
 
 
 def _set(panel: str, place: int, optimizer: str) -> pl.DataFrame:
@@ -109,14 +136,15 @@ def hypervolume(view: Pareto, names: list[str]) -> pl.DataFrame:
     table = view.anytime.filter(pl.col("indicator") == "hypervolume_ratio")
     order = ["all problems", *names] if len(names) > 1 else names
     panel = pl.col("problem").fill_null("all problems")
+    most = pl.max_horizontal(pl.lit(1.0), pl.col("mean").max())  # a ratio passes 1 where a front beats the reference
     return (
         table.select(
             "optimizer",
             "effort",
             panel=panel,
             value="mean",
-            lower=pl.when(pl.col("mean_lb").is_finite()).then("mean_lb"),
-            upper=pl.when(pl.col("mean_ub").is_finite()).then("mean_ub"),
+            lower=pl.when(pl.col("mean_lb").is_finite()).then(pl.col("mean_lb").clip(0.0)),
+            upper=pl.when(pl.col("mean_ub").is_finite()).then(pl.min_horizontal("mean_ub", most)),
             n="n",
         )
         .filter(pl.col("panel").is_in(order))
@@ -126,21 +154,56 @@ def hypervolume(view: Pareto, names: list[str]) -> pl.DataFrame:
 
 
 def attainment(view: Pareto, names: list[str]) -> pl.DataFrame:
-    """Attainment surfaces of two objectives as lines with their corners: best, median and worst of the runs."""
+    """Attainment surfaces as lines with their corners: best, median and worst of the runs.
+
+    Of three objectives, one panel for each two of them: what is attained in these two, whatever the third is.
+    """
     assert view.pinned is not None
     parts = []
-    table = view.table("attainment")
     for place, name in enumerate(names):
         one = view.pinned.problems[name]
-        panel = f"{name}: {one.objectives[1]} by {one.objectives[0]}"
-        for (optimizer, level), mine in table.filter(pl.col("problem") == name).group_by(
-            ["optimizer", "level"], maintain_order=True
-        ):
-            x, y = _corners(_thinned(mine.select("f1", "f2").to_numpy()), one.senses[0] == "max")
-            line = pl.DataFrame({"x": x, "y": y, "step": np.arange(len(x))})
-            names_of = _set(panel, place, str(optimizer)).with_columns(level=pl.lit(str(level)))
-            parts.append(names_of.join(line, how="cross"))
+        runs = {optimizer: _runs(view, name, optimizer) for optimizer in view.optimizers}
+        if not any(len(front) for fronts in runs.values() for front in fronts):
+            continue
+        for i, j in itertools.combinations(range(len(one.senses)), 2):
+            found = np.concatenate([front for fronts in runs.values() for front in fronts])
+            every = not is_near(one, found[:, [i, j]] * one.signs[[i, j]], (i, j)).any()  # all are far
+            for optimizer, fronts in runs.items():
+                if not any(len(front) for front in fronts):
+                    continue
+                for level, count in (("best", 1), ("median", (len(fronts) + 1) // 2), ("worst", len(fronts))):
+                    points = surface([_projected(front, i, j) for front in fronts], count) * one.signs[[i, j]] + 0.0
+                    points = points[every | is_near(one, points, (i, j))]
+                    x, y = _corners(_thinned(points), one.senses[i] == "max")
+                    line = pl.DataFrame({"x": x, "y": y, "step": np.arange(len(x))})
+                    named = _set(f"{name}: {axes_of(one, i, j)}", place, optimizer).with_columns(level=pl.lit(level))
+                    parts.append(named.join(line, how="cross"))
     return pl.concat(parts) if parts else pl.DataFrame()
+
+
+def _projected(front: Floats, i: int, j: int) -> Floats:
+    """What is not dominated in two of the objectives."""
+    two = front[:, [i, j]]
+    return two[non_dominated(two)]
+
+
+def axis_titles(view: Pareto, names: list[str]) -> tuple[str, str]:
+    """Titles of both axes: the objective and the direction that is better, as far as all panels share them."""
+    assert view.pinned is not None
+    drawn = [
+        [(one.objectives[k], BETTER[one.senses[k]]) for k in pair]
+        for one in (view.pinned.problems[name] for name in names)
+        for pair in itertools.combinations(range(len(one.senses)), 2)
+    ]
+    return _shared({x for x, _ in drawn}), _shared({y for _, y in drawn})
+
+
+def _shared(axes: set[tuple[str, str]]) -> str:
+    if len(axes) == 1:
+        name, better = next(iter(axes))
+        return f"{name} ({better})"
+    ways = {better for _, better in axes}
+    return ways.pop() if len(ways) == 1 else "better: ↓ less, ↑ more"
 
 
 def _corners(points: Floats, maximised: bool) -> tuple[Floats, Floats]:
@@ -156,8 +219,12 @@ def attainment_differences(view: Pareto, names: list[str]) -> pl.DataFrame:
     parts = []
     for place, name in enumerate(names):
         one = view.pinned.problems[name]
-        board = view.problem.filter(pl.col("problem") == name, pl.col("indicator") == "hypervolume_ratio")
-        pair = board.sort("mean", "optimizer", descending=[True, False], nulls_last=True)["optimizer"].head(2).to_list()
+        flat = name in view.flat_problems
+        board = view.problem.filter(
+            pl.col("problem") == name, pl.col("indicator") == (INSTEAD if flat else "hypervolume_ratio")
+        )
+        board = board.sort("mean", "optimizer", descending=[not flat, False], nulls_last=True)
+        pair = board["optimizer"].head(2).to_list()
         sides = [_runs(view, name, optimizer) for optimizer in pair]
         if len(pair) < 2 or not all(any(len(front) for front in side) for side in sides):
             continue
@@ -201,8 +268,9 @@ def _runs(view: Pareto, problem: str, optimizer: str) -> list[Floats]:
 
 
 def indicators(view: Pareto) -> pl.DataFrame:
-    """Every indicator by which fronts may be ranked: `part` is 0 for the best on the problem and 1 for the worst."""
-    kept = [name for name in RANKED if name in TITLES]
+    """Every indicator: `part` is 0 for the best on the problem and 1 for the worst; null where no front has a
+    hypervolume, which makes nobody the best."""
+    kept = list(TITLES)
     table = view.problem.filter(pl.col("indicator").is_in(kept), pl.col("mean").is_finite())
     loss = pl.when(pl.col("indicator").is_in(GREATER)).then(-pl.col("mean")).otherwise("mean")
     table = table.with_columns(loss=loss)
@@ -217,6 +285,9 @@ def indicators(view: Pareto) -> pl.DataFrame:
         value="mean",
         lower="mean_lb",
         upper="mean_ub",
-        part=pl.when(most > least).then((pl.col("loss") - least) / (most - least)).otherwise(0.0),
+        part=pl.when(most > least)
+        .then((pl.col("loss") - least) / (most - least))
+        .when(~pl.col("indicator").is_in(GREATER) | (most < 0))
+        .then(0.0),
         n="n",
     ).sort("place", pl.col("name").cast(pl.Enum(order)), "optimizer")

@@ -20,10 +20,12 @@ from optarena.views import frame as frames
 from optarena.views.frame import saved
 from optarena.views.pareto.domination import non_dominated
 from optarena.views.pareto.indicators import front
-from optarena.views.pareto.reference_set import MODES, dominated_in, reference_set
+from optarena.views.pareto.reference_set import MODES, Selected, dominated_in, selected
 from optarena.views.pareto.studies import Objectives, Studies
 
 TRUE = "true"
+UNION = "union"
+"""All fronts together, where they have no more points than the reference set may have."""
 REFERENCES = (TRUE, *MODES)
 REFERENCE_POINT = 1.1
 
@@ -95,6 +97,7 @@ def make_frame(
     if isinstance(epsilon, Mapping):
         _known_names(studies, epsilon)
     out = {}
+    idle = _Idle(size is not None, epsilon is not None)
     for p, name in enumerate(studies.problems):
         one = studies.objectives[p]
         if reference == TRUE and one.known.front is None:
@@ -107,15 +110,48 @@ def make_frame(
             continue
         mode = reference or "crowding"
         if true is None:
-            chosen = _union(studies, fronts, size, mode, epsilon)
-            source = f"{mode}, {len(chosen)} of all fronts"
+            found = _union(studies, fronts, size, mode, epsilon)
+            chosen, how = found.points, UNION if found.is_union else mode
+            source = f"{how}, {len(chosen)} of all fronts"
+            idle.union(name, found)
         else:
             chosen, source = np.unique(true, axis=0), TRUE
+            idle.true(name)
         out[name] = _reference(studies, p, chosen, source, reference_point)
     if not out:
         reasons = "; ".join(dict.fromkeys(item["reason"] for item in studies.excluded))
         raise OptarenaError(f"no problem of store {studies.results.path} can be scored: {reasons}")
+    studies.notes += idle.notes()
     return Frame(out, sorted(studies.optimizers))
+
+
+class _Idle:
+    """Where size and epsilon, which were given, change nothing, and why."""
+
+    def __init__(self, size: bool, epsilon: bool) -> None:
+        self._asked = {"size": size, "epsilon": epsilon}
+        self._found: dict[tuple[str, str], list[str]] = {}
+
+    def true(self, problem: str) -> None:
+        for option in self._asked:
+            self._add(option, "the true front is known", problem)
+
+    def union(self, problem: str, found: Selected) -> None:
+        if found.is_union:
+            self._add("size", f"all fronts together have {found.union} points", problem)
+        if not found.near:
+            self._add("epsilon", "no two points are that near", problem)
+
+    def _add(self, option: str, why: str, problem: str) -> None:
+        if self._asked[option]:
+            self._found.setdefault((option, why), []).append(problem)
+
+    def notes(self) -> list[str]:
+        out = []
+        for (option, why), problems in self._found.items():
+            more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+            out.append(f"{option} has no effect on {problems[0]}{more}: {why}")
+        return out
 
 
 def _union(
@@ -124,24 +160,24 @@ def _union(
     size: int | None,
     mode: str,
     epsilon: float | Mapping[str, float] | None,
-) -> Floats:
+) -> Selected:
     points = [points for _, points in fronts]
     if epsilon is None:
-        return reference_set(points, size, mode)
+        return selected(points, size, mode)
     decisions = [studies.results.parameters(studies.final[i]) for i, _ in fronts]
     if not all(row for rows in decisions for row in rows):
         where = studies.problems[studies.problem[fronts[0][0]]]
         if isinstance(epsilon, Mapping):
             raise OptarenaError(f"epsilon names parameters, but some points of {where} are not recorded")
         studies.notes.append(f"{where}: some points are not recorded, so epsilon is applied to the objectives")
-        return reference_set(points, size, mode, epsilon)
+        return selected(points, size, mode, epsilon)
     names = list(studies.results.cards[studies.kept[fronts[0][0]]].space)
     rows = [np.array(part, dtype=object).reshape(len(part), len(names)) for part in decisions]
     if not isinstance(epsilon, Mapping):
-        return reference_set(points, size, mode, epsilon, rows)
+        return selected(points, size, mode, epsilon, rows)
     every = np.concatenate(rows)
     numeric = [j for j in range(len(names)) if all(type(cell) in (int, float) for cell in every[:, j])]
-    return reference_set(points, size, mode, [float(epsilon.get(names[j], 0.0)) for j in numeric], rows)
+    return selected(points, size, mode, [float(epsilon.get(names[j], 0.0)) for j in numeric], rows)
 
 
 def _known_names(studies: Studies, epsilon: Mapping[str, float]) -> None:

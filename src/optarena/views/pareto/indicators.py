@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from optarena._losses import difference
 from optarena.errors import OptarenaError
 from optarena.traces import Floats
-from optarena.views.pareto.domination import as_points, difference, non_dominated
+from optarena.views.pareto.domination import as_points, non_dominated
 from optarena.views.pareto.nearness import Kind, figure, nearest
 
 BLOCK = 4_000_000

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from optarena._losses import difference
 from optarena.errors import OptarenaError, one_of
 from optarena.traces import Floats, Ints
 from optarena.views.pareto.domination import (
     as_points,
     crowding_order,
-    difference,
     dominating,
     domination_count,
     gap_shares,
@@ -42,11 +42,37 @@ def reference_set(
     decisions it is applied to the objectives. Modes other than crowding can keep dominated points: see `dominated_in`.
     See docs/scores.md 3.4.
     """
+    return selected(fronts, n, mode, epsilon, decisions).points
+
+
+class Selected(NamedTuple):
+    """A reference set, and how it came about."""
+
+    points: Floats
+    union: int
+    """How many points nothing dominates in the union, duplicates removed: with no more than `points`, all are in it."""
+    near: int
+    """How many points epsilon removed that no exact duplicate would have been."""
+
+    @property
+    def is_union(self) -> bool:
+        """Whether there was nothing to select."""
+        return self.union <= len(self.points)
+
+
+def selected(
+    fronts: Sequence[npt.ArrayLike],
+    n: int | None = None,
+    mode: str = "crowding",
+    epsilon: npt.ArrayLike | None = None,
+    decisions: Sequence[Any] | None = None,
+) -> Selected:
+    """What `reference_set` gives, with how it came about."""
     one_of("mode", mode, MODES)
     parts = [as_points(front, "a front") for front in fronts]
     full = [part for part in parts if len(part)]
     if not full and parts:
-        return parts[0]
+        return Selected(parts[0], 0, 0)
     if not full:
         raise OptarenaError("there is no front to make a reference set of")
     if n is not None and n < 1:
@@ -61,17 +87,19 @@ def reference_set(
             raise OptarenaError("decisions need a list for each front, with a row for each of its points")
         pairs = zip(decisions, parts, strict=True)
         chosen = [np.asarray(rows, dtype=object).reshape(len(part), -1) for rows, part in pairs if len(part)]
-    points = _without_duplicates(points, None if chosen is None else np.concatenate(chosen), epsilon)
+    rows = None if chosen is None else np.concatenate(chosen)
+    every, points = points, _without_duplicates(points, rows, epsilon)
+    near = 0 if epsilon is None else len(_without_duplicates(every, rows, None)) - len(points)
     kept = points[non_dominated(points, keep_duplicates=True)]
     if len(kept) <= size:  # in every mode (docs/scores.md 3.4, step 2)
-        return _sorted(kept)
+        return Selected(_sorted(kept), len(kept), near)
     if mode == "crowding":
-        return _sorted(_thinned(_sorted(kept), size))
+        return Selected(_sorted(_thinned(_sorted(kept), size)), len(kept), near)
     points = _sorted(points)
     if mode == "cdom":
         loss = total_loss(points, points.min(axis=0), points.max(axis=0))
-        return _sorted(points[np.argsort(loss, kind="stable")[:size]])
-    return _sorted(points[_by_count(points, size)])
+        return Selected(_sorted(points[np.argsort(loss, kind="stable")[:size]]), len(kept), near)
+    return Selected(_sorted(points[_by_count(points, size)]), len(kept), near)
 
 
 def dominated_in(points: npt.ArrayLike) -> int:

@@ -15,7 +15,7 @@ from optarena._numbers import counted
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest, one_of
 from optarena.traces import Bools, Floats
-from optarena.views._scores import Scores
+from optarena.views._scores import Measured, Scores
 from optarena.views._view import View
 from optarena.views.coverage import Coverage
 from optarena.views.pareto import tables
@@ -28,6 +28,8 @@ from optarena.views.summary import OVER, possible
 if TYPE_CHECKING:
     from optarena.views.fixed_target import FixedTarget
 
+INSTEAD = "igd_plus"
+"""What ranks the fronts of a problem where none of them has any hypervolume (docs/scores.md 3.5)."""
 MOMENTS = 24
 """Of the anytime table, at most, beside the ends of studies."""
 
@@ -62,28 +64,66 @@ class Pareto(View):
     def leaderboard(self, indicator: str = "hypervolume_ratio") -> pl.DataFrame:
         """The summary of one indicator, best first, with the number of problems on which each is the best.
 
-        The interval of the mean stays within what is possible; null: it is infinite.
+        Where no front of a problem has any hypervolume, the best has the least IGD+; where that is so on all problems,
+        so is the order (docs/scores.md 3.5). The interval of the mean stays within what is possible; null: it is
+        infinite.
         """
         one_of("the indicator that fronts are ranked by", indicator, RANKED)
         down = indicator in GREATER
-        each = self.problem.filter(pl.col("indicator") == indicator, pl.col("mean").is_not_null())
+        flat = self.flat_problems if down else []
+        by = pl.when(pl.col("problem").is_in(flat)).then(pl.lit(INSTEAD)).otherwise(pl.lit(indicator))
+        each = self.problem.filter(pl.col("indicator") == by, pl.col("mean").is_not_null())
         each = each.filter(~pl.col("problem").is_in(self.coverage["left_out"]))
-        each = each.filter(pl.col("mean") > 0) if down else each  # nobody is the best where no front has a volume
-        top = pl.col("mean").max() if down else pl.col("mean").min()
-        wins = each.filter(pl.col("mean") == top.over("problem")).group_by("optimizer").agg(best_on=pl.len())
+        each = each.with_columns(
+            loss=pl.col("mean") * pl.when(pl.col("indicator") == INSTEAD).then(1).otherwise(-1 if down else 1)
+        )
+        wins = each.filter(pl.col("loss") == pl.col("loss").min().over("problem"))
+        wins = wins.group_by("optimizer").agg(best_on=pl.len())
+        order = self.summary.filter(pl.col("indicator") == INSTEAD).select("optimizer", instead="mean")
+        by_instead = down and self.all_flat
         low = 0.0 if indicator in NEVER_NEGATIVE else -np.inf
         high = max(1.0, float(np.nanmax(self._cube(indicator), initial=0.0))) if indicator == GREATER[1] else np.inf
+        rows = self.summary.filter(pl.col("indicator") == indicator)
+        if down and not rows.height:  # the reference sets have no volume either: there is no ratio
+            rows = self.summary.filter(pl.col("indicator") == GREATER[0])
         return (
-            self.summary.filter(pl.col("indicator") == indicator)
-            .join(wins, on="optimizer", how="left")
+            rows.join(wins, on="optimizer", how="left")
             .with_columns(pl.col("best_on").fill_null(0))
             .with_columns(**{end: possible(end, low, high) for end in ("mean_lb", "mean_ub")})
-            .sort("mean", "optimizer", descending=[down, False], nulls_last=True)
+            .join(order, on="optimizer", how="left")
+            .sort(
+                "instead" if by_instead else "mean",
+                "optimizer",
+                descending=[down and not by_instead, False],
+                nulls_last=True,
+            )
+            .drop("instead")
         )
+
+    @property
+    def flat_problems(self) -> list[str]:
+        """The problems on which no front has any hypervolume."""
+        return [name for name, flat in zip(self.problems, self.without_volume, strict=True) if flat]
+
+    @property
+    def two_objectives(self) -> bool:
+        """Whether all problems have two objectives."""
+        assert self.pinned is not None
+        return all(len(self.pinned.problems[name].senses) == 2 for name in self.problems)
+
+    @property
+    def all_flat(self) -> bool:
+        """Whether no front has any hypervolume on any problem that averages are over."""
+        return not set(self.problems) - set(self.coverage["left_out"]) - set(self.flat_problems)
 
     def scores(self, metric: str | None = None) -> Scores:
         """An indicator of every study's front at the end; where more is better (hypervolume), 1 less it."""
         metric = metric or "hypervolume_ratio"
+        if metric in INDICATORS and metric not in RANKED:
+            raise OptarenaError(
+                f"{metric} alone says nothing of how good a front is: rank by others beside it, as in"
+                f" --by problem --metric hypervolume,igd,{metric}"
+            )
         one_of("metric", metric, RANKED)
         values = self._cube(metric)
         return Scores(
@@ -108,10 +148,37 @@ class Pareto(View):
             values = -self._cube(scores.metric)
             flat = self.without_volume
             if flat.any():
-                values = np.where(flat[:, None, None], self._cube("igd_plus"), values)
-                what += f"; igd_plus on {int(flat.sum())} problems where no front has a volume"
+                values = np.where(flat[:, None, None], self._cube(INSTEAD), values)
+                what += f"; {INSTEAD} on {int(flat.sum())} problems where no front has a volume"
         empty = self._cube("non_dominated") == 0
         return replace(scores, what=what, values=np.where(empty & ~np.isnan(values), np.inf, values))
+
+    def measured(self, metric: str | None = None) -> Measured:
+        """An indicator of every study's front at the end; `spread` is the generalised one with more than two
+        objectives, and IGD+ stands in for hypervolume where no front of a problem has any (docs/scores.md 3.5)."""
+        metric = metric or "hypervolume_ratio"
+        one_of("metric", metric, INDICATORS)
+        values, names = self._cube(metric), [metric] * len(self.problems)
+        said = [""] * len(self.problems)
+        assert self.pinned is not None
+        for p, problem in enumerate(self.problems):
+            if metric in GREATER and self.without_volume[p]:
+                names[p], said[p] = INSTEAD, "no front has any hypervolume: ranked by IGD+"
+            elif metric == "spread" and len(self.pinned.problems[problem].senses) > 2:
+                names[p] = "generalised_spread"
+            values[p] = self._cube(names[p])[p] if names[p] != metric else values[p]
+        there = ~np.isnan(self._cube("non_dominated"))
+        empty = (self._cube("non_dominated") == 0) | np.isnan(values)  # a single point has no spread
+        signs = [-1.0 if name in (*GREATER, "non_dominated") else 1.0 for name in names]
+        values = np.where(there, np.where(empty, np.inf, values), np.nan)
+        return Measured(metric, self.problems, self.optimizers, values, signs, names, said)
+
+    @staticmethod
+    def not_by_spread_alone(metrics: Sequence[str]) -> None:
+        """Refuse measures that say nothing of how near a front is (docs/scores.md 3.9)."""
+        if not set(metrics) & set(RANKED):
+            shown, beside = ", ".join(metrics), ",".join(("hypervolume", *metrics))
+            raise OptarenaError(f"{shown}: says nothing of how good a front is; rank by another beside it: {beside}")
 
     @property
     def without_volume(self) -> Bools:
