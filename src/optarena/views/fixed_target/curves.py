@@ -10,7 +10,16 @@ import numpy as np
 import polars as pl
 
 from optarena.traces import Floats, Ints, product
-from optarena.views.fixed_target.distributions import ENDS, LEAST, filled, grid, members_of, pools_of, with_restarts
+from optarena.views.fixed_target.distributions import (
+    ENDS,
+    FINE,
+    LEAST,
+    filled,
+    grid,
+    members_of,
+    pools_of,
+    with_restarts,
+)
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.reference import reference_ert
 from optarena.views.fixed_target.runtimes import TOLERANCE, ecdf, ert, first_hits
@@ -38,8 +47,11 @@ class Part:
     share: float
 
 
-def steps(scored: Scored, table: pl.DataFrame, behind: dict[Pool, Curve], points: int) -> pl.DataFrame:
-    """Curves of the table `ecdf` with every jump, up to where the first restart may begin; from there on as they were.
+def steps(
+    scored: Scored, table: pl.DataFrame, behind: dict[Pool, Curve], points: int, *, fine: bool = False
+) -> pl.DataFrame:
+    """Curves of the table `ecdf` with every jump, up to where the first restart may begin; from there on as they were,
+    or on a fine grid.
 
     Before that the distribution with restarts is the plain one, whose jumps are the runtimes. `reference`: what is
     drawn behind. points: of a curve, at most, evenly along its length. See docs/scores.md 2.6.
@@ -48,8 +60,10 @@ def steps(scored: Scored, table: pl.DataFrame, behind: dict[Pool, Curve], points
     keys = ("optimizer", "group", "dimension")
     out = []
     for key, part in table.group_by(keys, maintain_order=True):
-        effort, fraction = part["effort"].to_numpy(), part["fraction"].to_numpy()
         mine = members[key[0], key[1], key[2]]
+        effort, fraction = part["effort"].to_numpy(), part["fraction"].to_numpy()
+        if fine:
+            effort, fraction = grid(scored, FINE), with_restarts(scored, FINE)[mine].mean(axis=0)
         x, y = _exact(scored, [_whole(scored, c, len(mine)) for c in mine], effort, fraction)
         first = effort[:1][effort[:1] < x.min(initial=np.inf)]  # the axis begins where it did
         x, y = np.concatenate((first, x)), np.concatenate((np.zeros(len(first)), y))
@@ -148,7 +162,7 @@ def runtimes_of(scored: Scored, choice: Ints) -> dict[Pool, Curve]:
 
     choice: (problems, targets), as `virtual_best.chosen` gives it; a problem with -1 has none, and its pools neither.
     """
-    x, cells = grid(scored), scored.runs.cells
+    x, cells = grid(scored, FINE), scored.runs.cells
     on_grid = _of_pairs(scored, choice, x)
     number = dict(zip(cells.select(PROBLEM).iter_rows(), scored.problem.tolist(), strict=True))
     out = {}

@@ -15,6 +15,9 @@ from optarena.views.fixed_target.runtimes import ecdf, ecdfs
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
 PER_DECADE = 10
+"""Efforts in a decade, in tables and on the page."""
+FINE = 40
+"""The same for curves on paper."""
 SAMPLES = 1000
 ENDS = (1e1, 1e-1, 1e-4, 1e-8)
 PRECISION = {"optimizer": pl.String, "panel": pl.String, "of": pl.Float64, "ratio": pl.Float64, "fraction": pl.Float64}
@@ -23,7 +26,7 @@ LEAST = 1e-8
 """Precisions below are drawn there: COCO's hardest target."""
 
 
-def grid(scored: Scored) -> Floats:
+def grid(scored: Scored, per_decade: int = PER_DECADE) -> Floats:
     """Efforts, per dimension where they are evaluations: nice numbers on a log grid, to ten times the budget."""
     unit = scored.runs.per_dimension
     spent = scored.spent / unit
@@ -32,16 +35,16 @@ def grid(scored: Scored) -> Floats:
         return np.array([1.0])
     top = np.ceil(np.log10(finite.max()) + 1)
     bottom = 0.0 if scored.runs.axis == "evaluations" else np.floor(np.log10(finite.min())) - 2
-    steps = 10.0 ** (np.arange(int(bottom) * PER_DECADE, int(top) * PER_DECADE + 1) / PER_DECADE)
+    steps = 10.0 ** (np.arange(int(bottom) * per_decade, int(top) * per_decade + 1) / per_decade)
     nice = [m * 10.0**k for k in range(int(bottom), int(top)) for m in (1, 2, 3, 5)]
     return np.unique([float(f"{value:.9g}") for value in (*steps.tolist(), *nice)])
 
 
-def with_restarts(scored: Scored) -> Floats:
+def with_restarts(scored: Scored, per_decade: int = PER_DECADE) -> Floats:
     """(cells, x): the distribution with simulated restarts, the mean over targets (docs/scores.md 2.5)."""
-    if scored.fractions is None:
-        scored.fractions = _restarts(scored, grid(scored))
-    return scored.fractions
+    if per_decade not in scored.fractions:
+        scored.fractions[per_decade] = _restarts(scored, grid(scored, per_decade))
+    return scored.fractions[per_decade]
 
 
 def _restarts(scored: Scored, x: Floats) -> Floats:

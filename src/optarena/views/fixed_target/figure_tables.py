@@ -18,6 +18,8 @@ from optarena.views.fixed_target.scored import Scored
 from optarena.views.fixed_target.view import FixedTarget
 
 ALL = "all"
+MOST_ON_PAGE = 120
+"""Points of a curve that the page draws: more have a fine grid."""
 MOST_STEPS = 1000
 """Of a curve that is drawn: more are not seen."""
 SHOWN = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
@@ -192,9 +194,13 @@ def _curves(
     """
     columns, names = ["effort", "fraction", "reference"], ["optimizer", *keys]
     scored, chosen = _scored(view), background_name(view, background)
-    table = curves.steps(scored, table, _behind(view, chosen), points or MOST_STEPS)
+    fine = points is None or points > MOST_ON_PAGE
+    table = curves.steps(scored, table, _behind(view, chosen), points or MOST_STEPS, fine=fine)
     if chosen in view.optimizers:
         table = table.filter(pl.col("optimizer") != chosen)
+    if fine:  # one line behind, not one for each optimizer; the page may leave out any of these
+        first = pl.col("optimizer") == pl.col("optimizer").first().over(keys)
+        table = table.with_columns(pl.when(first).then("reference"))
     lines = table.group_by(names, maintain_order=True).agg(*dict.fromkeys(columns), pl.first("budget"), size=pl.len())
     if not lines.height:
         return pl.DataFrame(schema={**table.select(names).schema, **dict.fromkeys(CURVE, pl.Float64)})

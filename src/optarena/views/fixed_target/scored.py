@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -60,7 +60,7 @@ class Scored:
     notes: list[str]
     multiples: Floats | None = None
     """(targets,): of run-length targets, the k of each; two of them may be one target."""
-    fractions: Floats | None = None
+    fractions: dict[int, Floats] = field(default_factory=dict)
     """(cells, efforts): what `distributions.with_restarts` gives, once it was asked for."""
 
     @cached_property
