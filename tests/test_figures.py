@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -701,3 +702,57 @@ def test_every_figure_is_declared_once_and_named_by_its_view(results):
     for one in FIGURES.values():
         module = import_module(f"optarena.report.figures.{one.view.replace('-', '_') or 'runs'}")
         assert callable(getattr(module, one.name.replace("-", "_")))
+
+
+def odd(*, without=(), **columns):
+    """Two optimizers on two functions; the columns that are given change what they find."""
+    rows = []
+    for o, f, t, i in itertools.product("ac", ("f1", "f2"), range(2), range(6)):
+        row = {"problem": f"s/{f}", "optimizer": o, "trial": t, "evaluation": i + 1, "value": 10.0 ** (1 - 2 * i)}
+        row |= {"suite": "s", "function": f, "f_opt": 0.0, "dimension": 2}
+        rows.append({**row, **{name: of(row) for name, of in columns.items()}})
+    return oa.from_frame(pl.DataFrame(rows).drop(without))
+
+
+def test_a_curve_of_runs_that_all_succeed_goes_on_to_the_end_with_its_mark_at_the_budget():
+    results = odd(value=lambda row: 0.0 if row["optimizer"] == "c" else 10.0 - row["evaluation"])
+    table = figure_tables("ecdf", results)["ecdf"]
+    ends = {name: table.filter(pl.col("optimizer") == name)["effort"].max() for name in ("a", "c")}
+    assert ends["a"] == ends["c"]
+    mark = table.filter(pl.col("optimizer") == "c", pl.col("at_budget").is_not_null())
+    assert mark["effort"].to_list() == [3.0]
+    assert mark["at_budget"].to_list() == pytest.approx([1.0])
+
+
+def test_optimizers_with_the_names_of_backgrounds_keep_their_curves():
+    names = {"a": "best-of-store", "c": "none"}
+    results = odd(optimizer=lambda row: names[row["optimizer"]])
+    assert set(figure_tables("ecdf", results)["ecdf"]["optimizer"]) == set(names.values())
+    assert len(sheets("run-lengths", results)) == 2
+    reach, _ = runtimes.transition(results.fixed_target(), "none")
+    assert reach["optimizer"].null_count() == 0
+
+
+def test_functions_of_dimension_0_are_not_divided_by_it():
+    view = odd(without=["dimension"]).fixed_target()
+    table = ert_tables.scatter(view, "a", "c")
+    assert table.height
+    assert table["x"].is_finite().all()
+    with pytest.raises(OptarenaError, match="no function has a dimension"):
+        view.figure("scaling")
+
+
+def test_a_reference_that_took_no_time_gives_no_ratio():
+    view = odd(seconds=lambda row: 0.0 if row["optimizer"] == "c" else float(row["evaluation"])).fixed_target(
+        axis="seconds"
+    )
+    reached = view.ert.filter(pl.col("target") == 10.0)
+    assert reached["loss"].null_count() == reached.height
+    assert view.table("ratios").filter(pl.col("target") == 10.0)["ratio"].null_count() == reached.height
+    assert ert_tables.contributions(view)["slower"].is_null().all()
+    assert not ert_tables.loss_by_budget(view).height
+
+
+def test_contributions_say_that_nobody_reached_a_target():
+    with pytest.raises(OptarenaError, match="nobody reached a target"):
+        sheets("contributions", odd(value=lambda _: 1e6))

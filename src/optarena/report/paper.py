@@ -11,7 +11,7 @@ from optarena._files import write_together
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.report.figures import sheets
-from optarena.report.latex import SIGNS, commented, escaped
+from optarena.report.latex import commented, escaped
 from optarena.report.material import Material
 from optarena.report.output import pdf
 from optarena.views.fixed_target import FixedTarget
@@ -19,11 +19,13 @@ from optarena.views.fixed_target import figure_tables as tables
 
 PAGE_OF_TABLES = 44
 """Rows of a table on one page."""
+NOT_IN_FONTS = "ÐðÞþ¤"
+"""Signs of Latin-1 that TeX's usual fonts lack."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A section of the paper: its title, its figures and their width; `needs`: so many optimizers or dimensions."""
+    """A section of the paper: its title, its figures and their widths."""
 
     title: str
     figures: tuple[tuple[str, str], ...]
@@ -56,10 +58,11 @@ def write_paper(results: Dataset, directory: str | Path, **options: Any) -> list
         for name, paper in part.figures:
             body += _figures(material, name, paper, files)
     body += ["", r"\section{Expected running times}", *_tables(view, files)]
-    text = "\n".join([*_head(view, body), *body, r"\end{document}", ""])
-    written = {Path("paper.tex"): text.encode(), **files}
-    write_together({directory / name: data for name, data in written.items()})
-    return [directory / name for name in written]
+    tabled = [data.decode() for path, data in files.items() if path.suffix == ".tex"]
+    text = "\n".join([*_head(view, [*body, *tabled]), *body, r"\end{document}", ""])
+    # the paper is there when all that it includes is there
+    write_together({directory / name: data for name, data in {**files, Path("paper.tex"): text.encode()}.items()})
+    return [directory / name for name in (Path("paper.tex"), *files)]
 
 
 def _figures(material: Material, name: str, paper: str, files: dict[Path, bytes]) -> Iterator[str]:
@@ -100,11 +103,16 @@ def _tables(view: FixedTarget, files: dict[Path, bytes]) -> Iterator[str]:
     yield r"\clearpage"
 
 
-def _head(view: FixedTarget, body: Iterable[str]) -> list[str]:
-    """What a LaTeX file begins with; signs that its fonts lack are shown by their number."""
+def _head(view: FixedTarget, texts: Iterable[str]) -> list[str]:
+    """What a LaTeX file begins with; signs of its texts that its fonts lack are shown by their number."""
     names = tables.ranked(view)
     title = f"{' and '.join(names) if len(names) < 3 else f'{len(names)} optimizers'} on {tables.described(view)}"
-    unknown = sorted({sign for line in [*body, title] for sign in line if ord(sign) > 0xFF and sign not in SIGNS})
+    first = [
+        rf"Optimizers, the one that reached most targets first: {escaped(', '.join(names))}.",
+        *(rf"{escaped(note[:1].upper() + note[1:])}." for note in view.notes[:8]),
+    ]
+    signs = {sign for line in [*texts, *first, escaped(title)] for sign in line}
+    unknown = sorted(sign for sign in signs if ord(sign) > 0xFF or sign in NOT_IN_FONTS)
     return [
         *commented(["Compile with pdflatex. Figures and tables stand beside this file; captions say what they show."]),
         r"\documentclass[10pt]{article}",
@@ -118,6 +126,5 @@ def _head(view: FixedTarget, body: Iterable[str]) -> list[str]:
         r"\date{}",
         r"\begin{document}",
         r"\maketitle",
-        rf"Optimizers, the one that reached most targets first: {escaped(', '.join(names))}.",
-        *(rf"{escaped(note[:1].upper() + note[1:])}." for note in view.notes[:8]),
+        *first,
     ]

@@ -75,7 +75,7 @@ def _keys(look: Look, symbol: str | None = "stroke") -> vl.Legend:
         **kind,
         symbolStrokeWidth=3 if symbol == "stroke" else 1,
         symbolOpacity=1,
-        labelLimit=280,
+        labelLimit=180 if look.paper else 280,
         values=look.drawn,
     )
 
@@ -94,11 +94,10 @@ def shape(look: Look, *, legend: bool = False) -> vl.Field:
     return vl.Field("optimizer:N", scale=scale, legend=_keys(look, None) if legend else None)
 
 
-def rows(sort: Any = None) -> vl.Field:
+def rows(look: Look, sort: Any = None) -> vl.Field:
     """Optimizers one below the other, in the order of the data unless sorted."""
-    return vl.Field(
-        "optimizer:N", sort=sort, title=None, axis=vl.Axis(labelLimit=220, labelPadding=8, domain=False, ticks=False)
-    )
+    axis = vl.Axis(labelLimit=90 if look.paper else 220, labelPadding=8, domain=False, ticks=False)
+    return vl.Field("optimizer:N", sort=sort, title=None, axis=axis)
 
 
 POWER = "round(log(datum.value) / LN10)"

@@ -55,9 +55,9 @@ def scaling(
 ) -> vl.Chart:
     """One optimizer: the expected running time against the dimension, a line per target, from easy to hard."""
     x, times = _dimension(dimensions), _Times(table, effort)
-    keys = vl.Legend(
-        title="target", orient="bottom", columns=7, symbolType="stroke", symbolStrokeWidth=3, labelFont=POWERS_FONT
-    )
+    columns = 4 if look.paper else 7
+    stroke = {"symbolType": "stroke", "symbolStrokeWidth": 3}
+    keys = vl.Legend(title="target", orient="bottom", columns=columns, labelFont=POWERS_FONT, **stroke)
     hues = vl.Field("k:N", scale=vl.Scale(domain=powers, range=list(HARDER[-len(powers) :])), legend=keys, sort=None)
     base = vl.Chart().encode(x=x, color=hues)
     line = base.mark("line", strokeWidth=1.5, aria=False).encode(y=times("ert"))
@@ -231,7 +231,7 @@ def _effort(effort: str) -> vl.Field:
 
 def contributions(table: pl.DataFrame | str, look: Look, *, ranked: list[str]) -> vl.Chart:
     """On which part of the targets each optimizer is the fastest, and how much slower the others are there."""
-    base = vl.Chart().encode(y=rows(sort=look.drawn or ranked))
+    base = vl.Chart().encode(y=rows(look, sort=look.drawn or ranked))
     x: dict[str, Any] = {"title": "part of the targets", "axis": PER_CENT}
     tips = [
         vl.Field("optimizer:N"),
@@ -279,7 +279,7 @@ def loss(table: pl.DataFrame | str, look: Look, *, reference: str, many: bool) -
     scale = vl.Scale(type="log", nice=True)
     x: dict[str, Any] = {"title": title, "scale": scale, "axis": log_axis(6)}
     chart = vl.Chart() if many else vl.Chart(source(table))
-    base = chart.encode(y=rows(look.drawn if many else None), color=colour(look, legend=False))
+    base = chart.encode(y=rows(look, look.drawn if many else None), color=colour(look, legend=False))
     tips = [
         vl.Field("optimizer:N"),
         vl.Field("median:Q", format=NUMBER),

@@ -57,6 +57,7 @@ class _Behind:
         self.name = tables.background_name(view, options.background)
         self.words = tables.background_words(self.name)
         self.dashed = self.name == "best-2009"
+        self.optimizer = self.name if tables.is_optimizer(self.name) else ""
 
     @property
     def head(self) -> str:
@@ -106,7 +107,7 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
         f"Line chart of the fraction of targets reached by {unit}, one line per optimizer; the ends are in the table.",
         head=f"marks: budgets end{behind.head}",
         view=view,
-        legend=view.ecdf.filter(pl.col("optimizer") != behind.name),
+        legend=view.ecdf.filter(pl.col("optimizer") != behind.optimizer),
         ranked=ranked,
         panels="panel" if many else "",
         empty="" if curves.height else APART,
@@ -240,7 +241,7 @@ def run_lengths(material: Material, options: Options) -> list[Shown]:
     for name in tables.ranked(view):
         whose = (pl.col("optimizer") == name) | pl.col("optimizer").is_null()
         mine = [part.filter(whose) for part in parts]
-        if name != behind.name:
+        if name != behind.optimizer:
             out += _two_panels(view, behind, mine, partial(transition, single=True), name, [name])
     return out
 

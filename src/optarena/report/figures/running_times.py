@@ -88,7 +88,7 @@ def scaling(material: Material, options: Options) -> list[Shown]:  # noqa: ARG00
     view = material.must_reach()
     table, reference = ert_tables.scaling(view), tables.reference_name(view)
     if not table.height:
-        raise OptarenaError("no target is a power of ten in any dimension: there is nothing to draw")
+        raise OptarenaError("no target is a power of ten, or no function has a dimension: there is nothing to draw")
     powers = table.sort("power", descending=True)["k"].unique(maintain_order=True).to_list()
     hardest = powers[-1]
     out = []
@@ -220,6 +220,7 @@ def contributions(material: Material, options: Options) -> list[Shown]:  # noqa:
         view=view,
         ranked=ranked,
         panels="panel",
+        empty="" if (table["n"] > 0).any() else "nobody reached a target on what all ran: there is nothing to draw",
     )
     return [shown]
 

@@ -28,8 +28,6 @@ CURVE = ("effort", "within", "beyond", "at_budget", "reference")
 KEYS = ("suite", "function", "dimension")
 LOWEST, HIGHEST = 1e-8, 1e2
 """The precisions that the ECDF of precision shows: COCO's hardest target and its easiest."""
-NOTHING = "none"
-BACKGROUNDS = (curves.BEST_2009, curves.BEST_OF_STORE, NOTHING)
 
 
 def unit(view: FixedTarget) -> str:
@@ -59,15 +57,18 @@ def background_name(view: FixedTarget, background: str | None) -> str:
     optimizers = view.optimizers
     if background is None:
         known = reference_name(view) == BEST_2009
-        return curves.BEST_2009 if known else curves.BEST_OF_STORE if len(optimizers) > 1 else NOTHING
-    if background not in (*BACKGROUNDS, *optimizers):
-        known_names = ", ".join((*BACKGROUNDS, *optimizers))
-        raise OptarenaError(
-            f"no background {background!r}.{nearest(background, (*BACKGROUNDS, *optimizers))} (there are {known_names})"
-        )
+        return curves.BEST_2009 if known else curves.BEST_OF_STORE if len(optimizers) > 1 else curves.NOTHING
+    names = (*curves.BACKGROUNDS, *optimizers)
+    if background not in names:
+        raise OptarenaError(f"no background {background!r}.{nearest(background, names)} (there are {', '.join(names)})")
     if background == curves.BEST_2009 and reference_name(view) != BEST_2009:
         raise OptarenaError("best 2009 is not known for all problems and targets of the store: try best-of-store")
     return background
+
+
+def is_optimizer(background: str) -> bool:
+    """Whether a background is one of the optimizers; one that has the name of another background is none."""
+    return background not in curves.BACKGROUNDS
 
 
 def background_words(name: str) -> str:
@@ -75,13 +76,13 @@ def background_words(name: str) -> str:
     return {
         curves.BEST_2009: "ERTs of best 2009",
         curves.BEST_OF_STORE: "best of the store for each target",
-        NOTHING: "",
+        curves.NOTHING: "",
     }.get(name, name)
 
 
 def _behind(view: FixedTarget, name: str) -> dict[curves.Pool, curves.Curve]:
     scored = _scored(view)
-    if name == NOTHING:
+    if name == curves.NOTHING:
         return {}
     if name == curves.BEST_2009:
         return curves.erts_of_reference(scored, view.table("reference"), "best_2009")
@@ -196,7 +197,7 @@ def _curves(
     scored, chosen = _scored(view), background_name(view, background)
     fine = points is None or points > MOST_ON_PAGE
     table = curves.steps(scored, table, _behind(view, chosen), points or MOST_STEPS, fine=fine)
-    if chosen in view.optimizers:
+    if is_optimizer(chosen):
         table = table.filter(pl.col("optimizer") != chosen)
     if fine:  # one line behind, not one for each optimizer; the page may leave out any of these
         first = pl.col("optimizer") == pl.col("optimizer").first().over(keys)
@@ -230,11 +231,11 @@ def _with_bands(view: FixedTarget, table: pl.DataFrame) -> pl.DataFrame:
     found = curves.bands(_scored(view)).filter(pl.col("group") == ALL).drop("group").sort("effort")
     by = ["optimizer", "dimension"]
     known = pl.col("dimension").fill_null(-1)  # nulls never join
-    joined = (
-        table.with_columns(known)
-        .sort("effort")
-        .join_asof(found.with_columns(known), on="effort", by=by, check_sortedness=False)
-    )
+    # the band is known on a grid: between two efforts it is from the lower end at the first to the upper at the next
+    joined, found = table.with_columns(known).sort("effort"), found.with_columns(known)
+    for strategy, column in (("backward", "lower"), ("forward", "upper")):
+        part = found.select("effort", *by, column)
+        joined = joined.join_asof(part, on="effort", by=by, strategy=strategy, check_sortedness=False)  # type: ignore[arg-type]
     out = joined.with_columns(pl.when(pl.col("dimension") >= 0).then("dimension"))
     return out.sort("place", "optimizer", "effort")
 
