@@ -419,14 +419,44 @@ def test_a_figure_with_many_panels_has_sheets(results, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("paper", "width"), [("column", 241), ("page", 506)])
-@pytest.mark.parametrize("name", ["ecdf", "ecdf-groups", "ert-dimension", "scatter", "run-lengths", "loss-budget"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "ecdf",
+            "ecdf-groups",
+            "ert-dimension",
+            "scatter",
+            "run-lengths",
+            "loss-budget",
+            "transition",
+            "ert",
+            "loss",
+            "profiles",
+        )
+    ],
+)
 def test_a_figure_for_a_paper_fills_its_width(classics, name, paper, width, tmp_path):
     for sheet in sheets(name, classics, paper=paper):
         text = save(sheet.chart, tmp_path / "f.svg").read_text()
         found = float(re.search(r' width="([0-9.]+)"', text)[1])
         assert 0.95 * width <= found <= width
-        assert "bbob; f1 to f6 (3 functions); dimensions 2, 3; 51 targets from 100 to 1e-08; 2 runs" in sheet.caption
+        dimensions = re.search("dimensions? ([0-9, ]+);", sheet.caption)[1]
+        assert dimensions in ("2, 3", "2", "3")
+        assert "bbob; f1, f2, f6; dimension" in sheet.caption
+        assert "51 targets from 10² to 10⁻⁸; 2 runs per function and dimension" in sheet.caption
+        assert "Filters" not in sheet.caption, "a paper has none"
+        if paper == "page":
+            assert "…" not in text, "no label is cut"
         assert "mode exact" not in text, "words stand in the caption"
+
+
+def test_every_optimizer_has_its_label_on_paper(tmp_path):
+    names = [f"optimizer-{i}" for i in range(20)]
+    many = imported(tmp_path / "s", optimizers=names, problems=["p1/d2", "p2/d3"], trials=2, evaluations=5)
+    for name in ("loss", "contributions"):
+        for sheet in sheets(name, many, paper="column"):
+            assert [one for one in names if f">{one}<" not in sheet.svg] == [], name
 
 
 def test_a_curve_of_the_best_of_the_store_takes_the_fastest_for_each_target(classics):

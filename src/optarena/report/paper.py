@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from optarena._files import write_together
+from optarena._order import natural
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.report.figures import sheets
@@ -17,10 +18,12 @@ from optarena.report.output import pdf
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.fixed_target import figure_tables as tables
 
-PAGE_OF_TABLES = 44
+PAGE_OF_TABLES = 42
 """Rows of a table on one page."""
 NOT_IN_FONTS = "ÐðÞþ¤"
 """Signs of Latin-1 that TeX's usual fonts lack."""
+HERE = "!htp"
+"""Where figures and tables stand: below the heading of their section, else on a page of their own."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,9 @@ def write_paper(results: Dataset, directory: str | Path, **options: Any) -> list
     files: dict[Path, bytes] = {}
     body: list[str] = []
     for part in PARTS:
-        body += ["", rf"\section{{{escaped(part.title)}}}"]
-        for name, paper in part.figures:
-            body += _figures(material, name, paper, files)
+        figures = [line for name, paper in part.figures for line in _figures(material, name, paper, files)]
+        drawn = any(not line.startswith("%") for line in figures)
+        body += ["", *([rf"\section{{{escaped(part.title)}}}"] if drawn else []), *figures, r"\clearpage"]
     body += ["", r"\section{Expected running times}", *_tables(view, files)]
     tabled = [data.decode() for path, data in files.items() if path.suffix == ".tex"]
     text = "\n".join([*_head(view, [*body, *tabled]), *body, r"\end{document}", ""])
@@ -74,17 +77,14 @@ def _figures(material: Material, name: str, paper: str, files: dict[Path, bytes]
     for i, sheet in enumerate(found):
         path = Path("figures") / f"{name}{f'-{i + 1}' if i else ''}.pdf"
         files[path] = pdf(sheet.chart, sheet.svg)
-        width = r"\columnwidth" if paper == "column" else r"\textwidth"
+        size = r"width=0.6\textwidth" if paper == "column" else r"width=\textwidth"
         yield from (
-            r"\begin{figure}[p]",
+            rf"\begin{{figure}}[{HERE}]",
             r"\centering",
-            rf"\includegraphics[width={width},height=0.8\textheight,keepaspectratio]{{{path.as_posix()}}}"
-            if paper == "page"
-            else rf"\includegraphics[width=0.6\textwidth]{{{path.as_posix()}}}",
+            rf"\includegraphics[{size},height=0.8\textheight,keepaspectratio]{{{path.as_posix()}}}",
             rf"\caption{{{escaped(sheet.caption)}}}",
             r"\end{figure}",
         )
-    yield r"\clearpage"
 
 
 def _tables(view: FixedTarget, files: dict[Path, bytes]) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _tables(view: FixedTarget, files: dict[Path, bytes]) -> Iterator[str]:
         path = Path("tables") / f"ratios-{i + 1}.tex"
         files[path] = table.latex().encode()
         yield from (
-            r"\begin{table}[p]",
+            rf"\begin{{table}}[{HERE}]",
             r"\centering\footnotesize",
             rf"\resizebox{{\textwidth}}{{!}}{{\input{{{path.as_posix()}}}}}",
             rf"\caption{{{table.caption.latex}}}",
@@ -106,8 +106,12 @@ def _tables(view: FixedTarget, files: dict[Path, bytes]) -> Iterator[str]:
 def _head(view: FixedTarget, texts: Iterable[str]) -> list[str]:
     """What a LaTeX file begins with; signs of its texts that its fonts lack are shown by their number."""
     names = tables.ranked(view)
-    title = f"{' and '.join(names) if len(names) < 3 else f'{len(names)} optimizers'} on {tables.described(view)}"
+    suites = " and ".join(natural(view.ert["suite"].drop_nulls().unique().to_list()))
+    title = (
+        f"{' and '.join(names) if len(names) < 3 else f'{len(names)} optimizers'}{f' on {suites}' if suites else ''}"
+    )
     first = [
+        rf"Data: {escaped(tables.described(view))}.",
         rf"Optimizers, the one that reached most targets first: {escaped(', '.join(names))}.",
         *(rf"{escaped(note[:1].upper() + note[1:])}." for note in view.notes[:8]),
     ]

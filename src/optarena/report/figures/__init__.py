@@ -217,7 +217,7 @@ def _sheet(
             legend = one.table if one.legend is None else one.legend
             there = set(legend["optimizer"]) if "optimizer" in legend.columns else set()
             present = [name for name in (one.ranked or sorted(there)) if name in there]
-            return Look(material.colours, width, asked.height, tuple(present), paper is not None)
+            return Look(material.colours, width, asked.height, tuple(present), paper is not None, paper == "page")
 
         charts = [one.draw(one.table, look(one)) for one in parts]
         whole = _arranged(charts, known.arrange)

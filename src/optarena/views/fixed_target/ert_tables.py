@@ -169,8 +169,9 @@ def _written(value: pl.Expr | str) -> pl.Expr:
 
 def profiles(view: FixedTarget) -> pl.DataFrame:
     """Performance and data profiles, a panel each."""
-    data = pl.format("data profile to {}: by evaluations / (D + 1)", _written("tolerance"))
-    performance = pl.lit("performance profile: by times the least ERT")
+    tolerance = pl.col("tolerance").map_elements(power_of_ten, return_dtype=pl.String)
+    data = pl.format("data profile to {} by evaluations / (D + 1)", tolerance)
+    performance = pl.lit("performance profile by times the least ERT")
     return view.table("profiles").select(
         "optimizer",
         panel=pl.when(pl.col("kind") == "performance").then(performance).otherwise(data),

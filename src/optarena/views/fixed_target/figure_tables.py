@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from optarena._numbers import power_of_ten
 from optarena._order import natural
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Floats
@@ -28,6 +29,8 @@ CURVE = ("effort", "within", "beyond", "at_budget", "reference")
 KEYS = ("suite", "function", "dimension")
 LOWEST, HIGHEST = 1e-8, 1e2
 """The precisions that the ECDF of precision shows: COCO's hardest target and its easiest."""
+FEW = 5
+"""From so many functions on, a caption names the first and the last."""
 
 
 def unit(view: FixedTarget) -> str:
@@ -107,7 +110,7 @@ def described(view: FixedTarget, dimension: int | None = None) -> str:
     suites = natural(table["suite"].drop_nulls().unique().to_list())
     functions = natural(table["function"].unique().to_list())
     several = f"{functions[0]} to {functions[-1]} ({len(functions)} functions)"
-    parts = [*([" and ".join(suites)] if suites else []), functions[0] if len(functions) == 1 else several]
+    parts = [*([" and ".join(suites)] if suites else []), ", ".join(functions) if len(functions) < FEW else several]
     found = table["dimension"].drop_nulls().unique().sort().to_list()
     if found:
         parts.append(f"dimension{'s' * (len(found) > 1)} {', '.join(map(str, found))}")
@@ -120,9 +123,9 @@ def described(view: FixedTarget, dimension: int | None = None) -> str:
     elif table.group_by(*KEYS).agg(pl.col("target").n_unique())["target"].n_unique() > 1 or len(levels) > 60:
         parts.append("targets of each problem")
     elif len(levels) == 1:
-        parts.append(f"target {levels[0]:.3g}")
+        parts.append(f"target {power_of_ten(levels[0])}")
     else:
-        parts.append(f"{len(levels)} targets from {levels[0]:.3g} to {levels[-1]:.3g}")
+        parts.append(f"{len(levels)} targets from {power_of_ten(levels[0])} to {power_of_ten(levels[-1])}")
     runs = table["n_runs"].unique().sort().to_list()
     count = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     parts.append(f"{count} run{'' if runs[-1] == 1 else 's'} per function and dimension" if found else f"{count} runs")
