@@ -204,8 +204,8 @@ def small(
     if look.paper and not look.height and not isinstance(table, str):
         rows = -(-table[by].n_unique() // columns)
         between = given["spacing"] + (9 if flush else 34 if lines else 26)
-        own = round(size[1] * (look.width or size[0]) / size[0])
-        look = replace(look, height=max(lowest, min(own, TALL // rows - between)))
+        natural = round(size[1] * (look.width or size[0]) / size[0])
+        look = replace(look, height=max(lowest, min(natural, TALL // rows - between)))
     chart = look.sized(layers, *size).having(data=source(table))
     order = vl.Sort(field="place", op="min", order="ascending")
     panels = chart.facet(vl.Field(f"{by}:N", sort=order, header=head), **given)
@@ -282,7 +282,7 @@ BELOW = {"anchor": "start", "direction": "vertical", "margin": 2}
 
 def _for_paper(look: dict[str, Any]) -> dict[str, Any]:
     """The same in the sizes of a paper's captions."""
-    sizes = {
+    sizes: dict[str, dict[str, Any]] = {
         "axis": {"labelFontSize": 7, "titleFontSize": 8, "tickSize": 3, "labelPadding": 2, "titlePadding": 3},
         "legend": {"labelFontSize": 7, "titleFontSize": 7, "symbolSize": 40, "columnPadding": 6, "rowPadding": 1,
                    "offset": 6, "padding": 0, "layout": {"bottom": BELOW}},
