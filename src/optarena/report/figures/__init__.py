@@ -22,7 +22,7 @@ from optarena.errors import OptarenaError, nearest, one_of
 from optarena.report.drawing import _vega as vl
 from optarena.report.figures._figure import Figure, Options, Shown, in_sheets, is_log
 from optarena.report.material import Material, framed
-from optarena.report.output import PAPERS, fitted
+from optarena.report.svg import PAPERS, fitted
 from optarena.views._options import OPTIONS, dashed, view_named
 from optarena.views._view import View
 

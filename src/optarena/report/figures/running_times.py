@@ -8,8 +8,9 @@ import polars as pl
 
 from optarena.errors import OptarenaError
 from optarena.report.figures._figure import Options, Shown
+from optarena.report.figures._targets import APART, about, by_dimension
 from optarena.report.material import Material
-from optarena.views.fixed_target import FixedTarget, ert_tables
+from optarena.views.fixed_target import ert_tables
 from optarena.views.fixed_target import figure_tables as tables
 
 ROWS = 12_000
@@ -19,13 +20,8 @@ STILL = "Filters by problem and dimension do not change"
 GUIDES = "Slanted lines: quadratic growth with the dimension; level: linear."
 
 
-def _about(view: FixedTarget, text: str, dimension: int | None = None) -> str:
-    return f"{' '.join(text.split())} Data: {tables.described(view, dimension)}."
-
-
 def ert(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.running_times import ert
-    from optarena.report.figures.fixed_target import by_dimension
 
     view = material.must_reach()
     table, note = ert_tables.ert(view, material.functions, thin=options.page), ""
@@ -40,7 +36,7 @@ def ert(material: Material, options: Options) -> list[Shown]:
         table,
         partial(ert, effort=tables.unit(view), word=tables.word(view), by="title" if several else "function"),
         "Expected running time by target",
-        _about(
+        about(
             view,
             "ERT: all evaluations of all runs until they hit, divided by the number of hits; a line ends where no run "
             f"hits any more. Bands: {view.frame['intervals']}. Behind, pale: {reference}.",
@@ -69,7 +65,7 @@ def ert_dimension(material: Material, options: Options) -> list[Shown]:
         table,
         partial(ert_dimension, effort=tables.unit(view), dimensions=table["D"].unique().sort().to_list()),
         "Expected running time by dimension",
-        _about(
+        about(
             view,
             "Expected running time by dimension, for each function to the hardest target that someone reached in most "
             "dimensions, which its title names. Bars: 95 % intervals, from resampled runs. Crosses: the greatest "
@@ -108,7 +104,7 @@ def scaling(material: Material, options: Options) -> list[Shown]:  # noqa: ARG00
                 mine,
                 partial(scaling, effort=tables.unit(view), dimensions=dimensions, powers=powers),
                 "Expected running time by dimension and target",
-                _about(
+                about(
                     view,
                     f"{name}: expected running time by dimension, to the targets 10ᵏ. Crosses: the greatest budget, "
                     f"where not all runs reached {hardest}, with how many did. {GUIDES} Pale: {reference} to "
@@ -147,7 +143,7 @@ def _scatter(material: Material, options: Options, *, many: bool) -> list[Shown]
         table,
         partial(scatter, first=first, second=second, effort=tables.unit(view), many=many),
         f"Expected running times of {first} and {second}",
-        _about(
+        about(
             view,
             f"Expected running times to reach a target: {first} (x) and {second} (y), a point for every function, "
             "dimension and target. Below the diagonal the second is faster. On the edges: only one of them reached "
@@ -167,7 +163,7 @@ def loss_budget(material: Material, options: Options) -> list[Shown]:  # noqa: A
 
     view = material.must_reach()
     table, reference = ert_tables.loss_by_budget(view), tables.reference_name(view)
-    caption = _about(
+    caption = about(
         view,
         f"Expected running time divided by that of {reference}, for the hardest target that the optimizer's is within "
         f"a budget for; the budget by it, where {reference} gets further within that: geometric mean over functions "
@@ -215,7 +211,7 @@ def contributions(material: Material, options: Options) -> list[Shown]:  # noqa:
         table,
         partial(contributions, ranked=ranked),
         "The best of the store",
-        _about(
+        about(
             view,
             "The virtual best solver takes, for each function and target, the optimizer with the least expected "
             "running time. Bars: the part of the targets on which each is that one (ties are shared); dark: the part "
@@ -233,7 +229,6 @@ def contributions(material: Material, options: Options) -> list[Shown]:  # noqa:
 
 def profiles(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.running_times import profiles
-    from optarena.report.figures.fixed_target import APART
 
     view = material.must_reach()
     table = ert_tables.profiles(view)
@@ -242,7 +237,7 @@ def profiles(material: Material, options: Options) -> list[Shown]:
         table,
         profiles,
         "Performance and data profiles",
-        _about(
+        about(
             view,
             "Performance profiles: the fraction of targets whose ERT is within so many times the least of the store. "
             "Data profiles: the fraction of problems brought to a part of the way from the first value to the best, by "
@@ -271,7 +266,7 @@ def loss(material: Material, options: Options) -> list[Shown]:
         table,
         partial(loss, reference=reference, many=many),
         "Loss of expected running time",
-        _about(
+        about(
             view,
             f"How many times the expected running time of {reference}: median, half (thick) and 80 % (thin) of the "
             "targets that one of its runs reached; beside it, how many of the reference's targets these are.",
