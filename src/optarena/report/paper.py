@@ -52,7 +52,7 @@ def write_paper(results: Dataset, directory: str | Path, **options: Any) -> list
     directory = Path(directory)
     if directory.exists() and not directory.is_dir():
         raise OptarenaError(f"{directory} is a file: name a directory")
-    material = Material(results, {"fixed_target": options})
+    material = Material.fine(results, {"fixed_target": options})
     view = material.must_reach()
     files: dict[Path, bytes] = {}
     body: list[str] = []

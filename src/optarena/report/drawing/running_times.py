@@ -203,7 +203,8 @@ def loss_by_budget(table: pl.DataFrame | str, look: Look, *, effort: str, refere
     title = f"ERT / {reference}"
 
     def y(field: str) -> vl.Field:
-        return vl.Field(f"{field}:Q", title=title, scale=vl.Scale(type="log"), axis=log_axis(4))
+        scale = vl.Scale(type="log", nice=False)
+        return vl.Field(f"{field}:Q", title=title, scale=scale, axis=log_axis(4))
 
     one = vl.Chart([{"at": 1.0}]).mark("rule", strokeDash=[3, 3], color="#888888", aria=False)
     band = base.mark("area", opacity=BAND, aria=False).encode(y=y("q1"), y2=vl.Field("q3:Q"))

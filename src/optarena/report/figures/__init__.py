@@ -281,7 +281,7 @@ def _material(results: Dataset | Material, known: Figure, given: dict[str, Any])
     view = given.pop("view", None)
     if view is not None and view_named(view) != name:
         raise OptarenaError(f"the figure {known.name} draws the {known.view} view, not the {dashed(view)} view")
-    return Material(results, {name: given})
+    return Material.fine(results, {name: given})
 
 
 def figure_of_view(view: View, name: str | None = None, **options: Any) -> Any:

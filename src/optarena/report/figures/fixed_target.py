@@ -194,7 +194,7 @@ def cuts(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
         table,
         partial(cuts, effort=tables.unit(view), word=tables.word(view)),
         "Fixed cost and fixed target",
-        f"Every run on {name}. {note[:1].upper()}{note[1:]}.",
+        about(view, f"Every run on {name}. {note[:1].upper()}{note[1:]}."),
         f"Line chart of the precision of every run on {name}, cut at one effort and at one target.",
         head=f"{name}; {note}",
         view=view,

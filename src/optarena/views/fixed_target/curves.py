@@ -12,7 +12,6 @@ import polars as pl
 from optarena.traces import Floats, Ints, product
 from optarena.views.fixed_target.distributions import (
     ENDS,
-    FINE,
     LEAST,
     filled,
     grid,
@@ -47,11 +46,8 @@ class Part:
     share: float
 
 
-def steps(
-    scored: Scored, table: pl.DataFrame, behind: dict[Pool, Curve], points: int, *, fine: bool = False
-) -> pl.DataFrame:
-    """Curves of the table `ecdf` with every jump, up to the first success that may follow a restart; then as they
-    were, or on a fine grid.
+def steps(scored: Scored, table: pl.DataFrame, behind: dict[Pool, Curve], points: int) -> pl.DataFrame:
+    """Curves of the table `ecdf` with every jump, up to the first success that may follow a restart; then as they were.
 
     Before that the distribution with restarts is the plain one, whose jumps are the runtimes. `reference`: what is
     drawn behind. points: of a curve, at most, evenly along its length. See docs/scores.md 2.6.
@@ -62,8 +58,6 @@ def steps(
     for key, part in table.group_by(keys, maintain_order=True):
         mine = members[key[0], key[1], key[2]]
         effort, fraction = part["effort"].to_numpy(), part["fraction"].to_numpy()
-        if fine:
-            effort, fraction = grid(scored, FINE), with_restarts(scored, FINE)[mine].mean(axis=0)
         x, y = _exact(scored, [_whole(scored, c, len(mine)) for c in mine], effort, fraction)
         jumps, levels = behind.get((key[1], key[2]), (np.zeros(0), np.zeros(0)))
         # the axis begins and ends where it did, also where every run succeeds
@@ -163,7 +157,7 @@ def runtimes_of(scored: Scored, choice: Ints) -> dict[Pool, Curve]:
 
     choice: (problems, targets), as `virtual_best.chosen` gives it; a problem with -1 has none, and its pools neither.
     """
-    x, cells = grid(scored, FINE), scored.runs.cells
+    x, cells = grid(scored), scored.runs.cells
     on_grid = _of_pairs(scored, choice, x)
     number = dict(zip(cells.select(PROBLEM).iter_rows(), scored.problem.tolist(), strict=True))
     out = {}

@@ -14,10 +14,6 @@ from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restar
 from optarena.views.fixed_target.runtimes import ecdf, ecdfs
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
-PER_DECADE = 10
-"""Efforts in a decade, in tables and on the page."""
-FINE = 40
-"""The same for curves on paper."""
 SAMPLES = 1000
 ENDS = (1e1, 1e-1, 1e-4, 1e-8)
 PRECISION = {"optimizer": pl.String, "panel": pl.String, "of": pl.Float64, "ratio": pl.Float64, "fraction": pl.Float64}
@@ -26,9 +22,9 @@ LEAST = 1e-8
 """Precisions below are drawn there: COCO's hardest target."""
 
 
-def grid(scored: Scored, per_decade: int = PER_DECADE) -> Floats:
+def grid(scored: Scored) -> Floats:
     """Efforts, per dimension where they are evaluations: nice numbers on a log grid, to ten times the budget."""
-    unit = scored.runs.per_dimension
+    unit, per_decade = scored.runs.per_dimension, scored.per_decade
     spent = scored.spent / unit
     finite = spent[(spent > 0) & np.isfinite(spent)]
     if not len(finite):
@@ -40,11 +36,11 @@ def grid(scored: Scored, per_decade: int = PER_DECADE) -> Floats:
     return np.unique([float(f"{value:.9g}") for value in (*steps.tolist(), *nice)])
 
 
-def with_restarts(scored: Scored, per_decade: int = PER_DECADE) -> Floats:
+def with_restarts(scored: Scored) -> Floats:
     """(cells, x): the distribution with simulated restarts, the mean over targets (docs/scores.md 2.5)."""
-    if per_decade not in scored.fractions:
-        scored.fractions[per_decade] = _restarts(scored, grid(scored, per_decade))
-    return scored.fractions[per_decade]
+    if scored.fractions is None:
+        scored.fractions = _restarts(scored, grid(scored))
+    return scored.fractions
 
 
 def _restarts(scored: Scored, x: Floats) -> Floats:

@@ -20,7 +20,7 @@ from optarena.views.fixed_target.view import FixedTarget
 
 ALL = "all"
 MOST_ON_PAGE = 120
-"""Points of a curve that the page draws: more have a fine grid."""
+"""Points of a curve that the page draws."""
 MOST_STEPS = 1000
 """Of a curve that is drawn: more are not seen."""
 SHOWN = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
@@ -198,11 +198,12 @@ def _curves(
     """
     columns, names = ["effort", "fraction", "reference"], ["optimizer", *keys]
     scored, chosen = _scored(view), background_name(view, background)
-    fine = points is None or points > MOST_ON_PAGE
-    table = curves.steps(scored, table, _behind(view, chosen), points or MOST_STEPS, fine=fine)
+    table = curves.steps(scored, table, _behind(view, chosen), points or MOST_STEPS)
     if is_optimizer(chosen):
         table = table.filter(pl.col("optimizer") != chosen)
-    if fine:  # one line behind, not one for each optimizer; the page may leave out any of these
+    if (
+        points is None or points > MOST_ON_PAGE
+    ):  # one line behind, not one for each optimizer; the page may leave out any of these
         first = pl.col("optimizer") == pl.col("optimizer").first().over(keys)
         table = table.with_columns(pl.when(first).then("reference"))
     lines = table.group_by(names, maintain_order=True).agg(*dict.fromkeys(columns), pl.first("budget"), size=pl.len())
