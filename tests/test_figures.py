@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -418,14 +419,44 @@ def test_a_figure_with_many_panels_has_sheets(results, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("paper", "width"), [("column", 241), ("page", 506)])
-@pytest.mark.parametrize("name", ["ecdf", "ecdf-groups", "ert-dimension", "scatter", "run-lengths", "loss-budget"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "ecdf",
+            "ecdf-groups",
+            "ert-dimension",
+            "scatter",
+            "run-lengths",
+            "loss-budget",
+            "transition",
+            "ert",
+            "loss",
+            "profiles",
+        )
+    ],
+)
 def test_a_figure_for_a_paper_fills_its_width(classics, name, paper, width, tmp_path):
     for sheet in sheets(name, classics, paper=paper):
         text = save(sheet.chart, tmp_path / "f.svg").read_text()
         found = float(re.search(r' width="([0-9.]+)"', text)[1])
         assert 0.95 * width <= found <= width
-        assert "bbob; f1 to f6 (3 functions); dimensions 2, 3; 51 targets from 100 to 1e-08; 2 runs" in sheet.caption
+        dimensions = re.search("dimensions? ([0-9, ]+);", sheet.caption)[1]
+        assert dimensions in ("2, 3", "2", "3")
+        assert "bbob; f1, f2, f6; dimension" in sheet.caption
+        assert "51 targets from 10² to 10⁻⁸; 2 runs per function and dimension" in sheet.caption
+        assert "Filters" not in sheet.caption, "a paper has none"
+        if paper == "page":
+            assert "…" not in text, "no label is cut"
         assert "mode exact" not in text, "words stand in the caption"
+
+
+def test_every_optimizer_has_its_label_on_paper(tmp_path):
+    names = [f"optimizer-{i}" for i in range(20)]
+    many = imported(tmp_path / "s", optimizers=names, problems=["p1/d2", "p2/d3"], trials=2, evaluations=5)
+    for name in ("loss", "contributions"):
+        for sheet in sheets(name, many, paper="column"):
+            assert [one for one in names if f">{one}<" not in sheet.svg] == [], name
 
 
 def test_a_curve_of_the_best_of_the_store_takes_the_fastest_for_each_target(classics):
@@ -524,7 +555,7 @@ def test_a_scatter_plot_has_every_target_that_one_of_two_reached(classics):
 def test_scaling_marks_where_not_all_runs_reached_the_hardest_target(classics):
     view = classics.fixed_target(bootstrap=0)
     table = ert_tables.scaling(view)
-    assert table["k"].unique(maintain_order=True).to_list()[:2] == ["10¹", "1"]
+    assert table["k"].unique(maintain_order=True).to_list()[:2] == ["10", "1"]
     hardest = view.ert.filter((pl.col("target").log10() + 8).abs() < 1e-9)
     for row in hardest.iter_rows(named=True):
         name = f"{row['function']} "
@@ -701,3 +732,57 @@ def test_every_figure_is_declared_once_and_named_by_its_view(results):
     for one in FIGURES.values():
         module = import_module(f"optarena.report.figures.{one.view.replace('-', '_') or 'runs'}")
         assert callable(getattr(module, one.name.replace("-", "_")))
+
+
+def odd(*, without=(), **columns):
+    """Two optimizers on two functions; the columns that are given change what they find."""
+    rows = []
+    for o, f, t, i in itertools.product("ac", ("f1", "f2"), range(2), range(6)):
+        row = {"problem": f"s/{f}", "optimizer": o, "trial": t, "evaluation": i + 1, "value": 10.0 ** (1 - 2 * i)}
+        row |= {"suite": "s", "function": f, "f_opt": 0.0, "dimension": 2}
+        rows.append({**row, **{name: of(row) for name, of in columns.items()}})
+    return oa.from_frame(pl.DataFrame(rows).drop(without))
+
+
+def test_a_curve_of_runs_that_all_succeed_goes_on_to_the_end_with_its_mark_at_the_budget():
+    results = odd(value=lambda row: 0.0 if row["optimizer"] == "c" else 10.0 - row["evaluation"])
+    table = figure_tables("ecdf", results)["ecdf"]
+    ends = {name: table.filter(pl.col("optimizer") == name)["effort"].max() for name in ("a", "c")}
+    assert ends["a"] == ends["c"]
+    mark = table.filter(pl.col("optimizer") == "c", pl.col("at_budget").is_not_null())
+    assert mark["effort"].to_list() == [3.0]
+    assert mark["at_budget"].to_list() == pytest.approx([1.0])
+
+
+def test_optimizers_with_the_names_of_backgrounds_keep_their_curves():
+    names = {"a": "best-of-store", "c": "none"}
+    results = odd(optimizer=lambda row: names[row["optimizer"]])
+    assert set(figure_tables("ecdf", results)["ecdf"]["optimizer"]) == set(names.values())
+    assert len(sheets("run-lengths", results)) == 2
+    reach, _ = runtimes.transition(results.fixed_target(), "none")
+    assert reach["optimizer"].null_count() == 0
+
+
+def test_functions_of_dimension_0_are_not_divided_by_it():
+    view = odd(without=["dimension"]).fixed_target()
+    table = ert_tables.scatter(view, "a", "c")
+    assert table.height
+    assert table["x"].is_finite().all()
+    with pytest.raises(OptarenaError, match="no function has a dimension"):
+        view.figure("scaling")
+
+
+def test_a_reference_that_took_no_time_gives_no_ratio():
+    view = odd(seconds=lambda row: 0.0 if row["optimizer"] == "c" else float(row["evaluation"])).fixed_target(
+        axis="seconds"
+    )
+    reached = view.ert.filter(pl.col("target") == 10.0)
+    assert reached["loss"].null_count() == reached.height
+    assert view.table("ratios").filter(pl.col("target") == 10.0)["ratio"].null_count() == reached.height
+    assert ert_tables.contributions(view)["slower"].is_null().all()
+    assert not ert_tables.loss_by_budget(view).height
+
+
+def test_contributions_say_that_nobody_reached_a_target():
+    with pytest.raises(OptarenaError, match="nobody reached a target"):
+        sheets("contributions", odd(value=lambda _: 1e6))

@@ -49,6 +49,10 @@ def test_a_paper_has_every_figure_and_table_and_compiles(classics, tmp_path, cap
     assert len(captions) == len(included)
     assert all("bbob" in caption and ("2 runs" in caption or "runs per" in caption) for caption in captions)
     assert "Output written on paper.pdf" in compiled(tmp_path / "paper")
+    if shutil.which("pdftotext"):
+        read = ["pdftotext", "-layout", str(tmp_path / "paper" / "paper.pdf"), "-"]
+        pages = subprocess.run(read, capture_output=True, text=True, check=True).stdout.split("\f")[:-1]
+        assert all("Figure" in page or "Table" in page for page in pages), "no heading stands alone"
 
 
 def test_names_that_tex_would_read_are_only_names(tmp_path):
@@ -65,6 +69,7 @@ def test_what_cannot_be_drawn_is_left_out_and_named(tmp_path):
     assert "ecdf.pdf" in names
     text = (tmp_path / "paper" / "paper.tex").read_text()
     assert "% scatter: a scatter plot needs two optimizers" in text
+    assert "Two by two" not in text, "a section without a figure has no heading"
     compiled(tmp_path / "paper")
 
 

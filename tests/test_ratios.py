@@ -198,6 +198,9 @@ def test_tables_are_by_dimension_with_functions_in_numerical_order_and_their_nam
     pages = ratio_tables(view, most_rows=5)
     assert [table.functions for table in pages[:2]] == [["f1", "f2"], ["f10"]]
     assert "functions f1 to f2" in pages[0].caption.text
+    parts = [("A", FAST, {"function": f"f{i}"}) for i in range(1, 13)]
+    pages = ratio_tables(store_of(tmp_path / "t", *parts).fixed_target(bootstrap=0), most_rows=11)
+    assert [len(table.functions) for table in pages] == [4, 4, 4], "no short last table"
     assert "for 3 functions" not in pages[0].caption.text  # one optimizer: there is no test
 
 

@@ -161,10 +161,10 @@ RAISED = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻·")
 def power_of_ten(value: float) -> str:
     """A number on COCO's grid as a power: `10⁻³·⁸`; others in three digits.
 
-    >>> power_of_ten(1e-8), power_of_ten(10**-3.8), power_of_ten(1.0), power_of_ten(0.3)
-    ('10⁻⁸', '10⁻³·⁸', '1', '0.3')
+    >>> power_of_ten(1e-8), power_of_ten(10**-3.8), power_of_ten(10.0), power_of_ten(0.3)
+    ('10⁻⁸', '10⁻³·⁸', '10', '0.3')
     """
-    if value <= 0 or value == 1:
+    if value <= 0 or value in (1, 10):
         return f"{value:.3g}"
     power = round(math.log10(value), 6)
     return f"10{f'{power:g}'.translate(RAISED)}" if abs(power * 5 - round(power * 5)) < 1e-5 else f"{value:.3g}"

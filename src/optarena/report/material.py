@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from optarena.views.fixed_target import FixedTarget
 
 ALL = "all"
+DRAWN = ("ecdf", "profiles", "aocc")
+"""The tables of the fixed-target view that figures and sections need, besides those that are always made."""
+FINE, PAGE = 40, 10
+"""Efforts in a decade at which curves with restarts are computed, for a figure of its own and for the page."""
 
 
 class Material:
@@ -38,9 +42,17 @@ class Material:
         self.results = results
         self._options = {name: options_of(name, given) for name, given in (options or {}).items()}
         self._comparing = dict(comparing or {})
+        self._fine = False
         self.colours: Colours = assign(results.all_optimizers)
         self._tables: dict[str, pl.DataFrame] = {}
         self._views: dict[str, tuple[View | None, str]] = {name: (view, "") for name, view in views.items()}
+
+    @classmethod
+    def fine(cls, results: Dataset, options: Mapping[str, Mapping[str, Any]]) -> Material:
+        """For figures of their own: curves have more points than the page draws."""
+        made = cls(results, options)
+        made._fine = True
+        return made
 
     # ---- views -------------------------------------------------------------------------------------------------------
 
@@ -63,6 +75,8 @@ class Material:
                 one = pl.col("sense").is_not_null() if name == "fixed_cost" else pl.col("sense").is_null()
                 single = self.results.studies.filter(one)["problem"].n_unique() < 2
                 options = {"over": "trials" if single else "problems"}
+            if name == "fixed_target" and "indicator" not in given:
+                options = {"only": DRAWN, "per_decade": FINE if self._fine else PAGE}
             try:
                 self._views[name] = (score(self.results, name, **options | given), "")
             except OptarenaError as error:

@@ -8,22 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from optarena._files import write_together
+from optarena._order import natural
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.report.figures import sheets
-from optarena.report.latex import SIGNS, commented, escaped
+from optarena.report.latex import commented, escaped
 from optarena.report.material import Material
 from optarena.report.output import pdf
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.fixed_target import figure_tables as tables
 
-PAGE_OF_TABLES = 44
+PAGE_OF_TABLES = 42
 """Rows of a table on one page."""
+NOT_IN_FONTS = "ÐðÞþ¤"
+"""Signs of Latin-1 that TeX's usual fonts lack."""
+HERE = "!htp"
+"""Where figures and tables stand: below the heading of their section, else on a page of their own."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A section of the paper: its title, its figures and their width; `needs`: so many optimizers or dimensions."""
+    """A section of the paper: its title, its figures and their widths."""
 
     title: str
     figures: tuple[tuple[str, str], ...]
@@ -47,19 +52,20 @@ def write_paper(results: Dataset, directory: str | Path, **options: Any) -> list
     directory = Path(directory)
     if directory.exists() and not directory.is_dir():
         raise OptarenaError(f"{directory} is a file: name a directory")
-    material = Material(results, {"fixed_target": options})
+    material = Material.fine(results, {"fixed_target": options})
     view = material.must_reach()
     files: dict[Path, bytes] = {}
     body: list[str] = []
     for part in PARTS:
-        body += ["", rf"\section{{{escaped(part.title)}}}"]
-        for name, paper in part.figures:
-            body += _figures(material, name, paper, files)
+        figures = [line for name, paper in part.figures for line in _figures(material, name, paper, files)]
+        drawn = any(not line.startswith("%") for line in figures)
+        body += ["", *([rf"\section{{{escaped(part.title)}}}"] if drawn else []), *figures, r"\clearpage"]
     body += ["", r"\section{Expected running times}", *_tables(view, files)]
-    text = "\n".join([*_head(view, body), *body, r"\end{document}", ""])
-    written = {Path("paper.tex"): text.encode(), **files}
-    write_together({directory / name: data for name, data in written.items()})
-    return [directory / name for name in written]
+    tabled = [data.decode() for path, data in files.items() if path.suffix == ".tex"]
+    text = "\n".join([*_head(view, [*body, *tabled]), *body, r"\end{document}", ""])
+    # the paper is there when all that it includes is there
+    write_together({directory / name: data for name, data in {**files, Path("paper.tex"): text.encode()}.items()})
+    return [directory / name for name in (Path("paper.tex"), *files)]
 
 
 def _figures(material: Material, name: str, paper: str, files: dict[Path, bytes]) -> Iterator[str]:
@@ -71,17 +77,14 @@ def _figures(material: Material, name: str, paper: str, files: dict[Path, bytes]
     for i, sheet in enumerate(found):
         path = Path("figures") / f"{name}{f'-{i + 1}' if i else ''}.pdf"
         files[path] = pdf(sheet.chart, sheet.svg)
-        width = r"\columnwidth" if paper == "column" else r"\textwidth"
+        size = r"width=0.6\textwidth" if paper == "column" else r"width=\textwidth"
         yield from (
-            r"\begin{figure}[p]",
+            rf"\begin{{figure}}[{HERE}]",
             r"\centering",
-            rf"\includegraphics[width={width},height=0.8\textheight,keepaspectratio]{{{path.as_posix()}}}"
-            if paper == "page"
-            else rf"\includegraphics[width=0.6\textwidth]{{{path.as_posix()}}}",
+            rf"\includegraphics[{size},height=0.8\textheight,keepaspectratio]{{{path.as_posix()}}}",
             rf"\caption{{{escaped(sheet.caption)}}}",
             r"\end{figure}",
         )
-    yield r"\clearpage"
 
 
 def _tables(view: FixedTarget, files: dict[Path, bytes]) -> Iterator[str]:
@@ -91,7 +94,7 @@ def _tables(view: FixedTarget, files: dict[Path, bytes]) -> Iterator[str]:
         path = Path("tables") / f"ratios-{i + 1}.tex"
         files[path] = table.latex().encode()
         yield from (
-            r"\begin{table}[p]",
+            rf"\begin{{table}}[{HERE}]",
             r"\centering\footnotesize",
             rf"\resizebox{{\textwidth}}{{!}}{{\input{{{path.as_posix()}}}}}",
             rf"\caption{{{table.caption.latex}}}",
@@ -100,11 +103,20 @@ def _tables(view: FixedTarget, files: dict[Path, bytes]) -> Iterator[str]:
     yield r"\clearpage"
 
 
-def _head(view: FixedTarget, body: Iterable[str]) -> list[str]:
-    """What a LaTeX file begins with; signs that its fonts lack are shown by their number."""
+def _head(view: FixedTarget, texts: Iterable[str]) -> list[str]:
+    """What a LaTeX file begins with; signs of its texts that its fonts lack are shown by their number."""
     names = tables.ranked(view)
-    title = f"{' and '.join(names) if len(names) < 3 else f'{len(names)} optimizers'} on {tables.described(view)}"
-    unknown = sorted({sign for line in [*body, title] for sign in line if ord(sign) > 0xFF and sign not in SIGNS})
+    suites = " and ".join(natural(view.ert["suite"].drop_nulls().unique().to_list()))
+    title = (
+        f"{' and '.join(names) if len(names) < 3 else f'{len(names)} optimizers'}{f' on {suites}' if suites else ''}"
+    )
+    first = [
+        rf"Data: {escaped(tables.described(view))}.",
+        rf"Optimizers, the one that reached most targets first: {escaped(', '.join(names))}.",
+        *(rf"{escaped(note[:1].upper() + note[1:])}." for note in view.notes[:8]),
+    ]
+    signs = {sign for line in [*texts, *first, escaped(title)] for sign in line}
+    unknown = sorted(sign for sign in signs if ord(sign) > 0xFF or sign in NOT_IN_FONTS)
     return [
         *commented(["Compile with pdflatex. Figures and tables stand beside this file; captions say what they show."]),
         r"\documentclass[10pt]{article}",
@@ -118,6 +130,5 @@ def _head(view: FixedTarget, body: Iterable[str]) -> list[str]:
         r"\date{}",
         r"\begin{document}",
         r"\maketitle",
-        rf"Optimizers, the one that reached most targets first: {escaped(', '.join(names))}.",
-        *(rf"{escaped(note[:1].upper() + note[1:])}." for note in view.notes[:8]),
+        *first,
     ]

@@ -54,6 +54,7 @@ def ratio_tables(view: FixedTarget, most_rows: int | None = None) -> list[RatioT
         functions = part["function"].unique(maintain_order=True).to_list()
         rows = part["optimizer"].n_unique() + 1
         each = len(functions) if most_rows is None else max(1, most_rows // rows)
+        each = math.ceil(len(functions) / math.ceil(len(functions) / each))  # tables of about the same length
         for low in range(0, len(functions), each):
             some = functions[low : low + each]
             mine = part.filter(pl.col("function").is_in(some))

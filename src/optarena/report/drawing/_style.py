@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -16,6 +16,8 @@ POWERS_FONT = f"'DejaVu Sans Condensed', 'DejaVu Sans', {FONT}"
 """Few fonts have a raised minus; where it is missing, the whole label would be set in another font."""
 INK, SOFT, LINE = "#1c1c1c", "#595959", "#e4e4e4"
 BAND = 0.13
+TALL, LOWEST = 505, 60
+"""Points that rows of panels may take on a page, beside the caption and a heading, and the least of one panel."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Look:
     present: tuple[str, ...] | None = None
     paper: bool = False
     """Whether it is for a paper: small letters, and panels that keep their shape at any width."""
+    wide: bool = False
+    """Whether it fills the width of a page, not of a column."""
 
     @property
     def names(self) -> list[str]:
@@ -43,7 +47,7 @@ class Look:
     def sized(self, chart: vl.Chart, width: int, height: int | dict[str, Any]) -> vl.Chart:
         """The chart with this size, or the figure's own."""
         if self.paper and self.width and not self.height and isinstance(height, int):
-            height = max(60, round(height * self.width / width))
+            height = max(LOWEST, round(height * self.width / width))
         return chart.having(width=self.width or width, height=self.height or height)
 
 
@@ -75,7 +79,7 @@ def _keys(look: Look, symbol: str | None = "stroke") -> vl.Legend:
         **kind,
         symbolStrokeWidth=3 if symbol == "stroke" else 1,
         symbolOpacity=1,
-        labelLimit=280,
+        labelLimit=180 if look.paper else 280,
         values=look.drawn,
     )
 
@@ -94,11 +98,10 @@ def shape(look: Look, *, legend: bool = False) -> vl.Field:
     return vl.Field("optimizer:N", scale=scale, legend=_keys(look, None) if legend else None)
 
 
-def rows(sort: Any = None) -> vl.Field:
+def rows(look: Look, sort: Any = None) -> vl.Field:
     """Optimizers one below the other, in the order of the data unless sorted."""
-    return vl.Field(
-        "optimizer:N", sort=sort, title=None, axis=vl.Axis(labelLimit=220, labelPadding=8, domain=False, ticks=False)
-    )
+    axis = vl.Axis(labelLimit=90 if look.paper else 220, labelPadding=8, domain=False, ticks=False, labelOverlap=False)
+    return vl.Field("optimizer:N", sort=sort, title=None, axis=axis)
 
 
 POWER = "round(log(datum.value) / LN10)"
@@ -167,9 +170,12 @@ def small(
     size: tuple[int, int] = (200, 150),
     free: bool = False,
     flush: bool = False,
+    lines: str = "",
+    lowest: int = LOWEST,
 ) -> vl.Chart:
     """Small multiples: the same chart for each panel, in the order of their places; `free`: each has its own axis;
-    `flush`: panels stand at the height of those beside, whatever their labels take.
+    `flush`: panels stand at the height of those beside, whatever their labels take; `lines`: on paper, the last of
+    these in a panel's name begins a second line; `lowest`: the least height of a panel there.
 
     On paper both axes have one title for all panels; the page sets panels to its width, and keeps one for each.
     """
@@ -181,6 +187,9 @@ def small(
         labelLimit=(look.width or size[0]) + 14,
         labelFont=FONT if isinstance(table, str) else font_of("".join(table[by].unique())),
     )
+    if lines and look.paper:
+        cut = f"lastindexof(datum.label, '{lines}')"
+        head["labelExpr"] = f"[slice(datum.label, 0, {cut}), slice(datum.label, {cut} + 1)]"
     given: dict[str, Any] = {"columns": columns, "spacing": 8 if look.paper else 18}
     if flush:
         given |= {"bounds": "flush", "spacing": 36 if look.paper else 50}
@@ -192,6 +201,11 @@ def small(
             head |= {"title": titles["x"], "titleOrient": "bottom", "titlePadding": 22 if flush else 4}
         if titles.get("y"):
             given["title"] = vl.title(titles["y"], orient="left", anchor="middle", offset=4, **soft)
+    if look.paper and not look.height and not isinstance(table, str):
+        rows = -(-table[by].n_unique() // columns)
+        between = given["spacing"] + (9 if flush else 34 if lines else 26)
+        natural = round(size[1] * (look.width or size[0]) / size[0])
+        look = replace(look, height=max(lowest, min(natural, TALL // rows - between)))
     chart = look.sized(layers, *size).having(data=source(table))
     order = vl.Sort(field="place", op="min", order="ascending")
     panels = chart.facet(vl.Field(f"{by}:N", sort=order, header=head), **given)
@@ -262,12 +276,16 @@ def finished(chart: vl.Chart, columns: int = 4, note: str = "", *, paper: bool =
     return chart.having(config=_for_paper(config(columns)) if paper else config(columns))
 
 
+BELOW = {"anchor": "start", "direction": "vertical", "margin": 2}
+"""Legends below a figure: one below the other, so that they do not widen it."""
+
+
 def _for_paper(look: dict[str, Any]) -> dict[str, Any]:
     """The same in the sizes of a paper's captions."""
-    sizes = {
+    sizes: dict[str, dict[str, Any]] = {
         "axis": {"labelFontSize": 7, "titleFontSize": 8, "tickSize": 3, "labelPadding": 2, "titlePadding": 3},
         "legend": {"labelFontSize": 7, "titleFontSize": 7, "symbolSize": 40, "columnPadding": 6, "rowPadding": 1,
-                   "offset": 6, "padding": 0},
+                   "offset": 6, "padding": 0, "layout": {"bottom": BELOW}},
         "title": {"fontSize": 8, "subtitleFontSize": 7, "offset": 4},
         "header": {"labelFontSize": 7, "titleFontSize": 8, "labelPadding": 2},
     }  # fmt: skip

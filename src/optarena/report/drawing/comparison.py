@@ -107,7 +107,7 @@ def groups(table: pl.DataFrame | str, look: Look, *, score: str) -> vl.Chart:
         vl.Field("q1:Q", title="25 %", format=NUMBER),
         vl.Field("q3:Q", title="75 %", format=NUMBER),
     ]
-    base = vl.Chart(source(table)).encode(y=rows(), color=colour(look, legend=False))
+    base = vl.Chart(source(table)).encode(y=rows(look), color=colour(look, legend=False))
     bar = base.mark("rule", strokeWidth=7, opacity=0.4, aria=False).encode(
         x=vl.Field("q1:Q", **x), x2=vl.Field("q3:Q"), tooltip=tips
     )

@@ -56,7 +56,7 @@ def normalised(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool 
 
 def final(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """The normalised score at the end, a dot an optimizer with its 95 % interval, best first."""
-    base = vl.Chart(source(table)).encode(y=rows())
+    base = vl.Chart(source(table)).encode(y=rows(look))
     tips = [
         vl.Field("optimizer:N"),
         vl.Field("score:Q", title="normalised score", format=".3f"),

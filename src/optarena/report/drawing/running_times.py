@@ -47,7 +47,8 @@ def ert_dimension(table: pl.DataFrame | str, look: Look, *, effort: str, dimensi
     x, times = _dimension(dimensions), _Times(table, effort)
     layers = _expected(x, vl.Field("D:Q", title="dimension"), look, times, band=False)
     crosses = _cross(look).encode(x={**x, "field": "beside"}, y=times("missed"), color=colour(look, symbol=None))
-    return small(vl.layer(*times.guides(x, dimensions), *layers, crosses), table, look, columns=4 if look.paper else 3)
+    whole = vl.layer(*times.guides(x, dimensions), *layers, crosses)
+    return small(whole, table, look, columns=4 if look.paper else 3, lines=" to ")
 
 
 def scaling(
@@ -55,9 +56,9 @@ def scaling(
 ) -> vl.Chart:
     """One optimizer: the expected running time against the dimension, a line per target, from easy to hard."""
     x, times = _dimension(dimensions), _Times(table, effort)
-    keys = vl.Legend(
-        title="target", orient="bottom", columns=7, symbolType="stroke", symbolStrokeWidth=3, labelFont=POWERS_FONT
-    )
+    columns = 4 if look.paper else 7
+    stroke = {"symbolType": "stroke", "symbolStrokeWidth": 3}
+    keys = vl.Legend(title="target", orient="bottom", columns=columns, labelFont=POWERS_FONT, **stroke)
     hues = vl.Field("k:N", scale=vl.Scale(domain=powers, range=list(HARDER[-len(powers) :])), legend=keys, sort=None)
     base = vl.Chart().encode(x=x, color=hues)
     line = base.mark("line", strokeWidth=1.5, aria=False).encode(y=times("ert"))
@@ -188,7 +189,11 @@ def scatter(table: pl.DataFrame | str, look: Look, *, first: str, second: str, e
         ],
     )
     layers = vl.layer(diagonal, points)
-    return small(layers, table, look, columns=4, size=(140, 140)) if many else look.sized(layers, 380, 380)
+    return (
+        small(layers, table, look, columns=6 if look.wide else 4, size=(140, 140))
+        if many
+        else look.sized(layers, 380, 380)
+    )
 
 
 def loss_by_budget(table: pl.DataFrame | str, look: Look, *, effort: str, reference: str, many: bool) -> vl.Chart:
@@ -198,7 +203,8 @@ def loss_by_budget(table: pl.DataFrame | str, look: Look, *, effort: str, refere
     title = f"ERT / {reference}"
 
     def y(field: str) -> vl.Field:
-        return vl.Field(f"{field}:Q", title=title, scale=vl.Scale(type="log"), axis=log_axis(4))
+        scale = vl.Scale(type="log", nice=False)
+        return vl.Field(f"{field}:Q", title=title, scale=scale, axis=log_axis(4))
 
     one = vl.Chart([{"at": 1.0}]).mark("rule", strokeDash=[3, 3], color="#888888", aria=False)
     band = base.mark("area", opacity=BAND, aria=False).encode(y=y("q1"), y2=vl.Field("q3:Q"))
@@ -231,8 +237,8 @@ def _effort(effort: str) -> vl.Field:
 
 def contributions(table: pl.DataFrame | str, look: Look, *, ranked: list[str]) -> vl.Chart:
     """On which part of the targets each optimizer is the fastest, and how much slower the others are there."""
-    base = vl.Chart().encode(y=rows(sort=look.drawn or ranked))
-    x: dict[str, Any] = {"title": "part of the targets", "axis": PER_CENT}
+    base = vl.Chart().encode(y=rows(look, sort=look.drawn or ranked))
+    x: dict[str, Any] = {"title": "part of the targets", "axis": vl.Axis(format="%", tickCount=3)}
     tips = [
         vl.Field("optimizer:N"),
         vl.Field("best:Q", title="fastest on", format=".1%"),
@@ -246,9 +252,8 @@ def contributions(table: pl.DataFrame | str, look: Look, *, ranked: list[str]) -
     text = base.mark("text", align="left", dx=4, fontSize=7 if look.paper else 10, color=SOFT, aria=False).encode(
         x=vl.Field("best:Q", **x), text="label:N"
     )
-    return small(
-        vl.layer(bar, dark, text), table, look, columns=2 if look.paper else 3, size=(170, 24 * max(2, len(ranked)))
-    )
+    size, lowest = (170, 24 * max(2, len(ranked))), 10 * max(2, len(ranked))
+    return small(vl.layer(bar, dark, text), table, look, columns=2 if look.paper else 3, size=size, lowest=lowest)
 
 
 def profiles(table: pl.DataFrame | str, look: Look) -> vl.Chart:
@@ -270,16 +275,16 @@ def profiles(table: pl.DataFrame | str, look: Look) -> vl.Chart:
             vl.Field("fraction:Q", title="solved", format=".1%"),
         ]
     )
-    return small(vl.layer(line, point), table, look, columns=2, size=(300, 180), free=True)
+    return small(vl.layer(line, point), table, look, columns=2, size=(300, 180), free=True, lines=" by ")
 
 
 def loss(table: pl.DataFrame | str, look: Look, *, reference: str, many: bool) -> vl.Chart:
     """ERT loss ratios: the median and half of the targets, thin 80 %; beside it how many were reached at all."""
-    title = f"ERT, times that of {reference}, over the targets that were reached"
+    title = f"ERT / {reference}, targets that were reached"
     scale = vl.Scale(type="log", nice=True)
-    x: dict[str, Any] = {"title": title, "scale": scale, "axis": log_axis(6)}
+    x: dict[str, Any] = {"title": title, "scale": scale, "axis": log_axis(3 if many else 6)}
     chart = vl.Chart() if many else vl.Chart(source(table))
-    base = chart.encode(y=rows(look.drawn if many else None), color=colour(look, legend=False))
+    base = chart.encode(y=rows(look, look.drawn if many else None), color=colour(look, legend=False))
     tips = [
         vl.Field("optimizer:N"),
         vl.Field("median:Q", format=NUMBER),
@@ -290,19 +295,20 @@ def loss(table: pl.DataFrame | str, look: Look, *, reference: str, many: bool) -
     thin = base.mark("rule", strokeWidth=1.5, aria=False).encode(
         x=vl.Field("low:Q", **x), x2=vl.Field("high:Q"), tooltip=tips
     )
-    thick = base.mark("rule", strokeWidth=7, opacity=0.5, aria=False).encode(
+    thick = base.mark("rule", strokeWidth=4 if look.paper else 7, opacity=0.5, aria=False).encode(
         x=vl.Field("q1:Q", **x), x2=vl.Field("q3:Q"), tooltip=tips
     )
-    dots = base.mark("point", filled=True, opacity=1, size=90, aria=False).encode(
+    dots = base.mark("point", filled=True, opacity=1, size=30 if look.paper else 90, aria=False).encode(
         x=vl.Field("median:Q", **x), tooltip=tips
     )
-    text = base.mark("text", align="left", dx=8, fontSize=11, aria=False).encode(
-        x=vl.Field("high:Q", **x), text="label:N"
-    )
+    text = base.mark(
+        "text", align="left", dx=4 if look.paper else 8, fontSize=7 if look.paper else 11, aria=False
+    ).encode(x=vl.Field("high:Q", **x), text="label:N")
     one = vl.Chart([{"at": 1.0}]).mark("rule", strokeDash=[3, 3], color="#888888", aria=False)
     layers = vl.layer(one.encode(x=vl.Field("at:Q", **x)), thin, thick, dots, text)
     if many:
-        return small(layers, table, look, size=(200, 24 * max(2, len(look.drawn))))
+        each = max(2, len(look.drawn))
+        return small(layers, table, look, size=(200, 24 * each), lowest=10 * each)
     return look.sized(layers, 520, vl.step(30))
 
 

@@ -84,7 +84,7 @@ def time(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     x: dict[str, Any] = {"title": "time of an evaluation", "scale": vl.Scale(type="log"), "axis": axis}
     phases = ["suggest", "evaluate", "observe"]
     base = vl.Chart(source(table)).encode(
-        y=rows(), yOffset=vl.Field("phase:N", sort=phases), color=colour(look, legend=False)
+        y=rows(look), yOffset=vl.Field("phase:N", sort=phases), color=colour(look, legend=False)
     )
     tips = [
         vl.Field("optimizer:N"),
@@ -112,7 +112,7 @@ def failures(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     shown = vl.Chart(source(table)).transform(aggregate=[total], groupby=["optimizer", "kind"])
     shown = shown.transform(calculate="datum.count * 1.35", **{"as": "room"})
     base = shown.encode(
-        y=rows(sort="ascending"),
+        y=rows(look, sort="ascending"),
         yOffset=vl.Field("kind:N", sort="ascending"),
         x=vl.Field(
             "count:Q", title="failed evaluations", stack=None, axis=vl.Axis(format="~s", tickMinStep=1, tickCount=6)

@@ -22,7 +22,7 @@ from optarena.errors import OptarenaError, nearest, one_of
 from optarena.report.drawing import _vega as vl
 from optarena.report.figures._figure import Figure, Options, Shown, in_sheets, is_log
 from optarena.report.material import Material, framed
-from optarena.report.output import PAPERS, fitted
+from optarena.report.svg import PAPERS, fitted
 from optarena.views._options import OPTIONS, dashed, view_named
 from optarena.views._view import View
 
@@ -219,7 +219,7 @@ def _sheet(
             legend = one.table if one.legend is None else one.legend
             there = set(legend["optimizer"]) if "optimizer" in legend.columns else set()
             present = [name for name in (one.ranked or sorted(there)) if name in there]
-            return Look(material.colours, width, asked.height, tuple(present), paper is not None)
+            return Look(material.colours, width, asked.height, tuple(present), paper is not None, paper == "page")
 
         charts = [one.draw(one.table, look(one)) for one in parts]
         whole = _arranged(charts, known.arrange)
@@ -283,7 +283,7 @@ def _material(results: Dataset | Material, known: Figure, given: dict[str, Any])
     view = given.pop("view", None)
     if view is not None and view_named(view) != name:
         raise OptarenaError(f"the figure {known.name} draws the {known.view} view, not the {dashed(view)} view")
-    return Material(results, {name: given})
+    return Material.fine(results, {name: given})
 
 
 def figure_of_view(view: View, name: str | None = None, **options: Any) -> Any:

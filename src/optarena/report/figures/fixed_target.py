@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 
 import polars as pl
 
 from optarena.report.figures._figure import Options, Shown
+from optarena.report.figures._targets import APART, about, by_dimension
 from optarena.report.figures.running_times import (
     contributions,
     ert,
@@ -45,7 +45,6 @@ __all__ = [
 
 POINTS, WIDE, MANY = 30, 120, 300
 """Of a curve in a small panel of the page, in a large one, and in one of many panels on paper."""
-APART = "no function was run by all optimizers in one dimension: there is nothing to pool"
 LABELS = 12
 """So many optimizers have labels beside their curves; more have a legend."""
 
@@ -57,6 +56,7 @@ class _Behind:
         self.name = tables.background_name(view, options.background)
         self.words = tables.background_words(self.name)
         self.dashed = self.name == "best-2009"
+        self.optimizer = self.name if tables.is_optimizer(self.name) else ""
 
     @property
     def head(self) -> str:
@@ -70,10 +70,6 @@ class _Behind:
                 "mostly lies below the ECDF of its runtimes, which are not published."
             )
         return f"The pale line behind: {self.words}, with restarts." if self.words else ""
-
-
-def _about(view: FixedTarget, text: str, dimension: int | None = None) -> str:
-    return f"{' '.join(text.split())} Data: {tables.described(view, dimension)}."
 
 
 def ecdf(material: Material, options: Options) -> list[Shown]:
@@ -98,7 +94,7 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
             ends=tables.ends(curves, behind.words) if labelled else None,
         ),
         "ECDF of runtimes",
-        _about(
+        about(
             view,
             f"Fraction of targets reached over all functions by {unit}, with simulated restarts. Marks: where budgets "
             f"end (the median run); beyond, nobody ran. {band} {behind.caption}",
@@ -106,7 +102,7 @@ def ecdf(material: Material, options: Options) -> list[Shown]:
         f"Line chart of the fraction of targets reached by {unit}, one line per optimizer; the ends are in the table.",
         head=f"marks: budgets end{behind.head}",
         view=view,
-        legend=view.ecdf.filter(pl.col("optimizer") != behind.name),
+        legend=view.ecdf.filter(pl.col("optimizer") != behind.optimizer),
         ranked=ranked,
         panels="panel" if many else "",
         empty="" if curves.height else APART,
@@ -125,7 +121,7 @@ def ecdf_groups(material: Material, options: Options) -> list[Shown]:
         table,
         partial(ecdf_groups, effort=tables.unit(view), dashed=behind.dashed),
         "ECDFs of runtimes by group and dimension",
-        _about(
+        about(
             view,
             "Fraction of targets reached, with simulated restarts, for each group of functions and dimension. Marks: "
             f"where budgets end. {behind.caption}",
@@ -163,18 +159,6 @@ def ecdf_functions(material: Material, options: Options) -> list[Shown]:
     return [shown] if options.page else list(by_dimension(view, shown))
 
 
-def by_dimension(view: FixedTarget, shown: Shown) -> Iterator[Shown]:
-    """A sheet for each dimension, with what it is about in its caption."""
-    for (dimension,), part in shown.table.group_by(["dimension"], maintain_order=True):
-        yield replace(
-            shown,
-            table=part,
-            sheet="" if dimension is None else f"{dimension}-D",
-            caption=_about(view, shown.caption, dimension),
-            legend=shown.table if shown.legend is None else shown.legend,
-        )
-
-
 def precision(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import precision
 
@@ -185,7 +169,7 @@ def precision(material: Material, options: Options) -> list[Shown]:
         table,
         partial(precision, word=tables.word(view), many=table["panel"].n_unique() > 1),
         "ECDF of precision",
-        _about(
+        about(
             view,
             "Fraction of runs that are as precise: thick at their end, thin after D, 10 D, 100 D, … before it.",
         ),
@@ -210,7 +194,7 @@ def cuts(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
         table,
         partial(cuts, effort=tables.unit(view), word=tables.word(view)),
         "Fixed cost and fixed target",
-        f"Every run on {name}. {note[:1].upper()}{note[1:]}.",
+        about(view, f"Every run on {name}. {note[:1].upper()}{note[1:]}."),
         f"Line chart of the precision of every run on {name}, cut at one effort and at one target.",
         head=f"{name}; {note}",
         view=view,
@@ -240,7 +224,7 @@ def run_lengths(material: Material, options: Options) -> list[Shown]:
     for name in tables.ranked(view):
         whose = (pl.col("optimizer") == name) | pl.col("optimizer").is_null()
         mine = [part.filter(whose) for part in parts]
-        if name != behind.name:
+        if name != behind.optimizer:
             out += _two_panels(view, behind, mine, partial(transition, single=True), name, [name])
     return out
 
@@ -261,7 +245,7 @@ def _two_panels(
         reach,
         partial(draw, title=tables.unit(view), side=False, dashed=behind.dashed),
         "Runs that reach a target",
-        _about(
+        about(
             view,
             f"{f'{name}: f' if name else 'F'}raction of runs that reach the precision 10ᵏ by an effort, without "
             f"restarts, for k = 1, -1, -4, -8 (left), and of those whose distance to the optimum at their end is at "

@@ -8,23 +8,20 @@ import polars as pl
 
 from optarena.errors import OptarenaError
 from optarena.report.figures._figure import Options, Shown
+from optarena.report.figures._targets import APART, about, by_dimension
 from optarena.report.material import Material
-from optarena.views.fixed_target import FixedTarget, ert_tables
+from optarena.views.fixed_target import ert_tables
 from optarena.views.fixed_target import figure_tables as tables
 
 ROWS = 12_000
 """Of the expected running times on the page, at most."""
 STILL = "Filters by problem and dimension do not change"
+"""On the page of a report, which has such filters."""
 GUIDES = "Slanted lines: quadratic growth with the dimension; level: linear."
-
-
-def _about(view: FixedTarget, text: str, dimension: int | None = None) -> str:
-    return f"{' '.join(text.split())} Data: {tables.described(view, dimension)}."
 
 
 def ert(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.running_times import ert
-    from optarena.report.figures.fixed_target import by_dimension
 
     view = material.must_reach()
     table, note = ert_tables.ert(view, material.functions, thin=options.page), ""
@@ -39,8 +36,11 @@ def ert(material: Material, options: Options) -> list[Shown]:
         table,
         partial(ert, effort=tables.unit(view), word=tables.word(view), by="title" if several else "function"),
         "Expected running time by target",
-        "ERT: all evaluations of all runs until they hit, divided by the number of hits; a line ends where no run "
-        f"hits any more. Bands: {view.frame['intervals']}. Behind, pale: {reference}.",
+        about(
+            view,
+            "ERT: all evaluations of all runs until they hit, divided by the number of hits; a line ends where no run "
+            f"hits any more. Bands: {view.frame['intervals']}. Behind, pale: {reference}.",
+        ),
         "Small line charts of the expected running time by target, one panel per function and dimension; "
         "the table below has its numbers.",
         head=f"expected running time with its 95 % interval; pale: {reference}",
@@ -54,7 +54,7 @@ def ert(material: Material, options: Options) -> list[Shown]:
     return list(by_dimension(view, shown))
 
 
-def ert_dimension(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+def ert_dimension(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.running_times import ert_dimension
 
     view = material.must_reach()
@@ -65,11 +65,12 @@ def ert_dimension(material: Material, options: Options) -> list[Shown]:  # noqa:
         table,
         partial(ert_dimension, effort=tables.unit(view), dimensions=table["D"].unique().sort().to_list()),
         "Expected running time by dimension",
-        _about(
+        about(
             view,
-            "For each function to the hardest target that someone reached in most dimensions, which its title "
-            f"names. Crosses: the greatest budget, where no run reached it. {GUIDES} {STILL} it. Behind, pale: "
-            f"{reference}.",
+            "Expected running time by dimension, for each function to the hardest target that someone reached in most "
+            "dimensions, which its title names. Bars: 95 % intervals, from resampled runs. Crosses: the greatest "
+            f"budget, where no run reached it. {GUIDES} Behind, pale: {reference}."
+            f"{f' {STILL} it.' if options.page else ''}",
         ),
         "Small line charts of the expected running time by dimension, one panel per function.",
         head=f"to the hardest target reached in most dimensions; ✕: not reached; pale: {reference}",
@@ -88,7 +89,7 @@ def scaling(material: Material, options: Options) -> list[Shown]:  # noqa: ARG00
     view = material.must_reach()
     table, reference = ert_tables.scaling(view), tables.reference_name(view)
     if not table.height:
-        raise OptarenaError("no target is a power of ten in any dimension: there is nothing to draw")
+        raise OptarenaError("no target is a power of ten, or no function has a dimension: there is nothing to draw")
     powers = table.sort("power", descending=True)["k"].unique(maintain_order=True).to_list()
     hardest = powers[-1]
     out = []
@@ -103,7 +104,7 @@ def scaling(material: Material, options: Options) -> list[Shown]:  # noqa: ARG00
                 mine,
                 partial(scaling, effort=tables.unit(view), dimensions=dimensions, powers=powers),
                 "Expected running time by dimension and target",
-                _about(
+                about(
                     view,
                     f"{name}: expected running time by dimension, to the targets 10ᵏ. Crosses: the greatest budget, "
                     f"where not all runs reached {hardest}, with how many did. {GUIDES} Pale: {reference} to "
@@ -142,7 +143,7 @@ def _scatter(material: Material, options: Options, *, many: bool) -> list[Shown]
         table,
         partial(scatter, first=first, second=second, effort=tables.unit(view), many=many),
         f"Expected running times of {first} and {second}",
-        _about(
+        about(
             view,
             f"Expected running times to reach a target: {first} (x) and {second} (y), a point for every function, "
             "dimension and target. Below the diagonal the second is faster. On the edges: only one of them reached "
@@ -162,11 +163,12 @@ def loss_budget(material: Material, options: Options) -> list[Shown]:  # noqa: A
 
     view = material.must_reach()
     table, reference = ert_tables.loss_by_budget(view), tables.reference_name(view)
-    caption = _about(
+    caption = about(
         view,
-        f"Expected running time divided by that of {reference}, for the hardest target reached within a budget: "
-        "geometric mean over functions (line) and the middle half of them (band). Below: the part of the functions "
-        f"on which no run ever reached what {reference} reaches within that budget.",
+        f"Expected running time divided by that of {reference}, for the hardest target that the optimizer's is within "
+        f"a budget for; the budget by it, where {reference} gets further within that: geometric mean over functions "
+        "(line) and the middle half of them (band). Below: the part of the functions on which no run ever reached "
+        f"what {reference} reaches within that budget.",
     )
     many = table["panel"].n_unique() > 1
     empty = "" if table.height else f"{reference} reached no target within the budgets: there is nothing to draw"
@@ -209,7 +211,7 @@ def contributions(material: Material, options: Options) -> list[Shown]:  # noqa:
         table,
         partial(contributions, ranked=ranked),
         "The best of the store",
-        _about(
+        about(
             view,
             "The virtual best solver takes, for each function and target, the optimizer with the least expected "
             "running time. Bars: the part of the targets on which each is that one (ties are shared); dark: the part "
@@ -220,13 +222,13 @@ def contributions(material: Material, options: Options) -> list[Shown]:  # noqa:
         view=view,
         ranked=ranked,
         panels="panel",
+        empty="" if (table["n"] > 0).any() else "nobody reached a target on what all ran: there is nothing to draw",
     )
     return [shown]
 
 
-def profiles(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+def profiles(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.running_times import profiles
-    from optarena.report.figures.fixed_target import APART
 
     view = material.must_reach()
     table = ert_tables.profiles(view)
@@ -235,9 +237,12 @@ def profiles(material: Material, options: Options) -> list[Shown]:  # noqa: ARG0
         table,
         profiles,
         "Performance and data profiles",
-        "Performance: the fraction of targets whose ERT is within so many times the least of the store. Data: the "
-        "fraction of problems brought to a part of the way from the first value to the best, by evaluations / "
-        f"(D + 1). {STILL} them.",
+        about(
+            view,
+            "Performance profiles: the fraction of targets whose ERT is within so many times the least of the store. "
+            "Data profiles: the fraction of problems brought to a part of the way from the first value to the best, by "
+            f"evaluations / (D + 1). All dimensions together.{f' {STILL} them.' if options.page else ''}",
+        ),
         "Small line charts of performance and data profiles, one line per optimizer.",
         view=view,
         ranked=tables.ranked(view),
@@ -261,8 +266,11 @@ def loss(material: Material, options: Options) -> list[Shown]:
         table,
         partial(loss, reference=reference, many=many),
         "Loss of expected running time",
-        f"How many times the expected running time of {reference}: median, half (thick) and 80 % (thin) of the "
-        "targets that one of its runs reached; beside it, how many of the reference's targets these are.",
+        about(
+            view,
+            f"How many times the expected running time of {reference}: median, half (thick) and 80 % (thin) of the "
+            "targets that one of its runs reached; beside it, how many of the reference's targets these are.",
+        ),
         "Dot plot of the loss of expected running time; the first table of this section has the medians.",
         head="median, half and 80 % of the targets; per cent: how many of the targets were reached",
         empty="" if known else "no optimizer reached a target: there is no loss to draw",

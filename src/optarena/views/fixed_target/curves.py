@@ -10,7 +10,15 @@ import numpy as np
 import polars as pl
 
 from optarena.traces import Floats, Ints, product
-from optarena.views.fixed_target.distributions import ENDS, LEAST, filled, grid, members_of, pools_of, with_restarts
+from optarena.views.fixed_target.distributions import (
+    ENDS,
+    LEAST,
+    filled,
+    grid,
+    members_of,
+    pools_of,
+    with_restarts,
+)
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.reference import reference_ert
 from optarena.views.fixed_target.runtimes import TOLERANCE, ecdf, ert, first_hits
@@ -18,8 +26,8 @@ from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
 FURTHEST = 1e10
 """From a target, as a multiple of it: what is further is not drawn."""
-BEST_2009, BEST_OF_STORE = "best-2009", "best-of-store"
-"""Names of backgrounds."""
+BEST_2009, BEST_OF_STORE, NOTHING = BACKGROUNDS = ("best-2009", "best-of-store", "none")
+"""Names of backgrounds, also where an optimizer is called so."""
 PROBLEM = ("suite", "function", "dimension")
 RESAMPLES = 1000
 
@@ -39,7 +47,7 @@ class Part:
 
 
 def steps(scored: Scored, table: pl.DataFrame, behind: dict[Pool, Curve], points: int) -> pl.DataFrame:
-    """Curves of the table `ecdf` with every jump, up to where the first restart may begin; from there on as they were.
+    """Curves of the table `ecdf` with every jump, up to the first success that may follow a restart; then as they were.
 
     Before that the distribution with restarts is the plain one, whose jumps are the runtimes. `reference`: what is
     drawn behind. points: of a curve, at most, evenly along its length. See docs/scores.md 2.6.
@@ -48,17 +56,16 @@ def steps(scored: Scored, table: pl.DataFrame, behind: dict[Pool, Curve], points
     keys = ("optimizer", "group", "dimension")
     out = []
     for key, part in table.group_by(keys, maintain_order=True):
-        effort, fraction = part["effort"].to_numpy(), part["fraction"].to_numpy()
         mine = members[key[0], key[1], key[2]]
+        effort, fraction = part["effort"].to_numpy(), part["fraction"].to_numpy()
         x, y = _exact(scored, [_whole(scored, c, len(mine)) for c in mine], effort, fraction)
-        first = effort[:1][effort[:1] < x.min(initial=np.inf)]  # the axis begins where it did
-        x, y = np.concatenate((first, x)), np.concatenate((np.zeros(len(first)), y))
         jumps, levels = behind.get((key[1], key[2]), (np.zeros(0), np.zeros(0)))
-        both = np.union1d(x, jumps[jumps <= x[-1]])
-        both = both[both >= x[0]]
-        y = y[np.searchsorted(x, both, side="right") - 1]
+        # the axis begins and ends where it did, also where every run succeeds
+        both = np.unique(np.concatenate((x, effort[[0, -1]], jumps)))
+        both = both[(both >= min(effort[0], x.min(initial=np.inf))) & (both <= effort[-1])]
+        y, levels = (np.concatenate(([0.0], part)) for part in (y, levels))
+        y = y[np.searchsorted(x, both, side="right")]
         kept = _even(both, y, points)
-        levels = np.concatenate(([0.0], levels))
         rows = part.select(*keys, *(name for name in part.columns if name not in (*keys, "effort", "fraction")))
         out.append(
             rows[[0] * len(kept)].with_columns(
@@ -79,15 +86,17 @@ def _whole(scored: Scored, cell: int, cells: int) -> Part:
 
 
 def _exact(scored: Scored, parts: Iterable[Part], effort: Floats, fraction: Floats) -> Curve:
-    """The jumps before the first restart, then the curve that is given on a grid."""
+    """The jumps before the first success that follows a restart, then the curve that is given on a grid."""
     unit = scored.runs.per_dimension
     hits, weights, limit = [np.zeros(0)], [np.zeros(0)], np.inf
     for part in parts:
         runs = scored.of_cell[part.cell]
         times = scored.hits[runs][:, part.targets]
-        failed = ~np.isfinite(times).all(axis=1)
-        limit = min(limit, float((scored.spent[runs] / unit[runs])[failed].min(initial=np.inf)))
         reached = np.isfinite(times)
+        failed = ~reached.all(axis=1)
+        # a run that follows a failed one takes as long as the fastest, or longer
+        again = times.min(axis=None, initial=np.inf) / unit[runs[0]]
+        limit = min(limit, float((scored.spent[runs] / unit[runs])[failed].min(initial=np.inf)) + again)
         hits.append((times / unit[runs][:, None])[reached])
         weights.append(np.full(int(reached.sum()), part.share / len(runs)))
     at, weight = np.concatenate(hits), np.concatenate(weights)
@@ -299,7 +308,7 @@ def _runs_behind(
             pooled.setdefault((dimension, i), []).append(scored.of_cell[c])
         for (dimension, i), parts in pooled.items():
             yield None, dimension, np.concatenate(parts), [i]
-    else:
+    elif background not in BACKGROUNDS:
         for name, dimension, mine in _repeated(scored):
             if name == background:
                 yield None, dimension, mine, range(len(ENDS))

@@ -14,7 +14,6 @@ from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restar
 from optarena.views.fixed_target.runtimes import ecdf, ecdfs
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
-PER_DECADE = 10
 SAMPLES = 1000
 ENDS = (1e1, 1e-1, 1e-4, 1e-8)
 PRECISION = {"optimizer": pl.String, "panel": pl.String, "of": pl.Float64, "ratio": pl.Float64, "fraction": pl.Float64}
@@ -25,14 +24,14 @@ LEAST = 1e-8
 
 def grid(scored: Scored) -> Floats:
     """Efforts, per dimension where they are evaluations: nice numbers on a log grid, to ten times the budget."""
-    unit = scored.runs.per_dimension
+    unit, per_decade = scored.runs.per_dimension, scored.per_decade
     spent = scored.spent / unit
     finite = spent[(spent > 0) & np.isfinite(spent)]
     if not len(finite):
         return np.array([1.0])
     top = np.ceil(np.log10(finite.max()) + 1)
     bottom = 0.0 if scored.runs.axis == "evaluations" else np.floor(np.log10(finite.min())) - 2
-    steps = 10.0 ** (np.arange(int(bottom) * PER_DECADE, int(top) * PER_DECADE + 1) / PER_DECADE)
+    steps = 10.0 ** (np.arange(int(bottom) * per_decade, int(top) * per_decade + 1) / per_decade)
     nice = [m * 10.0**k for k in range(int(bottom), int(top)) for m in (1, 2, 3, 5)]
     return np.unique([float(f"{value:.9g}") for value in (*steps.tolist(), *nice)])
 

@@ -44,7 +44,7 @@ def ert(view: FixedTarget, names: pl.DataFrame, *, thin: bool = False) -> pl.Dat
 def ert_by_dimension(view: FixedTarget) -> pl.DataFrame:
     """The ERT per dimension of each function by dimension, to the hardest target that is reached in most dimensions."""
     keys = ["suite", "function"]
-    table = _expected(view).filter(pl.col("dimension").is_not_null())
+    table = _expected(view).filter(pl.col("dimension") > 0)
     reached = (
         table.filter(pl.col("ert").is_finite())
         .group_by(*keys, "target")
@@ -79,7 +79,7 @@ def scaling(view: FixedTarget) -> pl.DataFrame:
     """
     exponent = pl.col("target").log10()
     near = exponent.round().cast(pl.Int64, strict=False)
-    table = _expected(view).filter(pl.col("dimension").is_not_null(), pl.col("target") > 0)
+    table = _expected(view).filter(pl.col("dimension") > 0, pl.col("target") > 0)
     table = table.with_columns(power=near).filter((exponent - near).abs() < 1e-6, pl.col("power").is_in(POWERS))
     table = table.with_columns(name=_name(), title=_titles(table))
     order = pl.Enum(natural(table["name"]))
@@ -99,9 +99,14 @@ def scaling(view: FixedTarget) -> pl.DataFrame:
 
 def _missed(view: FixedTarget, *, every: bool = False) -> pl.Expr:
     """The greatest budget per dimension where no run reached the target; every: where not all did."""
-    per = pl.col("dimension").fill_null(1) if view.frame["axis"] == "evaluations" else pl.lit(1)
+    per = _per(view)
     failed = pl.col("n_success") < pl.col("n_runs") if every else pl.col("ert").is_infinite()
     return pl.when(failed).then(pl.col("most") / per)
+
+
+def _per(view: FixedTarget) -> pl.Expr:
+    """By what an effort is divided: the dimension, for evaluations."""
+    return pl.col("dimension").fill_null(1).clip(1) if view.frame["axis"] == "evaluations" else pl.lit(1)
 
 
 def _name() -> pl.Expr:
@@ -140,7 +145,7 @@ def _scored(view: FixedTarget) -> Scored:
 def _figures(view: FixedTarget) -> dict[str, pl.Expr]:
     """The columns of an ERT that is drawn, per dimension where it counts evaluations. An infinite one is null; so are
     both ends of an interval without an upper end, which `interval` tells in words."""
-    per = pl.col("dimension").fill_null(1) if view.frame["axis"] == "evaluations" else pl.lit(1)
+    per = _per(view)
     ends = pl.col("ert_ub").is_finite()
     interval = pl.format("[{}, {}]", _written(pl.col("ert_lb") / per), _written(pl.col("ert_ub") / per))
     return {
@@ -164,8 +169,9 @@ def _written(value: pl.Expr | str) -> pl.Expr:
 
 def profiles(view: FixedTarget) -> pl.DataFrame:
     """Performance and data profiles, a panel each."""
-    data = pl.format("data profile to {}: by evaluations / (D + 1)", _written("tolerance"))
-    performance = pl.lit("performance profile: by times the least ERT")
+    tolerance = pl.col("tolerance").map_elements(power_of_ten, return_dtype=pl.String)
+    data = pl.format("data profile to {} by evaluations / (D + 1)", tolerance)
+    performance = pl.lit("performance profile by times the least ERT")
     return view.table("profiles").select(
         "optimizer",
         panel=pl.when(pl.col("kind") == "performance").then(performance).otherwise(data),
@@ -203,7 +209,7 @@ def loss_by_budget(view: FixedTarget) -> pl.DataFrame:
         for i, effort in enumerate(x.tolist()):
             losses = np.array([part[0][i] for part in parts])
             failed = np.array([part[1][i] for part in parts])
-            losses, failed = losses[np.isfinite(losses)], failed[np.isfinite(failed)]
+            losses, failed = losses[np.isfinite(losses)], failed[np.isfinite(losses)]
             if len(losses):
                 q1, median, q3 = np.quantile(losses, [0.25, 0.5, 0.75]).tolist()
                 mean = float(np.exp(np.log(losses).mean()))
@@ -216,15 +222,18 @@ def loss_by_budget(view: FixedTarget) -> pl.DataFrame:
 
 
 def _losses(erts: Floats, best: Floats, budgets: Floats) -> tuple[Floats, Floats]:
-    """(budgets,): the loss, and whether a target that the reference reaches is never reached; NaN before any is."""
+    """(budgets,): the loss, and whether a target that the reference reaches is never reached; NaN before any is.
+
+    A reference that took no time at all (on an axis such as seconds) gives no ratio.
+    """
     reached = np.searchsorted(erts, budgets, side="right")
     ahead = np.searchsorted(best, budgets, side="right")
     at = np.maximum(reached - 1, 0)
     spent = np.where((reached == 0) | (ahead > reached), budgets, erts[at])
-    some = (np.maximum(reached, ahead) > 0) & np.isfinite(best[at])
-    loss = np.where(some, spent / best[at], np.nan)
-    failed = np.where(ahead > 0, np.isinf(erts[np.maximum(ahead - 1, 0)]), np.nan)
-    return loss, failed
+    some = (np.maximum(reached, ahead) > 0) & np.isfinite(best[at]) & (best[at] > 0)
+    loss = np.where(some, spent, np.nan) / np.where(some, best[at], 1.0)
+    failed = (ahead > 0) & np.isinf(erts[np.maximum(ahead - 1, 0)])
+    return loss, failed.astype(float)
 
 
 def scatter(view: FixedTarget, first: str, second: str) -> pl.DataFrame:
@@ -232,7 +241,7 @@ def scatter(view: FixedTarget, first: str, second: str) -> pl.DataFrame:
 
     `who`: which of them reached it, `both` or a name; an ERT that is infinite is set beyond the edge of the others.
     """
-    per = pl.col("dimension").fill_null(1) if view.frame["axis"] == "evaluations" else pl.lit(1)
+    per = _per(view)
     on = [*KEYS, "target", *(["k"] if "k" in view.ert.columns else [])]
     a, b = (
         view.ert.filter(pl.col("optimizer") == name).select(*on, ert=pl.col("ert") / per) for name in (first, second)

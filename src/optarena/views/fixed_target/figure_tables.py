@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from optarena._numbers import power_of_ten
 from optarena._order import natural
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Floats
@@ -18,6 +19,8 @@ from optarena.views.fixed_target.scored import Scored
 from optarena.views.fixed_target.view import FixedTarget
 
 ALL = "all"
+MOST_ON_PAGE = 120
+"""Points of a curve that the page draws."""
 MOST_STEPS = 1000
 """Of a curve that is drawn: more are not seen."""
 SHOWN = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
@@ -26,8 +29,8 @@ CURVE = ("effort", "within", "beyond", "at_budget", "reference")
 KEYS = ("suite", "function", "dimension")
 LOWEST, HIGHEST = 1e-8, 1e2
 """The precisions that the ECDF of precision shows: COCO's hardest target and its easiest."""
-NOTHING = "none"
-BACKGROUNDS = (curves.BEST_2009, curves.BEST_OF_STORE, NOTHING)
+FEW = 5
+"""From so many functions on, a caption names the first and the last."""
 
 
 def unit(view: FixedTarget) -> str:
@@ -57,15 +60,18 @@ def background_name(view: FixedTarget, background: str | None) -> str:
     optimizers = view.optimizers
     if background is None:
         known = reference_name(view) == BEST_2009
-        return curves.BEST_2009 if known else curves.BEST_OF_STORE if len(optimizers) > 1 else NOTHING
-    if background not in (*BACKGROUNDS, *optimizers):
-        known_names = ", ".join((*BACKGROUNDS, *optimizers))
-        raise OptarenaError(
-            f"no background {background!r}.{nearest(background, (*BACKGROUNDS, *optimizers))} (there are {known_names})"
-        )
+        return curves.BEST_2009 if known else curves.BEST_OF_STORE if len(optimizers) > 1 else curves.NOTHING
+    names = (*curves.BACKGROUNDS, *optimizers)
+    if background not in names:
+        raise OptarenaError(f"no background {background!r}.{nearest(background, names)} (there are {', '.join(names)})")
     if background == curves.BEST_2009 and reference_name(view) != BEST_2009:
         raise OptarenaError("best 2009 is not known for all problems and targets of the store: try best-of-store")
     return background
+
+
+def is_optimizer(background: str) -> bool:
+    """Whether a background is one of the optimizers; one that has the name of another background is none."""
+    return background not in curves.BACKGROUNDS
 
 
 def background_words(name: str) -> str:
@@ -73,13 +79,13 @@ def background_words(name: str) -> str:
     return {
         curves.BEST_2009: "ERTs of best 2009",
         curves.BEST_OF_STORE: "best of the store for each target",
-        NOTHING: "",
+        curves.NOTHING: "",
     }.get(name, name)
 
 
 def _behind(view: FixedTarget, name: str) -> dict[curves.Pool, curves.Curve]:
     scored = _scored(view)
-    if name == NOTHING:
+    if name == curves.NOTHING:
         return {}
     if name == curves.BEST_2009:
         return curves.erts_of_reference(scored, view.table("reference"), "best_2009")
@@ -104,7 +110,7 @@ def described(view: FixedTarget, dimension: int | None = None) -> str:
     suites = natural(table["suite"].drop_nulls().unique().to_list())
     functions = natural(table["function"].unique().to_list())
     several = f"{functions[0]} to {functions[-1]} ({len(functions)} functions)"
-    parts = [*([" and ".join(suites)] if suites else []), functions[0] if len(functions) == 1 else several]
+    parts = [*([" and ".join(suites)] if suites else []), ", ".join(functions) if len(functions) < FEW else several]
     found = table["dimension"].drop_nulls().unique().sort().to_list()
     if found:
         parts.append(f"dimension{'s' * (len(found) > 1)} {', '.join(map(str, found))}")
@@ -117,9 +123,9 @@ def described(view: FixedTarget, dimension: int | None = None) -> str:
     elif table.group_by(*KEYS).agg(pl.col("target").n_unique())["target"].n_unique() > 1 or len(levels) > 60:
         parts.append("targets of each problem")
     elif len(levels) == 1:
-        parts.append(f"target {levels[0]:.3g}")
+        parts.append(f"target {power_of_ten(levels[0])}")
     else:
-        parts.append(f"{len(levels)} targets from {levels[0]:.3g} to {levels[-1]:.3g}")
+        parts.append(f"{len(levels)} targets from {power_of_ten(levels[0])} to {power_of_ten(levels[-1])}")
     runs = table["n_runs"].unique().sort().to_list()
     count = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
     parts.append(f"{count} run{'' if runs[-1] == 1 else 's'} per function and dimension" if found else f"{count} runs")
@@ -193,8 +199,13 @@ def _curves(
     columns, names = ["effort", "fraction", "reference"], ["optimizer", *keys]
     scored, chosen = _scored(view), background_name(view, background)
     table = curves.steps(scored, table, _behind(view, chosen), points or MOST_STEPS)
-    if chosen in view.optimizers:
+    if is_optimizer(chosen):
         table = table.filter(pl.col("optimizer") != chosen)
+    if (
+        points is None or points > MOST_ON_PAGE
+    ):  # one line behind, not one for each optimizer; the page may leave out any of these
+        first = pl.col("optimizer") == pl.col("optimizer").first().over(keys)
+        table = table.with_columns(pl.when(first).then("reference"))
     lines = table.group_by(names, maintain_order=True).agg(*dict.fromkeys(columns), pl.first("budget"), size=pl.len())
     if not lines.height:
         return pl.DataFrame(schema={**table.select(names).schema, **dict.fromkeys(CURVE, pl.Float64)})
@@ -224,11 +235,11 @@ def _with_bands(view: FixedTarget, table: pl.DataFrame) -> pl.DataFrame:
     found = curves.bands(_scored(view)).filter(pl.col("group") == ALL).drop("group").sort("effort")
     by = ["optimizer", "dimension"]
     known = pl.col("dimension").fill_null(-1)  # nulls never join
-    joined = (
-        table.with_columns(known)
-        .sort("effort")
-        .join_asof(found.with_columns(known), on="effort", by=by, check_sortedness=False)
-    )
+    # the band is known on a grid: between two efforts it is from the lower end at the first to the upper at the next
+    joined, found = table.with_columns(known).sort("effort"), found.with_columns(known)
+    for strategy, column in (("backward", "lower"), ("forward", "upper")):
+        part = found.select("effort", *by, column)
+        joined = joined.join_asof(part, on="effort", by=by, strategy=strategy, check_sortedness=False)  # type: ignore[arg-type]
     out = joined.with_columns(pl.when(pl.col("dimension") >= 0).then("dimension"))
     return out.sort("place", "optimizer", "effort")
 

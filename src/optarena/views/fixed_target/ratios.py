@@ -48,7 +48,7 @@ def ratios(scored: Scored, ert: pl.DataFrame, reference: pl.DataFrame) -> pl.Dat
     best = best_cells(scored, erts)
     low, high = _ends(scored)
     last = _last(scored)
-    finite = np.where(np.isfinite(by), by, np.nan)
+    finite = np.where(np.isfinite(by) & (by > 0), by, np.nan)
     budgets = np.array([np.median(scored.spent[part]) for part in scored.of_cell])
     with np.errstate(invalid="ignore"):
         made = {

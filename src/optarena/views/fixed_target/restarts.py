@@ -125,7 +125,7 @@ def _quantiles(times: Floats, spent: Floats, n: int, q: Floats) -> Floats:
         low, high = np.zeros(times.shape[1]), np.full(times.shape[1], most)
         for _ in range(MOST_HALVINGS):
             middle = np.floor((low + high) / 2) if whole else (low + high) / 2
-            enough = sum(waits.within(middle - one) for one in hits) / n >= level - 1e-12
+            enough = waits.within(middle - hits).sum(axis=0) / n >= level - 1e-12
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
             if (high - low <= (1.0 if whole else 1e-15 * high)).all():
                 break

@@ -60,6 +60,8 @@ class Scored:
     notes: list[str]
     multiples: Floats | None = None
     """(targets,): of run-length targets, the k of each; two of them may be one target."""
+    per_decade: int = 10
+    """Efforts in a decade at which ECDFs with restarts are computed."""
     fractions: Floats | None = None
     """(cells, efforts): what `distributions.with_restarts` gives, once it was asked for."""
 
@@ -134,6 +136,7 @@ def score(
     bootstrap: int,
     seed: int,
     multiples: Floats | None = None,
+    per_decade: int = 10,
 ) -> Scored:
     """When each run reaches each target of its cell.
 
@@ -168,7 +171,7 @@ def score(
         hits[np.ix_(mine, given)] = first_hits(runs.precision[at], runs.effort[at], offsets, row[given], tolerance)
     if mode == "coco":
         of_cell = [_balanced(runs, part) for part in of_cell]
-    return Scored(runs, called, hits, runs.spent, of_cell, mode, seed, bootstrap, [], multiples)
+    return Scored(runs, called, hits, runs.spent, of_cell, mode, seed, bootstrap, [], multiples, per_decade)
 
 
 def _balanced(runs: Runs, part: Ints) -> Ints:

@@ -130,8 +130,8 @@ def _with_loss(table: pl.DataFrame, scored: Scored, erts: Floats, best: Floats, 
     """
     of_2009 = ~np.isnan(known)
     reference = np.where(of_2009, known, best)
-    with np.errstate(invalid="ignore"):
-        loss = np.where(np.isfinite(reference), erts / reference, np.nan)[scored.given]
+    some = np.isfinite(reference) & (reference > 0)
+    loss = (erts / np.where(some, reference, np.nan))[scored.given]
     return table.with_columns(
         loss=pl.Series(loss).fill_nan(None),
         reference=pl.when(pl.Series(of_2009[scored.given])).then(pl.lit(BEST_2009)).otherwise(pl.lit("best of store")),

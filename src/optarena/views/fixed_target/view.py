@@ -124,6 +124,7 @@ def fixed_target(
     seed: int = 0,
     frame: str | Path | dict[str, Any] | None = None,
     quantity: Measured | None = None,
+    per_decade: int = 10,
     only: Sequence[str] = tables.TABLES,
 ) -> FixedTarget:
     """Score a store by how long its optimizers take to reach targets of f - f_opt (docs/scores.md 2).
@@ -133,6 +134,7 @@ def fixed_target(
     random search to the best where no optimum is known. axis: any of `results.axes`. budget: cut runs off after so much
     effort per dimension. bootstrap: resamplings for the intervals, seeded. frame: levels and targets of another view,
     from a file. quantity: what counts for each row, where it is not its value (an indicator of a front, say).
+    per_decade: at how many efforts in a decade ECDFs with restarts are computed.
     only: the tables that are wanted besides `ert` and `reference`, where time counts.
     """
     for name in set(only) - set(tables.TABLES):
@@ -151,7 +153,7 @@ def fixed_target(
         runs = _those_of_cocopp(runs)
     multiples = wanted.values if wanted is not None and wanted.kind == "runlength" else None
     called, compared = per_cell(runs, wanted, mode)
-    scored = score(runs, called, compared, mode, budget, bootstrap, seed, multiples)
+    scored = score(runs, called, compared, mode, budget, bootstrap, seed, multiples, per_decade)
     if wanted is not None and wanted.moved:
         scored.notes.append("targets were put in order, from the easiest to the hardest, each once")
     used = PlainFrame(

@@ -72,13 +72,14 @@ def contributions(scored: Scored, erts: Floats) -> pl.DataFrame:
         for i, name in enumerate(optimizers):
             others = np.delete(mine, i, axis=0).min(axis=0, initial=np.inf)
             both = np.isfinite(others)
+            ratios = np.log(others[both & (best > 0)] / best[both & (best > 0)])
             rows.append(
                 {
                     "optimizer": name,
                     "dimension": None if d < 0 else d,
                     "best": float((first[i] / np.maximum(first.sum(axis=0), 1)).mean()) if mine.size else None,
                     "alone": float((~both).mean()) if mine.size else None,
-                    "slower": float(np.exp(np.log(others[both] / best[both]).mean())) if both.any() else None,
+                    "slower": float(np.exp(ratios.mean())) if len(ratios) else None,
                     "n": mine.shape[1],
                 }
             )
