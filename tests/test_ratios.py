@@ -21,6 +21,7 @@ from optarena.errors import OptarenaError
 from optarena.formats import import_files
 from optarena.report.boards.fixed_target import ratio_tables
 from optarena.views.fixed_target import rank_sum_test, restart_ecdf, restart_quantile
+from optarena.views.fixed_target.ert_tables import losses_at
 from optarena.views.fixed_target.groups import NAMES, name_of
 from optarena.views.fixed_target.reference import reference_ert, reference_runs
 from stores import TURNED
@@ -462,6 +463,47 @@ def test_every_cell_is_that_of_cocopp(suite, functions, dimensions, instances, l
         close(ours, percentiles[key], runs_of(view, ours))
     assert any(cell["stars"] for cell in theirs.values()) or suite != "bbob"
     assert any(cell["infinite"] for cell in theirs.values())
+
+
+PPLOGLOSS = """
+import contextlib, io, json, sys, warnings
+warnings.simplefilter("ignore")
+with contextlib.redirect_stdout(io.StringIO()):
+    import numpy as np
+    from cocopp import config, pplogloss, pproc
+    folder, *multiples = sys.argv[1:]
+    sets = pproc.DataSetList(folder)
+    config.config(sets[0].suite_name)
+    found = [
+        [f, d, [float(loss) for loss in losses]]
+        for d, some in sets.dictByDim().items()
+        for f, losses in pplogloss.generateData(some, d * np.array(multiples, dtype=float), 0.0).items()
+    ]
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.peer
+@pytest.mark.skipif(find_spec("cocopp") is None, reason="cocopp is not installed (extra peers)")
+def test_losses_over_budgets_are_those_of_cocopp():
+    """Where a target of at most 100 is reached: it has easier ones too."""
+    folder = observe("bbob", "1,3,8,14,21", "2,5", "1,2,3,4,5,6", 2000, "ES")
+    import_files("coco", [folder], "s")
+    multiples = [1, 3, 10, 20, 50, 100, 200, 400]
+    command = [sys.executable, "-c", PPLOGLOSS, str(folder), *map(str, multiples)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    view = oa.open("s").fixed_target(mode="coco", bootstrap=0)
+    compared = 0
+    for f, d, theirs in json.loads(done.stdout.splitlines()[-1]):
+        erts = view.ert.filter(function=f"f{f}", dimension=d)["ert"].to_numpy()
+        best = view.table("reference").filter(function=f"f{f}", dimension=d)["best_2009"].to_numpy()
+        budgets = d * np.array(multiples, dtype=float)
+        ours, _ = losses_at(erts, best, budgets, "coco")
+        for i in np.flatnonzero(budgets >= erts[0]).tolist():
+            assert ours[i] == pytest.approx(theirs[i], rel=1e-6), (f, d, multiples[i])
+            compared += 1
+    assert compared > 50
 
 
 BEST_2009 = """

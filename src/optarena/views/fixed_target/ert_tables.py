@@ -203,7 +203,7 @@ def loss_by_budget(view: FixedTarget) -> pl.DataFrame:
         if scored.alike[c]:
             per = float(unit[scored.of_cell[c][0]])
             mine, best = erts[c][scored.given[c]], behind[tuple(key)]
-            found.setdefault((optimizer, key[2]), []).append(_losses(mine, best, x * per))
+            found.setdefault((optimizer, key[2]), []).append(losses_at(mine, best, x * per, view.mode))
     rows = []
     for (optimizer, dimension), parts in found.items():
         for i, effort in enumerate(x.tolist()):
@@ -221,13 +221,14 @@ def loss_by_budget(view: FixedTarget) -> pl.DataFrame:
     return out.with_columns(panel=panel, place=pl.col("dimension").fill_null(0)).sort("place", maintain_order=True)
 
 
-def _losses(erts: Floats, best: Floats, budgets: Floats) -> tuple[Floats, Floats]:
+def losses_at(erts: Floats, best: Floats, budgets: Floats, mode: str = "exact") -> tuple[Floats, Floats]:
     """(budgets,): the loss, and whether a target that the reference reaches is never reached; NaN before any is.
 
-    A reference that took no time at all (on an axis such as seconds) gives no ratio.
+    erts, best: of one function, by target. A reference that took no time at all (on an axis such as seconds) gives no
+    ratio. In mode `coco` the reference must be faster than the budget; as fast will do else. See docs/scores.md 2.8.
     """
     reached = np.searchsorted(erts, budgets, side="right")
-    ahead = np.searchsorted(best, budgets, side="right")
+    ahead = np.searchsorted(best, budgets, side="left" if mode == "coco" else "right")
     at = np.maximum(reached - 1, 0)
     spent = np.where((reached == 0) | (ahead > reached), budgets, erts[at])
     some = (np.maximum(reached, ahead) > 0) & np.isfinite(best[at]) & (best[at] > 0)
