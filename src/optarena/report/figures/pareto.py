@@ -16,7 +16,10 @@ STILL = "Filters by problem and dimension do not change it."
 NO_FRONT = "no study found a feasible point: there is no front to draw"
 
 
-OUTSIDE = "Points further beyond the nadir than the ideal and the nadir are apart are not drawn."
+OUTSIDE = (
+    "A panel reaches three times as far from the ideal as a typical point, or to twice the distance of the nadir;"
+    " what lies outside is not drawn."
+)
 
 
 def _flat(view: Pareto) -> str:
