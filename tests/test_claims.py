@@ -405,3 +405,14 @@ def test_a_solution_that_is_too_large_is_not_kept_and_its_row_says_so():
     assert results.note("solution").tolist() == [None, "too large", "no data"]
     assert results.best_solutions(results.studies["study"].to_list()) == {}
     assert main(["best", "results"]) == 0
+
+
+def test_best_leaves_out_what_is_disputed_and_keeps_what_was_checked(capsys):
+    table([run("a", None, "infeasible"), run("b", 60.0, "optimal"), run("b", 7.0, problem="q")], "disputed")
+    capsys.readouterr()
+    assert main(["best", "disputed"]) == 0
+    shown = capsys.readouterr().out
+    assert "left out: p, about which claims contradict each other, none of them verified" in shown
+    assert "60" not in shown
+    assert main(["best", "disputed", "--format", "json"]) == 0
+    assert [row["problem"] for row in json.loads(capsys.readouterr().out)] == ["q"]

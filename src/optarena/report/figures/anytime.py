@@ -124,6 +124,7 @@ def boxes(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
                 f"All runs by {title}",
                 f"Box: median and quartiles over all runs. Whiskers: 1.5 interquartile ranges. Dots: runs. {STILL}",
                 f"Box plot of the {title}, one box per optimizer.",
+                head="all runs: 0 is the best of all, 1 the worst; boxes: median and quartiles; dots: runs",
                 view=view,
                 empty="" if table.height else f"no run has an {title}",
             )

@@ -92,9 +92,11 @@ def hypervolume(material: Material, options: Options) -> list[Shown]:
         table,
         partial(hypervolume, effort=axis, log=is_log(axis, last_effort(table))),
         "Hypervolume over effort",
-        f"Mean hypervolume of the front so far, as a part of the reference set's, with 95 % bands. {STILL}",
+        "Mean hypervolume of the front so far, as a part of the reference set's, with 95 % bands."
+        f"{_flat(view)} {STILL}",
         f"Line charts of the hypervolume by {axis}, one line per optimizer; the table above has the ends.",
-        head="mean hypervolume of the front so far, as a part of the reference set's; bands: 95 %",
+        head="mean hypervolume of the front so far, as a part of the reference set's; bands: 95 %"
+        + "; a line at 0: no front has any" * bool(view.flat_problems),
         panels="panel",
         empty="" if table.height or not options.page else NO_FRONT,
         view=view,
