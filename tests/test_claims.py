@@ -77,6 +77,16 @@ def test_a_liar_does_not_beat_four_solvers_whose_solutions_were_checked(capsys):
     assert view.to_xarray()
 
 
+def test_a_program_that_was_found_out_while_it_ran_is_wrong_and_its_unchecked_values_do_not_count():
+    liar = program("liar", "0.01 60", "optimal")
+    results = oa.Experiment(["Annealing", liar], "jobshop/ft06", seconds=1, seed=ROOT).run("results", workers=1)
+    assert results.studies.filter(pl.col("optimizer") == "liar")["reason"][0].startswith("wrong: claims that 60")
+    view = results.anytime()
+    assert by(view, "wrong") == {"Annealing": 0, "liar": 1}
+    assert by(view, "best")["liar"] is None
+    assert by(view, "objective_score")["liar"] == 1.0
+
+
 def test_a_proof_that_a_checked_value_refutes_is_wrong_and_the_value_of_its_run_still_counts(tmp_path):
     Path("mine.py").write_text(
         "import optarena as oa\n"
@@ -334,6 +344,18 @@ def test_curves_mark_proofs_and_draw_bounds():
     assert view.figure("curves").to_dict()
 
 
+def test_one_awful_first_value_does_not_hide_the_curves_of_an_instance():
+    rows = [run(name, value, seconds=1.0) for name, value in (("a", 70.0), ("b", 66.0), ("c", 3e6))]
+    rows += [run(name, 60.0, seconds=2.0) for name in "abc"]
+    view = table(sorted(rows, key=lambda row: row["optimizer"])).anytime()
+    (curves,) = view.figure_tables("curves").values()
+    assert curves["box_worst"].unique().to_list() == [90.0]
+    assert curves["worst"].unique().to_list() == [3e6]
+    assert curves["value"].max() == 90.0
+    assert curves.filter(pl.col("optimizer") == "c")["found"].drop_nulls().to_list() == [60.0]
+    assert "cut: the worst first value is 3,000,000" in json.dumps(view.figure("curves").to_dict())
+
+
 # ---- the best solution -----------------------------------------------------------------------------------------------
 
 
@@ -383,3 +405,14 @@ def test_a_solution_that_is_too_large_is_not_kept_and_its_row_says_so():
     assert results.note("solution").tolist() == [None, "too large", "no data"]
     assert results.best_solutions(results.studies["study"].to_list()) == {}
     assert main(["best", "results"]) == 0
+
+
+def test_best_leaves_out_what_is_disputed_and_keeps_what_was_checked(capsys):
+    table([run("a", None, "infeasible"), run("b", 60.0, "optimal"), run("b", 7.0, problem="q")], "disputed")
+    capsys.readouterr()
+    assert main(["best", "disputed"]) == 0
+    shown = capsys.readouterr().out
+    assert "left out: p, about which claims contradict each other, none of them verified" in shown
+    assert "60" not in shown
+    assert main(["best", "disputed", "--format", "json"]) == 0
+    assert [row["problem"] for row in json.loads(capsys.readouterr().out)] == ["q"]

@@ -153,3 +153,36 @@ def test_parallel_coordinates_show_points_from_all_over_a_front(tmp_path):
     ends = table.group_by("objective").agg(low=pl.col("value").min(), high=pl.col("value").max())
     assert ends["low"].to_list() == [0.0] * 4
     assert ends["high"].to_list() == [1.0] * 4
+
+
+def far_away(tmp_path, **fronts_of):
+    """Fronts of one trial each on a problem whose true front is known."""
+    rows = [
+        {"problem": "p", "optimizer": name, "f.1": float(x), "f.2": float(y), "front": "[[0.0, 1.0], [1.0, 0.0]]"}
+        for name, points in fronts_of.items()
+        for x, y in points
+    ]
+    return oa.from_frame(pl.DataFrame(rows), tmp_path / "store").pareto()
+
+
+def test_fronts_that_are_all_far_but_for_a_point_are_drawn(tmp_path):
+    view = far_away(tmp_path, A=[(0, 5), (0.5, 4), (1, 1.2)], B=[(0.1, 6), (0.9, 3.5)], C=[(0.2, 5.5)])
+    table = fronts.fronts(view, ["p"]).filter(pl.col("kind") == "front")
+    assert table.height == 6
+    assert table["panel"].unique().to_list() == ["p: 2 ↓ by 1 ↓"]
+
+
+def test_an_outlier_is_not_drawn_and_the_panel_says_so(tmp_path):
+    view = far_away(tmp_path, A=[(0, 1.1), (1, 0.1)], B=[(0.1, 1.2), (1, 0.2)], C=[(900, 900)])
+    table = fronts.fronts(view, ["p"])
+    assert table["x"].max() == 1.0
+    assert table["panel"].unique().to_list() == ["p: 2 ↓ by 1 ↓, 1 outside"]
+
+
+def test_the_surface_of_a_single_point_goes_on_to_the_edges(tmp_path):
+    view = far_away(tmp_path, A=[(0.2, 0.9)], B=[(0.5, 1.5)])
+    table = fronts.attainment(view, ["p"]).filter(pl.col("optimizer") == "A", pl.col("level") == "best")
+    assert table.select("x", "y").rows() == [(0.2, 1.5), (0.2, 0.9), (0.5, 0.9)]
+    high, low = np.array([[0.2, 0.3], [0.8, 0.6]]), np.array([0.0, 1.0])
+    x, y = fronts._corners(high, True, low)  # the first is maximised, the second minimised
+    assert list(zip(x, y, strict=True)) == [(0.0, 0.3), (0.2, 0.3), (0.2, 0.6), (0.8, 0.6), (0.8, 1.0)]

@@ -490,3 +490,37 @@ def test_two_optimizers_with_empty_fronts_are_as_far_from_the_reference_set(recw
     assert stats.kendall_tau(np.array([1.0, 2.0]), np.array([np.inf, np.inf])) == 0
     assert stats.kendall_tau(np.array([1.0, 2.0, 3.0]), np.array([0.5, np.inf, np.inf])) == pytest.approx(2 / 6**0.5)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize(("noisy", "said"), [(False, True), (True, False)])
+def test_a_known_front_that_found_points_refute_is_named(tmp_path, noisy, said):
+    space = {name: {"type": "real", "space": "linear", "range": [0, 1]} for name in "ab"}
+
+    def make(name, **known):
+        def evaluate(x, rng=None):
+            return [x["a"], 1 - x["a"] + x["b"]]
+
+        one = (lambda x, rng: evaluate(x)) if noisy else (lambda x: evaluate(x))
+        return oa.as_problem(space, sense=["min", "min"], id=name, noisy=noisy, **known)(one)
+
+    problems = [
+        make("lie", front=[[0.5, 1.5], [1.5, 0.6]]),
+        make("true", front=[[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]),
+        make("ideal", ideal=[0.5, 0.5], nadir=[1, 1]),
+    ]
+    view = oa.Experiment(["RandomSearch"], problems, 60, trials=2).run(tmp_path / "store", workers=0).pareto()
+    notes = "\n".join(view.notes)
+    assert ("lie: points were found that dominate 2 of the 2 points of its known front" in notes) is said
+    assert ("ideal: points were found that are better than its known ideal" in notes) is said
+    assert "true:" not in notes
+
+
+def test_the_leaderboard_says_on_which_problems_no_front_has_any_hypervolume(tmp_path, capsys):
+    rows = [
+        {"problem": problem, "optimizer": name, "f.1": x, "f.2": y, "front": "[[0.0, 1.0], [1.0, 0.0]]"}
+        for problem, far in (("near", 0.0), ("far", 9.0))
+        for name, x, y in (("A", far, 0.8), ("B", far + 0.1, 0.9 + far))
+    ]
+    oa.from_frame(pl.DataFrame(rows), tmp_path / "store")
+    assert main(["score", str(tmp_path / "store"), "--view", "pareto"]) == 0
+    assert "no front has any hypervolume on far: it counts 0 there" in capsys.readouterr().out

@@ -37,13 +37,13 @@ def command(
 ) -> None:
     """One row per problem, or per instance where several share an id; of several objectives what nothing dominates."""
     results = open_store(store)
-    rows, wrong = _believed(results)
+    rows, left = _believed(results)
     points = best_points(results)
     if format is Format.json:
         print_json([*rows, *points])
         return
-    for name in wrong:
-        print(f"left out: {clean(name)}, which claims what cannot be true (optarena score --view anytime)")
+    for what in left:
+        print(f"left out: {what} (optarena score --view anytime)")
     if not rows and not points:
         print(f"store {clean(store)} has no value yet")
         return
@@ -54,13 +54,19 @@ def command(
 
 
 def _believed(results: Dataset) -> tuple[list[dict[str, Any]], list[str]]:
-    """The best of each problem without runs whose claims are refuted, and who made these (docs/scores.md 4.10)."""
+    """The best of each problem without unverified values of runs that are wrong or that others contradict, and what was
+    left out (docs/scores.md 4.10)."""
     begun = results.select(np.arange(len(results.chosen)))
     checked = audit(Candidates(begun))
-    if not checked.wrong.any():
+    told = checked.told.best == checked.told.checked
+    wrong, disputed = checked.wrong & ~told, checked.disputed & ~told
+    if not (wrong | disputed).any():
         return results.best(), []
-    wrong = begun.studies.filter(pl.Series(checked.wrong))["optimizer"].unique(maintain_order=True).to_list()
-    return begun.select(np.flatnonzero(~checked.wrong)).best(), wrong
+    names = begun.studies.filter(pl.Series(wrong))["optimizer"].unique(maintain_order=True).to_list()
+    open_ = begun.studies.filter(pl.Series(disputed))["problem"].unique(maintain_order=True).to_list()
+    said = [f"{clean(name)}, which claims what cannot be true" for name in names]
+    said += [f"{clean(name)}, about which claims contradict each other, none of them verified" for name in open_]
+    return begun.select(np.flatnonzero(~(wrong | disputed))).best(), said
 
 
 def _bests(rows: list[dict[str, Any]]) -> str:

@@ -17,6 +17,7 @@ WHAT = "hypervolume as a part of the reference set's"
 def board(view: Pareto) -> Board:
     two = "spread" if view.two_objectives else "generalised_spread"
     kind = "Deb's spread" if view.two_objectives else "generalised spread"
+    spread = "spread" if view.two_objectives else "gen. spread"
     main, other = ("", "latex page") if view.all_flat else ("latex page", "latex page")
     columns = [
         Column("optimizer", "optimizer", field="optimizer"),
@@ -27,7 +28,7 @@ def board(view: Pareto) -> Board:
         Column("95 % interval", "interval", 4, view.frame["intervals"], field=("mean_lb", "mean_ub")),
         FAILED[0],
         Column(
-            "spread", "number", 3, f"{kind}: 0 where gaps are equal; says nothing of nearness",
+            spread, "number", 3, f"{kind}: 0 where gaps are equal; says nothing of nearness",
             field=two, better="lower", bold=other,
         ),
         Column(
@@ -70,13 +71,22 @@ def board(view: Pareto) -> Board:
     return Board(columns, with_failed(view, table.rows(named=True)))
 
 
+def _part_flat(view: Pareto) -> list[str]:
+    """What is said where some problems, not all, are without any hypervolume (docs/scores.md 3.5)."""
+    flat = view.flat_problems
+    if not flat or view.all_flat:
+        return []
+    many = f"{flat[0]} and {len(flat) - 1} more" if len(flat) > 1 else flat[0]
+    return [f"no front has any hypervolume on {many}: it counts 0 there, and IGD+ says who is best on it"]
+
+
 def text(view: Pareto, width: int | None = None) -> str:
     """The leaderboard by hypervolume, spread and IGD beside it."""
     first = f"pareto: fronts at the end; {WHAT}, mean over problems{'; ' * view.all_flat}{ALL_FLAT * view.all_flat}"
     second = "mean normed: what is lost to the reference set, 1 is random search's loss"
-    return "\n".join([first, second, board(view).text(width), ""])
+    return "\n".join([first, second, *_part_flat(view), board(view).text(width), ""])
 
 
 def papers(view: Pareto) -> list[Paper]:
     note = f"fronts at the end: means over problems; {WHAT}"
-    return [Paper.of(view, board(view), "; ".join([note, *([ALL_FLAT] if view.all_flat else [])]))]
+    return [Paper.of(view, board(view), "; ".join([note, *([ALL_FLAT] if view.all_flat else _part_flat(view))]))]

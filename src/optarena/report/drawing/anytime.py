@@ -108,7 +108,9 @@ def objective_map(table: pl.DataFrame | str, look: Look) -> vl.Chart:
 def boxes(table: pl.DataFrame | str, look: Look, *, score: str) -> vl.Chart:
     """Median, quartiles and whiskers of each optimizer's runs, and every run beside its box."""
     y: dict[str, Any] = {"title": score, "scale": vl.Scale(domain=[0, 1], clamp=True)}
-    x = vl.Field("optimizer:N", title=None, axis=vl.Axis(labelAngle=-30, labelLimit=160, ticks=False))
+    x = vl.Field(
+        "optimizer:N", title=None, axis=vl.Axis(labelAngle=-30, labelLimit=160, labelOverlap=False, ticks=False)
+    )
     base = vl.Chart(source(table)).encode(x=x, color=colour(look, legend=False))
     box = base.mark("boxplot", size=26, extent=1.5, outliers=False, median={"color": "white"}).encode(
         y=vl.Field("score:Q", **y)

@@ -11,12 +11,14 @@ from optarena.report.drawing._style import BAND, NUMBER, SOFT, Look, colour, das
 
 REFERENCE = "#b9a77c"
 """Of the reference set: light brown, behind everything, as the reference of runtimes is."""
+PLAIN = "abs(datum.value) >= 1e4 && abs(datum.value) < 1e7 ? format(datum.value, ',') : datum.label"
+"""Labels of an axis: 20,000 instead of 2e+4."""
 LEVELS = {"best": [1, 0], "median": [1, 0], "worst": [4, 3]}
 
 
 def _axis(field: str, title: str, **scale: Any) -> vl.Field:
     """An objective, in plain numbers."""
-    axis = vl.Axis(format=NUMBER, tickCount=4)
+    axis = vl.Axis(format=NUMBER, labelExpr=PLAIN, tickCount=4)
     return vl.Field(f"{field}:Q", title=title, scale=vl.Scale(zero=False, **scale), axis=axis)
 
 
@@ -72,7 +74,7 @@ def hypervolume(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool
     title = "hypervolume (1: the reference set's)"
 
     def y(field: str) -> vl.Field:
-        return vl.Field(f"{field}:Q", title=title, scale=vl.Scale(zero=False), axis=vl.Axis(format="~g", tickCount=5))
+        return vl.Field(f"{field}:Q", title=title, scale=vl.Scale(zero=False), axis=vl.Axis(format=NUMBER, tickCount=5))
 
     base = vl.Chart().encode(x=x, color=colour(look))
     band = base.mark("area", opacity=BAND, clip=True, aria=False).encode(y=y("lower"), y2=vl.Field("upper:Q"))
@@ -100,8 +102,8 @@ def attainment(table: pl.DataFrame | str, look: Look, *, titles: tuple[str, str]
         vl.Chart()
         .mark("line", aria=False)
         .encode(
-            x=_axis("x", titles[0]),
-            y=_axis("y", titles[1]),
+            x=_axis("x", titles[0], nice=False),
+            y=_axis("y", titles[1], nice=False),
             order="step:Q",
             color=colour(look),
             strokeWidth=vl.Field("level:O", scale=strong, legend=None),

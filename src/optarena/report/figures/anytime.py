@@ -44,15 +44,19 @@ def curves(material: Material, options: Options) -> list[Shown]:
     out = []
     for i, name in enumerate(names):
         mine = steps.filter(pl.col("problem") == name)
+        worst, drawn = mine["worst"][0], mine["box_worst"][0]
+        cut = "" if drawn == worst else f"cut: the worst first value is {worst:,.10g}"
+        head = visible(name) + f" ({cut})" * bool(cut)
         out.append(
             Shown(
                 f"curves {name}",
                 mine.drop("place") if options.page else mine,
-                partial(curve, effort=unit, title=None if options.page else visible(name)),
+                partial(curve, effort=unit, title=None if options.page else head),
                 f"Curves on {name}",
                 "Steps: the best value so far of a typical trial (that of the median area score). Diamonds: its proof. "
                 "Dotted: the bound that it reported; at the foot where it is far away. The area between a step and the "
-                "best value of all is scored, as a part of the dashed box, with time as it is, not its logarithm.",
+                "best value of all is scored, as a part of the dashed box, with time as it is, not its logarithm."
+                + (f" It is {cut}." if cut else ""),
                 f"Step chart of the best value so far by {unit} on {name}, one line per optimizer.",
                 head="best value so far of a typical trial; diamond: proof; dotted: reported bound; dashed: scored box",
                 view=view,
@@ -120,6 +124,7 @@ def boxes(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
                 f"All runs by {title}",
                 f"Box: median and quartiles over all runs. Whiskers: 1.5 interquartile ranges. Dots: runs. {STILL}",
                 f"Box plot of the {title}, one box per optimizer.",
+                head="all runs: 0 is the best of all, 1 the worst; boxes: median and quartiles; dots: runs",
                 view=view,
                 empty="" if table.height else f"no run has an {title}",
             )

@@ -16,7 +16,10 @@ STILL = "Filters by problem and dimension do not change it."
 NO_FRONT = "no study found a feasible point: there is no front to draw"
 
 
-OUTSIDE = "Points further beyond the nadir than the ideal and the nadir are apart are not drawn."
+OUTSIDE = (
+    "A panel reaches three times as far from the ideal as a typical point, or to twice the distance of the nadir;"
+    " what lies outside is not drawn."
+)
 
 
 def _flat(view: Pareto) -> str:
@@ -89,9 +92,11 @@ def hypervolume(material: Material, options: Options) -> list[Shown]:
         table,
         partial(hypervolume, effort=axis, log=is_log(axis, last_effort(table))),
         "Hypervolume over effort",
-        f"Mean hypervolume of the front so far, as a part of the reference set's, with 95 % bands. {STILL}",
+        "Mean hypervolume of the front so far, as a part of the reference set's, with 95 % bands."
+        f"{_flat(view)} {STILL}",
         f"Line charts of the hypervolume by {axis}, one line per optimizer; the table above has the ends.",
-        head="mean hypervolume of the front so far, as a part of the reference set's; bands: 95 %",
+        head="mean hypervolume of the front so far, as a part of the reference set's; bands: 95 %"
+        + "; a line at 0: no front has any" * bool(view.flat_problems),
         panels="panel",
         empty="" if table.height or not options.page else NO_FRONT,
         view=view,

@@ -153,7 +153,8 @@ def audit(found: Candidates) -> Audit:
     results, table = found.results, found.table
     told = told_by(results)
     n = table.height
-    out = Audit(told, np.zeros(n, dtype=bool), np.zeros(n, dtype=bool))
+    # who was found out while it ran is wrong whatever others say
+    out = Audit(told, np.array([word == WRONG for word in told.ending], dtype=bool), np.zeros(n, dtype=bool))
     exact = [not card.noisy and "noisy" not in card.suite and len(card.objectives) == 1 for card in results.cards]
     claiming = told.optimal | (told.bound > -np.inf) | np.array([word in DECIDED for word in told.ending], dtype=bool)
     # an optimum that comes with the instance contradicts values that nobody checked
@@ -228,7 +229,7 @@ def _settle(found: Candidates, mine: list[int], claims: list[Claim], out: Audit)
     ]
     if not pairs:
         return []
-    wrong = {a.owner for a, b in pairs if a.owner == b.owner}
+    wrong = {i for i in mine if out.wrong[i]} | {a.owner for a, b in pairs if a.owner == b.owner}
     for rank in (FACT, CHECKED):
         # a run that is wrong may still have checked values; nothing else of it stands
         wrong |= {b.owner for a, b in pairs if a.rank == rank > b.rank and (rank == FACT or a.owner not in wrong)}

@@ -28,6 +28,8 @@ __all__ = [
 ]
 
 POINTS = 60
+OUTLIER, DRAWN = 10.0, 3.0
+"""Where the box is more than OUTLIER times as high as a typical first value, DRAWN times that height is drawn of it."""
 
 
 def scored(view: Anytime) -> Scored:
@@ -44,7 +46,8 @@ def curves(view: Anytime, instances: list[str]) -> pl.DataFrame:
     """The envelope of a typical trial of each optimizer (that of the median area score) on each instance.
 
     Each begins at the worst value where the horizon begins and goes on to its end: the area under it is what is scored.
-    `box_*`: between what the scores of the instance lie. `proof`: the value where its proof came; `bound`: what the run
+    `box_*`: between what the scores of the instance lie, as far as it is drawn: one awful first value, `worst`, must
+    not hide the others. `proof`: the value where its proof came; `bound`: what the run
     knew that nothing is better than, in rows of their own. Efforts are positive: time is drawn logarithmically.
     """
     of = scored(view)
@@ -53,6 +56,7 @@ def curves(view: Anytime, instances: list[str]) -> pl.DataFrame:
     for i in (runs.instances.index(name) for name in instances):
         here = np.flatnonzero((runs.instance == i) & (of.solutions > 0))
         left = _left(of, i, here)
+        top = _top(of, i, here)
         for c in np.unique(runs.optimizer[here]).tolist():
             mine = here[runs.optimizer[here] == c]
             order = np.argsort(np.where(np.isnan(of.area[mine]), of.objective[mine], of.area[mine]), kind="stable")
@@ -62,19 +66,20 @@ def curves(view: Anytime, instances: list[str]) -> pl.DataFrame:
             proof = [min(max(runs.end[run], of.last_time[run]), last)] if runs.proved[run] else []
             times = np.concatenate(([bounds.start[i]], runs.times[rows], proof, [last]))
             values = np.concatenate(([bounds.worst[i]], runs.values[rows], [of.last_value[run]] * (len(proof) + 1)))
+            values = np.minimum(values, top)
             solution = np.zeros(len(times), dtype=bool)
-            solution[1 : 1 + int(of.solutions[run])] = True
+            solution[1 : 1 + int(of.solutions[run])] = runs.values[rows] <= top
             proved = np.zeros(len(times), dtype=bool)
             proved[-2] = bool(proof)
-            parts.append(_curve(view, i, c, np.maximum(times, left), values, solution, proved, left))
+            parts.append(_curve(view, i, c, np.maximum(times, left), values, solution, proved, left, top))
             mine = runs.bound_run == run
             known = np.maximum.accumulate(runs.bound_values[mine])
             if len(known):  # those that are further away than the box is high are drawn at its foot
                 at = np.append(np.clip(runs.bound_times[mine], left, last), proof[0] if proof else last)
-                floor = bounds.best[i] - max(bounds.worst[i] - bounds.best[i], 1e-9)
+                floor = bounds.best[i] - max(top - bounds.best[i], 1e-9)
                 known = np.maximum(np.append(known, known[-1]), floor)
                 none = np.zeros(len(at), dtype=bool)
-                table = _curve(view, i, c, at, known, none, none, left)
+                table = _curve(view, i, c, at, known, none, none, left, top)
                 parts.append(table.with_columns(bound="value", value=pl.lit(None, pl.Float64)))
     if not parts:
         return pl.DataFrame(schema=CURVE)
@@ -84,7 +89,8 @@ def curves(view: Anytime, instances: list[str]) -> pl.DataFrame:
 CURVE = {
     **dict.fromkeys(("optimizer", "problem"), pl.String),
     **dict.fromkeys(
-        ("effort", "value", "found", "proof", "bound", "box_best", "box_worst", "box_start", "box_end"), pl.Float64
+        ("effort", "value", "found", "proof", "bound", "box_best", "box_worst", "box_start", "box_end", "worst"),
+        pl.Float64,
     ),
     "place": pl.Int64,
 }
@@ -100,14 +106,22 @@ def _left(of: Scored, i: int, here: Ints) -> float:
     return float(positive.min() / 2 if len(positive) else max(bounds.end[i], 1e-9) / 1000)
 
 
+def _top(of: Scored, i: int, here: Ints) -> float:
+    """Up to where a box is drawn: to the worst value, unless that is far worse than most first values."""
+    best, worst = float(of.bounds.best[i]), float(of.bounds.worst[i])
+    typical = float(np.median(of.runs.values[of.runs.offsets[here]])) - best
+    return best + DRAWN * typical if 0 < OUTLIER * typical < worst - best else worst
+
+
 def _curve(
-    view: Anytime, i: int, c: int, times: Floats, values: Floats, found: Bools, proved: Bools, left: float
+    view: Anytime, i: int, c: int, times: Floats, values: Floats, found: Bools, proved: Bools, left: float, top: float
 ) -> pl.DataFrame:
     of = scored(view)
     sign = of.runs.sign[i]
     box = {
         "box_best": of.bounds.best[i] * sign,
-        "box_worst": of.bounds.worst[i] * sign,
+        "box_worst": top * sign,
+        "worst": of.bounds.worst[i] * sign,
         "box_start": max(of.bounds.start[i], left),
         "box_end": of.bounds.end[i],
     }

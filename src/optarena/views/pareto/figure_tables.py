@@ -36,8 +36,10 @@ TITLES = {
     "generalised_spread": "generalised spread",
 }
 BETTER = {"min": "less is better", "max": "more is better"}
-FAR = 1.0
-"""How far beyond the reference set, in its ranges, a point may lie that is drawn: an outlier must not hide a front."""
+FAR = 2.0
+"""Where the ideal is 0 and the nadir 1: points up to here are drawn, however good the others are."""
+TYPICAL = 3.0
+"""Points further from the ideal than so many times a typical point are not drawn: an outlier must not hide a front."""
 
 
 def problems(view: Pareto, objectives: range) -> list[str]:
@@ -77,12 +79,13 @@ def fronts(view: Pareto, names: list[str]) -> pl.DataFrame:
             # each optimizer's rows hold the reference set, so that it is there whoever is shown
             sets.append((optimizer, "reference", np.array(one.reference_set)))
         for i, j in itertools.combinations(range(len(one.senses)), 2):
-            panel = f"{name}: {axes_of(one, i, j)}"
-            found = np.concatenate([points for _, kind, points in sets if kind == "front"])[:, [i, j]]
-            every = not is_near(one, found, (i, j)).any()  # all are far: they are the front
+            found = [points[:, [i, j]] for _, kind, points in sets if kind == "front"]
+            far = drawn_to(one, found, (i, j))
+            outside = sum(int((~is_near(one, points, (i, j), far)).sum()) for points in found)
+            panel = f"{name}: {axes_of(one, i, j)}{f', {outside} outside' if outside else ''}"
             for optimizer, kind, points in sets:
                 kept = _thinned(points)[:, [i, j]]
-                kept = kept[every | is_near(one, kept, (i, j))]
+                kept = kept[is_near(one, kept, (i, j), far)]
                 line = pl.DataFrame({"x": kept[:, 0], "y": kept[:, 1]})
                 rows.append(_set(panel, place, optimizer).with_columns(kind=pl.lit(kind)).join(line, how="cross"))
     if not rows:
@@ -98,10 +101,29 @@ def axes_of(one: Reference, i: int, j: int) -> str:
     return f"{second} by {first}"
 
 
-def is_near(one: Reference, points: Floats, which: tuple[int, ...]) -> Bools:
-    """Which points, in their own senses, lie no further beyond the nadir than the ideal and the nadir are apart."""
-    low, high = (np.array(bound)[list(which)] * one.signs[list(which)] for bound in (one.ideal, one.nadir))
-    return np.asarray((points * one.signs[list(which)] <= high + FAR * (high - low)).all(axis=1))
+def drawn_to(one: Reference, found: list[Floats], which: tuple[int, int]) -> Floats:
+    """(2,): how far a panel reaches, where the ideal is 0 and the nadir 1. found: the points of each optimizer, in
+    their own senses; each optimizer counts the same, however many points it has."""
+    sets = [_scaled(one, points, which) for points in found if len(points)]
+    weights = np.concatenate([np.full(len(points), 1 / len(points)) for points in sets])
+    every = np.concatenate(sets)
+    out = np.full(2, FAR)
+    for k in range(2):
+        order = np.argsort(every[:, k], kind="stable")
+        middle = np.searchsorted(np.cumsum(weights[order]), len(sets) / 2 - 1e-9)
+        out[k] = max(FAR, TYPICAL * every[order[middle], k])
+    return out
+
+
+def is_near(one: Reference, points: Floats, which: tuple[int, int], far: Floats) -> Bools:
+    """Which points, in their own senses, a panel reaches."""
+    return np.asarray((_scaled(one, points, which) <= far).all(axis=1))
+
+
+def _scaled(one: Reference, points: Floats, which: tuple[int, int]) -> Floats:
+    """Two objectives, in their own senses, with the ideal at 0 and the nadir at 1."""
+    low, high = (np.array(bound)[list(which)] for bound in (one.ideal, one.nadir))
+    return np.asarray((points - low) / (high - low))
 
 
 def _set(panel: str, place: int, optimizer: str) -> pl.DataFrame:
@@ -166,15 +188,18 @@ def attainment(view: Pareto, names: list[str]) -> pl.DataFrame:
         if not any(len(front) for fronts in runs.values() for front in fronts):
             continue
         for i, j in itertools.combinations(range(len(one.senses)), 2):
-            found = np.concatenate([front for fronts in runs.values() for front in fronts])
-            every = not is_near(one, found[:, [i, j]] * one.signs[[i, j]], (i, j)).any()  # all are far
-            for optimizer, fronts in runs.items():
+            flat = {name: [_projected(front, i, j) for front in fronts] for name, fronts in runs.items()}
+            found = [np.concatenate(fronts) * one.signs[[i, j]] for fronts in flat.values() if fronts]
+            far = drawn_to(one, found, (i, j))
+            seen = np.concatenate([points[is_near(one, points, (i, j), far)] for points in found])
+            end = (seen * one.signs[[i, j]]).max(axis=0) * one.signs[[i, j]]
+            for optimizer, fronts in flat.items():
                 if not any(len(front) for front in fronts):
                     continue
                 for level, count in (("best", 1), ("median", (len(fronts) + 1) // 2), ("worst", len(fronts))):
-                    points = surface([_projected(front, i, j) for front in fronts], count) * one.signs[[i, j]] + 0.0
-                    points = points[every | is_near(one, points, (i, j))]
-                    x, y = _corners(_thinned(points), one.senses[i] == "max")
+                    points = surface(fronts, count) * one.signs[[i, j]] + 0.0
+                    points = points[is_near(one, points, (i, j), far)]
+                    x, y = _corners(_thinned(points), one.senses[i] == "max", end)
                     line = pl.DataFrame({"x": x, "y": y, "step": np.arange(len(x))})
                     named = _set(f"{name}: {axes_of(one, i, j)}", place, optimizer).with_columns(level=pl.lit(level))
                     parts.append(named.join(line, how="cross"))
@@ -206,10 +231,15 @@ def _shared(axes: set[tuple[str, str]]) -> str:
     return ways.pop() if len(ways) == 1 else "better: ↓ less, ↑ more"
 
 
-def _corners(points: Floats, maximised: bool) -> tuple[Floats, Floats]:
-    """A staircase as a line: between two points the corner that neither improves on."""
+def _corners(points: Floats, maximised: bool, end: Floats) -> tuple[Floats, Floats]:
+    """A staircase as a line: between two points the corner that neither improves on, and from its last points straight
+    on to the end of the panel."""
+    if not len(points):
+        return points[:, 0], points[:, 1]
     x, y = np.repeat(points[:, 0], 2), np.repeat(points[:, 1], 2)
-    return (x[:-1], y[1:]) if maximised else (x[1:], y[:-1])
+    if maximised:  # the points rise with x towards what is better: the surface begins where x is worst
+        return np.concatenate((end[:1], x)), np.concatenate((y, end[1:]))
+    return np.concatenate((x, end[:1])), np.concatenate((end[1:], y))
 
 
 def attainment_differences(view: Pareto, names: list[str]) -> pl.DataFrame:

@@ -13,13 +13,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from optarena.errors import OptarenaError, nearest, one_of
+from optarena.errors import OptarenaError, one_of
+from optarena.errors import nearest as nearest_name
 from optarena.sense import signs
 from optarena.traces import Floats
 from optarena.views import frame as frames
 from optarena.views.frame import saved
 from optarena.views.pareto.domination import non_dominated
 from optarena.views.pareto.indicators import front
+from optarena.views.pareto.nearness import nearest
 from optarena.views.pareto.reference_set import MODES, Selected, dominated_in, selected
 from optarena.views.pareto.studies import Objectives, Studies
 
@@ -28,6 +30,9 @@ UNION = "union"
 """All fronts together, where they have no more points than the reference set may have."""
 REFERENCES = (TRUE, *MODES)
 REFERENCE_POINT = 1.1
+REFUTES = 1e-3
+"""Where the ideal is 0 and the nadir 1: a point that is better by so much shows that a known front is none. Computed
+fronts are not exact."""
 
 
 @dataclass
@@ -118,11 +123,31 @@ def make_frame(
             chosen, source = np.unique(true, axis=0), TRUE
             idle.true(name)
         out[name] = _reference(studies, p, chosen, source, reference_point)
+        _refuted(studies, p, out[name], [points for _, points in fronts])
     if not out:
         reasons = "; ".join(dict.fromkeys(item["reason"] for item in studies.excluded))
         raise OptarenaError(f"no problem of store {studies.results.path} can be scored: {reasons}")
     studies.notes += idle.notes()
     return Frame(out, sorted(studies.optimizers))
+
+
+def _refuted(studies: Studies, problem: int, one: Reference, fronts: list[Floats]) -> None:
+    """Note where points that were found show that what is said to be known of a problem cannot be true."""
+    name, known = studies.problems[problem], studies.objectives[problem].known
+    noisy = any(studies.results.cards[i].noisy for i in studies.kept[studies.problem == problem].tolist())
+    if noisy or not fronts:
+        return
+    found = one.normalised(np.concatenate(fronts))
+    if one.source == TRUE:
+        (least,) = nearest(("epsilon",), found, one.points)
+        beaten = int((least < -REFUTES).sum())
+        if beaten:
+            many = f"{beaten} of the {len(least)} points"
+            studies.notes.append(
+                f"{name}: points were found that dominate {many} of its known front: it is not the true one"
+            )
+    if known.ideal is not None and (found < -REFUTES).any():
+        studies.notes.append(f"{name}: points were found that are better than its known ideal in an objective")
 
 
 class _Idle:
@@ -184,7 +209,7 @@ def _known_names(studies: Studies, epsilon: Mapping[str, float]) -> None:
     known = {name for i in studies.kept.tolist() for name in studies.results.cards[i].space}
     for name in epsilon:
         if name not in known:
-            raise OptarenaError(f"epsilon: no parameter {name!r}.{nearest(name, sorted(known))}")
+            raise OptarenaError(f"epsilon: no parameter {name!r}.{nearest_name(name, sorted(known))}")
 
 
 def _reference(studies: Studies, problem: int, chosen: Floats, source: str, reference_point: float) -> Reference:
