@@ -23,7 +23,7 @@ from optarena.views.selection import Candidates
 MOST_OF_A_SOLUTION = 200
 """Characters of a solver's solution that the table has; --format json has all."""
 SHOWN = 10
-"""How many points of a front the table has at most."""
+"""How many points of a front the table has at most, and how many names a line."""
 
 
 class Format(StrEnum):
@@ -37,13 +37,17 @@ def command(
 ) -> None:
     """One row per problem, or per instance where several share an id; of several objectives what nothing dominates."""
     results = open_store(store)
-    rows, wrong = _believed(results)
+    rows, wrong, disputed = _believed(results)
     points = best_points(results)
     if format is Format.json:
         print_json([*rows, *points])
         return
     for name in wrong:
         print(f"left out: {clean(name)}, which claims what cannot be true (optarena score --view anytime)")
+    if disputed:
+        more = f" and {len(disputed) - SHOWN:,} more" if len(disputed) > SHOWN else ""
+        names = ", ".join(clean(name) for name in disputed[:SHOWN])
+        print(f"disputed: {names}{more}: claims contradict each other, and none is verified")
     if not rows and not points:
         print(f"store {clean(store)} has no value yet")
         return
@@ -53,14 +57,21 @@ def command(
     print("\n\n".join(texts))
 
 
-def _believed(results: Dataset) -> tuple[list[dict[str, Any]], list[str]]:
-    """The best of each problem without runs whose claims are refuted, and who made these (docs/scores.md 4.10)."""
+def _believed(results: Dataset) -> tuple[list[dict[str, Any]], list[str], list[str]]:
+    """The best of each problem without refuted values, who claims these, and which problems are disputed.
+
+    See docs/scores.md 4.10. A verified value counts, whatever else its run claims.
+    """
     begun = results.select(np.arange(len(results.chosen)))
-    checked = audit(Candidates(begun))
-    if not checked.wrong.any():
-        return results.best(), []
-    wrong = begun.studies.filter(pl.Series(checked.wrong))["optimizer"].unique(maintain_order=True).to_list()
-    return begun.select(np.flatnonzero(~checked.wrong)).best(), wrong
+    found = Candidates(begun)
+    checked = audit(found)
+    disputed = found.table.filter(pl.Series(checked.disputed))["problem"].unique(maintain_order=True).to_list()
+    told = checked.told
+    wrong = checked.wrong & ~np.isnan(told.best) & (told.best != told.checked)
+    if not wrong.any():
+        return results.best(), [], disputed
+    names = begun.studies.filter(pl.Series(wrong))["optimizer"].unique(maintain_order=True).to_list()
+    return begun.select(np.flatnonzero(~wrong)).best(), names, disputed
 
 
 def _bests(rows: list[dict[str, Any]]) -> str:
