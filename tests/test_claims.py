@@ -416,3 +416,38 @@ def test_best_leaves_out_what_is_disputed_and_keeps_what_was_checked(capsys):
     assert "60" not in shown
     assert main(["best", "disputed", "--format", "json"]) == 0
     assert [row["problem"] for row in json.loads(capsys.readouterr().out)] == ["q"]
+
+
+def test_a_liar_that_was_found_out_while_it_ran_has_no_values_and_counts_as_wrong(capsys):
+    liar = program("liar", "0.01 60", "optimal")  # the known optimum is 55
+    results = oa.Experiment([liar, "Annealing"], "jobshop/ft06", seconds=1, seed=ROOT).run("results", workers=2)
+    view = results.anytime()
+    assert by(view, "wrong") == {"liar": 1, "Annealing": 0}
+    assert by(view, "status")["liar"] == "wrong"
+    assert by(view, "area_score")["liar"] == 1.0
+    assert by(view, "best")["liar"] is None
+    capsys.readouterr()
+    assert main(["best", "results"]) == 0
+    assert "left out: liar" in capsys.readouterr().out
+
+
+def test_of_a_disputed_instance_nobody_is_said_to_have_no_solution(capsys):
+    results = table([run("a", 90.0, "optimal"), run("b", 60.0, "optimal"), run("c", 9.0, bound=10.0)])
+    view = results.anytime()
+    assert by(view, "status") == {"a": "disputed", "b": "disputed", "c": "wrong"}
+    own = view.table("contradictions").filter(optimizer="c", other_optimizer="c")
+    assert own.select("claim", "other_claim").rows() == [("9", "the bound 10")]
+    assert main(["score", "events"]) == 0
+    shown = capsys.readouterr().out
+    assert "disputed" in shown
+    assert "unsolved" not in shown
+    assert main(["best", "events"]) == 0
+    shown = capsys.readouterr().out
+    assert "left out: p, about which claims contradict each other, none of them verified" in shown
+    assert "left out: c" in shown
+
+
+def test_in_mode_aries_no_run_without_a_solution_is_said_to_be_the_worst():
+    view = table([run("a", 90.0), run("b", 60.0), run("c", None, "timed out")]).anytime(mode="aries")
+    assert not [note for note in view.warnings if "as the worst" in note]
+    assert [note for note in view.warnings if "c failed in 1 of 1 study" in note and "left out" in note]

@@ -11,7 +11,7 @@ import pytest
 import optarena as oa
 from optarena._known_fronts import known_front
 from optarena.cli import main
-from optarena.problem import build
+from optarena.problem import build, select
 
 SPACE = {"x": {"type": "real", "space": "linear", "range": [0, 1]}}
 FRONT = [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]
@@ -57,6 +57,8 @@ def test_without_ideal_and_nadir_they_are_those_of_the_front(tmp_path):
         ({"front": []}, "front must be a list of points, each with 2 numbers, got '[]'"),
         ({"front": "front.csv"}, "front must be a list of points, each with 2 numbers, got 'front.csv'"),
         ({"front": 3}, "front must be a list of points"),
+        ({"front": np.array(3.0)}, "front must be a list of points"),
+        ({"front": FRONT, "nadir": [2, 0.5]}, "point 1 of the front is worse than the nadir in an objective"),
         ({"front": [[0, 1], [1]]}, "point 2 of the front must be a list of 2 numbers, one per objective, got '[1]'"),
         ({"front": [0, 1]}, "point 1 of the front must be a list of 2 numbers"),
         ({"front": [[0, "a"]]}, "point 1 of the front must be a list of 2 numbers"),
@@ -174,3 +176,28 @@ def test_two_fronts_of_one_problem_are_refused(tmp_path, capsys):
 def test_an_ideal_beyond_the_nadir_is_refused(tmp_path, capsys):
     assert imported(tmp_path, f"{HEADER}p,A,0,0.5,0.6,2,2,0,0,\n") == 2
     assert "the ideal must be better than the nadir in every objective" in capsys.readouterr().err
+
+
+def test_half_an_ideal_is_refused(tmp_path, capsys):
+    text = "problem,optimizer,f.a,f.b,ideal.a\np,A,1,2,0\n"
+    assert imported(tmp_path, text) == 2
+    assert "ideal.b is not given, and other objectives have theirs; nothing was imported" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_problem_whose_objectives_no_number_can_span_is_left_out_and_the_others_are_scored(tmp_path):
+    text = "problem,optimizer,evaluation,f.a,f.b\np,A,1,-1e308,1e308\np,A,2,1e308,-1e308\nq,A,1,1,2\nq,A,2,2,1\n"
+    assert imported(tmp_path, text) == 0
+    view = oa.open(tmp_path / "store").pareto()
+    assert set(view.problem["problem"]) == {"q"}
+    assert [(one["problem"], one["reason"]) for one in view.excluded] == [
+        ("p", "its objectives differ by more than a number can hold")
+    ]
+
+
+@pytest.mark.parametrize("pattern", ["zdt/*", "dtlz/*", "wfg/*/m{2,3}", "models/*"])
+def test_what_is_shipped_is_a_front_as_users_must_give_it(pattern):
+    for problem in select(pattern):
+        signs = [one.sign for one in build(problem).objectives]
+        known = build(problem).known
+        assert known_front(signs, known.front, known.ideal, known.nadir)["front"] if known.front else True

@@ -219,3 +219,14 @@ def test_size_and_epsilon_without_effect_say_so(tmp_path):
     notes = results(tmp_path, rows, "known").pareto(size=2, epsilon=0.1).notes
     assert "size has no effect on r: the true front is known" in notes
     assert "epsilon has no effect on r: the true front is known" in notes
+
+
+def test_notes_say_which_problems_are_not_ranked_and_only_those(tmp_path, capsys):
+    rows = ["problem,optimizer,evaluation,f.a,f.b,status", "p,A,1,1,2,", "p,B,1,2,1,", "q,A,1,1,2,", "s,A,1,,,error"]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    assert main(["import", "csv", str(tmp_path / "t.csv"), "--store", str(tmp_path / "store")]) == 0
+    ranks = oa.open(tmp_path / "store").ranks("hypervolume")
+    assert set(ranks.table["problem"]) == {"p", "q"}
+    assert not [note for note in ranks.notes if "left out" in note]
+    assert "some optimizers did not run on all problems: each problem ranks those that ran on it" in ranks.notes
+    assert "not ranked: s (no study found a feasible point, and its true front is not known)" in ranks.notes

@@ -600,3 +600,15 @@ def test_mode_aries_says_what_it_cannot_do(capsys):
     ):
         assert main(arguments) == 2
         assert said in capsys.readouterr().err
+
+
+def test_logs_in_which_nobody_found_anything_are_taken_and_their_proofs_count():
+    Path("logs/gecode").mkdir(parents=True)
+    Path("logs/gecode/p.json").write_text('{"type": "status", "status": "UNSATISFIABLE", "time": 100}\n')
+    Path("logs/gecode/q.json").write_text("")
+    assert main(["import", "minizinc", "logs", "--store", "store"]) == 0
+    view = oa.open("store").anytime()
+    assert view.instance.select("problem", "status", "solved").rows() == [
+        ("p", "infeasible", 1),
+        ("q", "no solution", 0),
+    ]

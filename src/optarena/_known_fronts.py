@@ -33,7 +33,7 @@ def known_front(signs: Sequence[float], front: Any = None, ideal: Any = None, na
         raise OptarenaError(f"the ideal must be better than the nadir in every objective, and is not in number {worst}")
     if front is None:
         return out
-    if isinstance(front, (str, bytes)) or not isinstance(front, (Sequence, np.ndarray)) or not len(front):
+    if not _listed(front) or not len(front):
         raise OptarenaError(f"front must be a list of points, each with {m} numbers, got {str(front)[:60]!r}")
     points = np.array([_numbers(point, f"point {i} of the front", m) for i, point in enumerate(front, 1)])
     minimised = points * sign
@@ -43,14 +43,26 @@ def known_front(signs: Sequence[float], front: Any = None, ideal: Any = None, na
     if low is not None and (minimised < low).any():
         row = int(np.flatnonzero((minimised < low).any(axis=1))[0]) + 1
         raise OptarenaError(f"point {row} of the front is better than the ideal in an objective")
+    edge = np.full(m, np.inf) if high is None else high + ROUNDING * np.maximum(1.0, np.abs(high))
+    worse = np.flatnonzero((minimised > edge).any(axis=1))
+    if worse.size:
+        raise OptarenaError(f"point {int(worse[0]) + 1} of the front is worse than the nadir in an objective")
     out["front"] = tuple(map(tuple, np.unique(points, axis=0).tolist()))
     return out
 
 
+def _listed(given: Any) -> bool:
+    """Whether it is a list of something; an array without an axis is none, nor is a text."""
+    return (
+        isinstance(given, (Sequence, np.ndarray))
+        and not isinstance(given, (str, bytes))
+        and (not isinstance(given, np.ndarray) or given.ndim > 0)
+    )
+
+
 def _numbers(given: Any, what: str, m: int) -> Floats:
     """m finite numbers."""
-    listed = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, (str, bytes))
-    values = list(given) if listed else []
+    values = list(given) if _listed(given) else []
     if len(values) != m or any(
         isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)) for value in values
     ):

@@ -23,7 +23,7 @@ from optarena.views.selection import Candidates
 MOST_OF_A_SOLUTION = 200
 """Characters of a solver's solution that the table has; --format json has all."""
 SHOWN = 10
-"""How many points of a front the table has at most."""
+"""How many points of a front the table has at most, and how many names a line."""
 
 
 class Format(StrEnum):

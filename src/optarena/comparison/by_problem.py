@@ -23,6 +23,7 @@ from optarena.views import score
 from optarena.views._answering import kinds
 from optarena.views._options import dashed, options_of, view_named
 from optarena.views._view import View
+from optarena.views.coverage import some
 from optarena.views.pareto import Pareto
 
 ALPHA = 0.05
@@ -87,7 +88,7 @@ def ranks_by_problem(
     names = list(optimizers) or sorted(measured[0].optimizers)
     rows: list[dict[str, Any]] = []
     charts: list[str] = []
-    notes = list(main.warnings)
+    notes = _told(main)
     test = ""
     for p, problem in enumerate(measured[0].problems):
         for one in measured:
@@ -111,6 +112,18 @@ def ranks_by_problem(
         raise OptarenaError(f"no trial of store {results.path} can be ranked")
     table = pl.DataFrame(rows, infer_schema_length=None)
     return Ranks(dashed(kind), [one.metric for one in measured], table, charts, test, alpha, main.frame, notes)
+
+
+def _told(view: View) -> list[str]:
+    """What failed and what is not ranked. Each problem ranks who ran it, so nothing is left out for being partial."""
+    partial = [] if view.covered is None else view.covered.notes()
+    notes = [note for note in view.warnings if note not in partial]
+    if partial:
+        notes.append("some optimizers did not run on all problems: each problem ranks those that ran on it")
+    reasons: dict[str, list[str]] = {}
+    for one in view.excluded:
+        reasons.setdefault(one["reason"], []).append(one["problem"])
+    return notes + [f"not ranked: {some(list(dict.fromkeys(names)))} ({why})" for why, names in reasons.items()]
 
 
 @dataclass

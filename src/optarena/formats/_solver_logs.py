@@ -229,5 +229,8 @@ def tables(read: Sequence[Read], known: Dataset | None) -> list[Table]:
             rows.append({**head, **log.end})
         families = dict.fromkeys(log.family for log in one.logs)
         notices = [*one.notices, *(text for family in families for text in said.pop(family, ()))]
-        out.append(Table(one.name, pl.DataFrame(rows, infer_schema_length=None), unit="event", notices=notices))
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        if "value" not in frame.columns:  # no run found anything: it may be infeasible
+            frame = frame.with_columns(value=pl.lit(None, dtype=pl.Float64))
+        out.append(Table(one.name, frame, unit="event", notices=notices))
     return out

@@ -199,8 +199,14 @@ def _card(tidy: Tidy, study: dict[str, Any], senses: dict[str, Any], has: dict[s
     known: dict[str, Any] = {}
     for head, name_there in KNOWN_VALUES.items():
         given = [study.get(f"{head}.{name}", study.get(head) if len(names) == 1 else None) for name in names]
-        if all(value is not None for value in given):
+        lacking = [name for name, value in zip(names, given, strict=True) if value is None]
+        if not lacking:
             known[name_there] = tuple(given)
+        elif head in ("ideal", "nadir") and len(lacking) < len(names):
+            raise OptarenaError(
+                f"{tidy.table.name}: problem {problem!r}: {head}.{lacking[0]} is not given, and other objectives have "
+                "theirs; nothing was imported"
+            )
     objectives = tuple(Objective(name, sense.get(f"sense.{name}") or sense.get("sense") or "min") for name in names)
     told = {name: known.get(name) for name in ("ideal", "nadir")}
     front = None if study.get(FRONT) is None else read_front(study[FRONT])

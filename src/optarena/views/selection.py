@@ -376,7 +376,8 @@ def _failed(row: dict[str, Any], original: str) -> str:
     if not nothing:
         text += "what it had found counts"
     elif row["left_out"]:
-        text += f"{nothing:,} without any value, of which {row['left_out']:,} are left out, as in {original}"
+        lost = f"{row['left_out']:,} {'is' if row['left_out'] == 1 else 'are'}"
+        text += f"{nothing:,} without any value, of which {lost} left out, as in {original}"
     else:
         text += f"{nothing:,} without any value, which {'counts' if nothing == 1 else 'count'} as the worst"
         text += f"; in {kept:,} what it had found counts" if kept else ""

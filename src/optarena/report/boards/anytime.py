@@ -9,6 +9,7 @@ from optarena._text import table
 from optarena.report.boards._board import FAILED, Board, Paper, with_failed
 from optarena.report.tables import Column
 from optarena.views.anytime import Anytime
+from optarena.views.anytime.tables import DISPUTED
 
 MOST_INSTANCES = 30
 MOST_CONTRADICTIONS = 10
@@ -173,7 +174,7 @@ def _checked(row: dict[str, Any], key: str) -> str:
 def _area(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
-    word = "wrong" if row["wrong"] == row["trials"] else "unsolved"
+    word = "wrong" if row["wrong"] == row["trials"] else DISPUTED if DISPUTED in row["status"] else "unsolved"
     return word if row["unsolved"] == row["trials"] else fixed(row["area_score"], 3)
 
 

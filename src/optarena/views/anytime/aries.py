@@ -43,6 +43,7 @@ def original(results: Dataset) -> Original:
     seconds = results.efforts("seconds")
     found.leave_out(found.lacking("seconds", ~np.isnan(y)), "it has no seconds")
     found.settle(found.having(~np.isnan(y)))
+    found.lost = ~found.valued & found.usable  # no score
     chosen = found.selection("seconds", Selection, "can be scored as aries-bench does")
     number = np.full(len(traces), -1, dtype=np.int64)
     number[chosen.kept] = np.arange(len(chosen))

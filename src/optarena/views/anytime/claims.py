@@ -27,6 +27,8 @@ FACT, CHECKED, TOLD = 2, 1, 0
 """How far a claim is believed: a checked value; a proof or bound of a run whose best value is checked; others."""
 KNOWN = -1
 """The owner of a claim that comes with the instance: its optimum or its best known value."""
+MET = 1e-9
+"""How near a bound must come to a value to prove it, relative: solvers round bounds."""
 NAMED = 3
 """Contradictions that notes tell one by one."""
 TABLE = {
@@ -78,6 +80,8 @@ class Told:
     bound: Floats
     """The tightest bound; -inf without one."""
     ending: list[str]
+    lied: Bools
+    """Whether the run was found out while it ran: its reason is `wrong`."""
     unchecked: Bools
     """(rows,): which values nobody checked."""
 
@@ -138,9 +142,9 @@ def told_by(results: Dataset) -> Told:
     lied = np.array([word == WRONG for word in ending], dtype=bool)
     tight[lied | np.isposinf(tight)] = -np.inf  # found out already; an infinite bound comes with infeasible
     with np.errstate(invalid="ignore"):
-        met = tight >= best - 1e-9 * np.maximum(1.0, np.abs(best))  # bounds are rounded by solvers
+        met = tight >= best - MET * np.maximum(1.0, np.abs(best))
     said = np.array([word in OPTIMAL for word in ending], dtype=bool)
-    return Told(best, checked, (said | met) & ~np.isnan(best), tight, ending, unchecked)
+    return Told(best, checked, (said | met) & ~np.isnan(best), tight, ending, lied, unchecked)
 
 
 def _least(values: Floats, offsets: Ints) -> Floats:
@@ -153,8 +157,7 @@ def audit(found: Candidates) -> Audit:
     results, table = found.results, found.table
     told = told_by(results)
     n = table.height
-    # who was found out while it ran is wrong whatever others say
-    out = Audit(told, np.array([word == WRONG for word in told.ending], dtype=bool), np.zeros(n, dtype=bool))
+    out = Audit(told, told.lied.copy(), np.zeros(n, dtype=bool))
     exact = [not card.noisy and "noisy" not in card.suite and len(card.objectives) == 1 for card in results.cards]
     claiming = told.optimal | (told.bound > -np.inf) | np.array([word in DECIDED for word in told.ending], dtype=bool)
     # an optimum that comes with the instance contradicts values that nobody checked
@@ -178,7 +181,7 @@ def _of_study(found: Candidates, told: Told, i: int) -> Iterator[Claim]:
     best, checked, bound, ending = float(told.best[i]), float(told.checked[i]), float(told.bound[i]), told.ending[i]
     trusted = best == checked
     satisfied = ending == SATISFIABLE
-    proof = ", proved optimal" if told.optimal[i] else ""
+    proof = ", proved optimal" if told.optimal[i] and bound <= best + MET * max(1.0, abs(best)) else ""
     if checked == checked:
         text = "a solution" if satisfied else f"{checked * sign:.10g}{proof if trusted else ''}"
         yield Claim(i, "value", checked, FACT, text, True)
@@ -229,7 +232,7 @@ def _settle(found: Candidates, mine: list[int], claims: list[Claim], out: Audit)
     ]
     if not pairs:
         return []
-    wrong = {i for i in mine if out.wrong[i]} | {a.owner for a, b in pairs if a.owner == b.owner}
+    wrong = {a.owner for a, b in pairs if a.owner == b.owner} | {i for i in mine if out.told.lied[i]}
     for rank in (FACT, CHECKED):
         # a run that is wrong may still have checked values; nothing else of it stands
         wrong |= {b.owner for a, b in pairs if a.rank == rank > b.rank and (rank == FACT or a.owner not in wrong)}

@@ -7,13 +7,14 @@ import polars as pl
 
 from optarena._numbers import counted
 from optarena.stats.estimates import mean
-from optarena.status import PROVEN
+from optarena.status import PROVEN, WRONG
 from optarena.traces import Floats
 from optarena.views.anytime.scores import borda_points
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, relative
 from optarena.views.coverage import common
 from optarena.views.fixed_target.profiles import penalised, shifted_geometric_mean
 
+DISPUTED = "disputed"
 ROUNDING = 1e-9
 """Up to which two means of scores, which lie between 0 and 1, are the same."""
 
@@ -37,7 +38,7 @@ def _runs(scored: Scored) -> pl.DataFrame:
     runs, i = scored.runs, scored.runs.instance
     some = scored.solutions > 0
     valued = np.where(runs.no_value[i], np.nan, 1.0)
-    status = [_ended(*each) for each in zip(runs.status, runs.proved, some, strict=True)]
+    status = [_ended(*each) for each in zip(runs.status, runs.proved, some, runs.disputed[i], strict=True)]
     return pl.DataFrame(
         {
             "optimizer": pl.Series(runs.optimizers, dtype=pl.String).gather(runs.optimizer),
@@ -66,8 +67,10 @@ def _runs(scored: Scored) -> pl.DataFrame:
     )
 
 
-def _ended(status: str, proved: bool, solved: bool) -> str:
-    """How a run ended, in a word."""
+def _ended(status: str, proved: bool, solved: bool, disputed: bool) -> str:
+    """How a run ended, in a word; of an instance that claims contradict nothing is scored (docs/scores.md 4.10)."""
+    if disputed:
+        return status if status == WRONG else DISPUTED
     if proved and solved:
         return status if status in PROVEN else "optimal"
     return status if solved or status not in ("done", "optimal") else "no solution"

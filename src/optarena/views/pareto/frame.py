@@ -122,7 +122,13 @@ def make_frame(
         else:
             chosen, source = np.unique(true, axis=0), TRUE
             idle.true(name)
-        out[name] = _reference(studies, p, chosen, source, reference_point)
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = _reference(studies, p, chosen, source, reference_point)
+            spans = bool(np.isfinite([*made.reference_point, *made.corner]).all())
+        if not spans:
+            _leave_out(studies, name, "its objectives differ by more than a number can hold")
+            continue
+        out[name] = made
         _refuted(studies, p, out[name], [points for _, points in fronts])
     if not out:
         reasons = "; ".join(dict.fromkeys(item["reason"] for item in studies.excluded))
