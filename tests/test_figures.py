@@ -681,11 +681,14 @@ def test_a_missing_directory_is_made(results):
     assert Path("new/deep/fig.svg").is_file()
 
 
-def test_the_legend_names_only_who_is_drawn(results):
-    spec = figure("normalised", results.filter(optimizer=["RandomSearch", "Slow"])).to_dict()
+def test_the_legend_names_only_who_is_drawn_the_best_first(results):
+    some = results.filter(optimizer=["RandomSearch", "Slow"])
+    spec = figure("normalised", some).to_dict()
     legends = [one["legend"]["values"] for one in specs(spec) if one.get("field") == "optimizer" and one.get("legend")]
     assert legends
-    assert all(names == ["RandomSearch", "Slow"] for names in legends)
+    ranked = some.fixed_cost().leaderboard()["optimizer"].to_list()
+    assert set(ranked) == {"RandomSearch", "Slow"}
+    assert all(names == ranked for names in legends)
 
 
 def test_a_figure_of_scores_names_its_frame(results):

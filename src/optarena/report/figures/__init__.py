@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -218,7 +219,7 @@ def _sheet(
         def look(one: Shown) -> Look:
             legend = one.table if one.legend is None else one.legend
             there = set(legend["optimizer"]) if "optimizer" in legend.columns else set()
-            present = [name for name in (one.ranked or sorted(there)) if name in there]
+            present = [name for name in dict.fromkeys([*_ranked(one), *sorted(there)]) if name in there]
             return Look(material.colours, width, asked.height, tuple(present), paper is not None, paper == "page")
 
         charts = [one.draw(one.table, look(one)) for one in parts]
@@ -235,6 +236,12 @@ def _sheet(
     if paper is None:
         return Sheet(drawn(asked.width), "", None, shown, caption)
     return Sheet(*fitted(drawn, PAPERS[paper], guess), shown, caption)
+
+
+def _ranked(one: Shown) -> Sequence[str]:
+    """The optimizers from the best to the worst: as the figure says, else as the leaderboard of its view does."""
+    leaders = getattr(one.view, "leaderboard", None)
+    return one.ranked if one.ranked or leaders is None else leaders()["optimizer"].to_list()
 
 
 def figure_tables(name: str, results: Dataset | Material, **options: Any) -> dict[str, pl.DataFrame]:
