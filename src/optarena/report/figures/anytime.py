@@ -109,7 +109,7 @@ def objective(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def boxes(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+def boxes(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import boxes
 
     view = _view(material)
@@ -132,7 +132,7 @@ def boxes(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
     return out
 
 
-def gap(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+def gap(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import gap
 
     view = _exact(material)
@@ -151,7 +151,7 @@ def gap(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
     return [shown]
 
 
-def cactus(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+def cactus(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.anytime import cactus
 
     view = _exact(material)

@@ -183,7 +183,7 @@ def precision(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def cuts(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+def cuts(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import cuts
 
     view = material.must_reach()

@@ -83,7 +83,7 @@ def ert_dimension(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
-def scaling(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+def scaling(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.running_times import scaling
 
     view = material.must_reach()
@@ -120,15 +120,15 @@ def scaling(material: Material, options: Options) -> list[Shown]:  # noqa: ARG00
     return out
 
 
-def scatter(material: Material, options: Options) -> list[Shown]:
-    return _scatter(material, options, many=False)
+def scatter(material: Material, _: Options) -> list[Shown]:
+    return _scatter(material, many=False)
 
 
-def scatter_functions(material: Material, options: Options) -> list[Shown]:
-    return _scatter(material, options, many=True)
+def scatter_functions(material: Material, _: Options) -> list[Shown]:
+    return _scatter(material, many=True)
 
 
-def _scatter(material: Material, options: Options, *, many: bool) -> list[Shown]:  # noqa: ARG001
+def _scatter(material: Material, *, many: bool) -> list[Shown]:
     """Of the two best, unless two are chosen."""
     from optarena.report.drawing.running_times import scatter
 
@@ -158,7 +158,7 @@ def _scatter(material: Material, options: Options, *, many: bool) -> list[Shown]
     return [shown]
 
 
-def loss_budget(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+def loss_budget(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.running_times import failed_by_budget, loss_by_budget
 
     view = material.must_reach()
@@ -198,7 +198,7 @@ def loss_budget(material: Material, options: Options) -> list[Shown]:  # noqa: A
     return [shown, below]
 
 
-def contributions(material: Material, options: Options) -> list[Shown]:  # noqa: ARG001
+def contributions(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.running_times import contributions
 
     view = material.must_reach()
