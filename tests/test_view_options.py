@@ -16,7 +16,7 @@ from optarena.cli._view_options import given
 from optarena.errors import OptarenaError
 from optarena.views._options import OPTIONS, VIEWS, options_by_view, options_of, view_named
 
-COMMANDS = ("score", "compare", "figure", "paper", "report")
+COMMANDS = ("score", "compare", "figure", "report")
 PYTHON_ONLY = {"results", "seed", "quantity", "only", "per_decade"}
 
 
