@@ -218,7 +218,7 @@ def _sheet(
     def drawn(width: int | None) -> vl.Chart:
         def look(one: Shown) -> Look:
             legend = one.table if one.legend is None else one.legend
-            there = set(legend["optimizer"]) if "optimizer" in legend.columns else set()
+            there = set(legend["optimizer"].drop_nulls()) if "optimizer" in legend.columns else set()
             present = [name for name in dict.fromkeys([*_ranked(one), *sorted(there)]) if name in there]
             return Look(material.colours, width, asked.height, tuple(present), paper is not None, paper == "page")
 
