@@ -35,21 +35,14 @@ results.report(out / "report.html", fixed_target=view)
 """
 
 
-PAPER = """
-import sys
-import optarena
-from optarena.report.paper import write_paper
-write_paper(optarena.open(sys.argv[1] + "/store"), sys.argv[1] + "/paper")
-"""
-
-
 def main() -> None:
     folders = [str(folder) for folder in data()]
     # pip compiles the peer; a source tree may have no bytecode, and PYTHONDONTWRITEBYTECODE would keep it so
     compileall.compile_dir(Path(optarena.__file__).parent, quiet=1)
     with tempfile.TemporaryDirectory() as scratch:
         ours = cpu_of_command([sys.executable, "-c", JOB, scratch, *folders])
-        papers = cpu_of_command([sys.executable, "-c", PAPER, scratch])
+        command = [sys.executable, "-m", "optarena", "paper", "coco", f"{scratch}/store", "-O", f"{scratch}/paper"]
+        papers = cpu_of_command(command)
         peer = [str(python_of("cocopp", "cocopp", "six")), "-m", "cocopp", "-o", f"{scratch}/ppdata", *folders]
         theirs = cpu_of_command(peer, cwd=Path(scratch))
     rows = [

@@ -141,7 +141,7 @@ def ecdf_functions(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_target import ecdf_functions
 
     view, behind = material.must_reach(), _Behind(material.must_reach(), options)
-    table = tables.ecdf_functions(view, POINTS if options.page else MANY // 2, options.background)
+    table = tables.ecdf_functions(view, POINTS if options.page else MANY // 3, options.background)
     shown = Shown(
         "ecdf functions",
         table,
