@@ -184,10 +184,10 @@ class FunctionProblem(Problem):
             raise OptarenaError(f"problem {self.id}: each objective needs a sense, and a name of its own")
         self.objectives = tuple(Objective(name, cast(Sense, each)) for name, each in zip(names, senses, strict=True))
         try:
-            told = known_front([one.sign for one in self.objectives], front, ideal, nadir)
+            known = known_front([one.sign for one in self.objectives], front, ideal, nadir)
         except OptarenaError as error:
             raise OptarenaError(f"problem {self.id}: {error}") from None
-        self.known = Known(optimum=None if optimum is None else self._as_optimum(optimum), **told)
+        self.known = Known(optimum=None if optimum is None else self._as_optimum(optimum), **known)
         if isinstance(constraints, bool) or not isinstance(constraints, int) or constraints < 0:
             raise OptarenaError(f"problem {self.id}: constraints must say how many there are, got {constraints!r}")
         self.constraints, self.metrics = constraints, tuple(metrics)

@@ -58,8 +58,8 @@ def _believed(results: Dataset) -> tuple[list[dict[str, Any]], list[str]]:
     left out (docs/scores.md 4.10)."""
     begun = results.select(np.arange(len(results.chosen)))
     checked = audit(Candidates(begun))
-    told = checked.told.best == checked.told.checked
-    wrong, disputed = checked.wrong & ~told, checked.disputed & ~told
+    verified = checked.told.best == checked.told.checked
+    wrong, disputed = checked.wrong & ~verified, checked.disputed & ~verified
     if not (wrong | disputed).any():
         return results.best(), []
     names = begun.studies.filter(pl.Series(wrong))["optimizer"].unique(maintain_order=True).to_list()

@@ -68,8 +68,8 @@ class XOMO(Problem):
     def evaluate(self, x: Point) -> list[float]:
         drivers = {**self.fixed, **x}
         kloc = drivers.pop("kloc")
-        told = (_xomo.effort, _xomo.months, _xomo.defects)
-        return [*(measure(kloc, drivers) for measure in told), _xomo.risk(drivers)]
+        measures = (_xomo.effort, _xomo.months, _xomo.defects)
+        return [*(measure(kloc, drivers) for measure in measures), _xomo.risk(drivers)]
 
 
 class SoftwareSuite(Suite):

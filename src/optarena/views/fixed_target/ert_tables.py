@@ -7,14 +7,12 @@ import polars as pl
 
 from optarena._numbers import power_of_ten
 from optarena._order import natural
-from optarena.errors import OptarenaError
 from optarena.traces import Floats
 from optarena.views.fixed_target import virtual_best
 from optarena.views.fixed_target.distributions import grid
 from optarena.views.fixed_target.figure_tables import ALL, KEYS, reference_name
 from optarena.views.fixed_target.groups import title_of
 from optarena.views.fixed_target.reference import BEST_2009
-from optarena.views.fixed_target.scored import Scored
 from optarena.views.fixed_target.view import FixedTarget
 
 ASIDE = 1.06
@@ -123,23 +121,21 @@ def _titles(table: pl.DataFrame) -> pl.Series:
     return pl.Series([known[key] for key in table.select("suite", "function").iter_rows()], dtype=pl.String)
 
 
+def _column(view: FixedTarget) -> str:
+    """Of the reference that is drawn, in the table of that name."""
+    return "best_2009" if reference_name(view) == BEST_2009 else "best_of_store"
+
+
 def _expected(view: FixedTarget) -> pl.DataFrame:
     """The table of ERTs with that of the reference, and with the `most` that a run spent."""
-    column = "best_2009" if reference_name(view) == BEST_2009 else "best_of_store"
-    known = view.table("reference").select(*KEYS, "target", reference=column).unique(maintain_order=True)
-    scored = _scored(view)
+    known = view.table("reference").select(*KEYS, "target", reference=_column(view)).unique(maintain_order=True)
+    scored = view.runs
     most = scored.runs.cells.with_columns(most=pl.Series([scored.spent[part].max() for part in scored.of_cell]))
     return (
         view.ert.drop("reference")
         .join(known, on=[*KEYS, "target"], how="left", nulls_equal=True, maintain_order="left")
         .join(most, on=["optimizer", *KEYS], how="left", nulls_equal=True, maintain_order="left")
     )
-
-
-def _scored(view: FixedTarget) -> Scored:
-    if view.scored is None:
-        raise OptarenaError("this view was not made from a store: it has no runs")
-    return view.scored
 
 
 def _figures(view: FixedTarget) -> dict[str, pl.Expr]:
@@ -189,10 +185,9 @@ def loss_by_budget(view: FixedTarget) -> pl.DataFrame:
     the easiest. `mean`: the geometric one, `q1`, `median`, `q3`; `failed`: the part of the functions on which no run
     ever reaches what the reference reaches within B; `n`: the functions. See docs/scores.md 2.8.
     """
-    scored = _scored(view)
+    scored = view.runs
     erts = virtual_best.erts_of(scored, view.ert)
-    column = "best_2009" if reference_name(view) == BEST_2009 else "best_of_store"
-    table = view.table("reference").group_by(*KEYS, maintain_order=True).agg(column)
+    table = view.table("reference").group_by(*KEYS, maintain_order=True).agg(_column(view))
     behind = {tuple(row[:3]): np.array(row[3], dtype=float) for row in table.iter_rows()}
     unit = scored.runs.per_dimension
     spent = scored.spent / unit
@@ -275,7 +270,7 @@ def scatter(view: FixedTarget, first: str, second: str) -> pl.DataFrame:
 
 def contributions(view: FixedTarget) -> pl.DataFrame:
     """What each optimizer gives the virtual best solver of the store: a panel per dimension (docs/scores.md 2.16)."""
-    scored = _scored(view)
+    scored = view.runs
     table = virtual_best.contributions(scored, virtual_best.erts_of(scored, view.ert))
     panel = pl.format("{}-D", "dimension").fill_null(ALL)
     label = pl.format("{} %, × {}", (100 * pl.col("best")).round().cast(pl.Int64, strict=False), _written("slower"))

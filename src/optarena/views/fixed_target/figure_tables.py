@@ -15,7 +15,6 @@ from optarena.traces import Floats
 from optarena.views.fixed_target import curves, virtual_best
 from optarena.views.fixed_target.groups import title_of
 from optarena.views.fixed_target.reference import BEST_2009
-from optarena.views.fixed_target.scored import Scored
 from optarena.views.fixed_target.view import FixedTarget
 
 ALL = "all"
@@ -84,7 +83,7 @@ def background_words(name: str) -> str:
 
 
 def _behind(view: FixedTarget, name: str) -> dict[curves.Pool, curves.Curve]:
-    scored = _scored(view)
+    scored = view.runs
     if name == curves.NOTHING:
         return {}
     if name == curves.BEST_2009:
@@ -92,12 +91,6 @@ def _behind(view: FixedTarget, name: str) -> dict[curves.Pool, curves.Curve]:
     if name == curves.BEST_OF_STORE:
         return curves.runtimes_of(scored, virtual_best.chosen(scored, virtual_best.erts_of(scored, view.ert)))
     return curves.runtimes_of(scored, virtual_best.of_optimizer(scored, name))
-
-
-def _scored(view: FixedTarget) -> Scored:
-    if view.scored is None:
-        raise OptarenaError("this view was not made from a store: it has no runs")
-    return view.scored
 
 
 def dimensions_of(view: FixedTarget) -> list[int]:
@@ -197,7 +190,7 @@ def _curves(
     Beyond, restarts are simulated: nobody ran so far. `reference` is the background.
     """
     columns, names = ["effort", "fraction", "reference"], ["optimizer", *keys]
-    scored, chosen = _scored(view), background_name(view, background)
+    scored, chosen = view.runs, background_name(view, background)
     table = curves.steps(scored, table, _behind(view, chosen), points or MOST_STEPS)
     if is_optimizer(chosen):
         table = table.filter(pl.col("optimizer") != chosen)
@@ -232,7 +225,7 @@ def _curves(
 
 def _with_bands(view: FixedTarget, table: pl.DataFrame) -> pl.DataFrame:
     """With the band of each curve, `lower` and `upper`."""
-    found = curves.bands(_scored(view)).filter(pl.col("group") == ALL).drop("group").sort("effort")
+    found = curves.bands(view.runs).filter(pl.col("group") == ALL).drop("group").sort("effort")
     by = ["optimizer", "dimension"]
     known = pl.col("dimension").fill_null(-1)  # nulls never join
     # the band is known on a grid: between two efforts it is from the lower end at the first to the upper at the next
@@ -282,7 +275,7 @@ def ranked(view: FixedTarget) -> list[str]:
 
 def precision(view: FixedTarget, points: int | None = None) -> pl.DataFrame:
     """What fraction of runs is as precise, at the end and after D, 10 D, 100 D, … : a panel per dimension."""
-    table = curves.precision(_scored(view), LOWEST, HIGHEST)
+    table = curves.precision(view.runs, LOWEST, HIGHEST)
     per = "D" if view.frame["axis"] == "evaluations" else str(view.frame["axis"])
     budget = pl.col("budget")
     after = (
@@ -310,7 +303,7 @@ def precision(view: FixedTarget, points: int | None = None) -> pl.DataFrame:
 
 def cuts(view: FixedTarget) -> tuple[str, pl.DataFrame]:
     """The name of a problem; its runs and, with a `kind`, where they are cut at one effort and at one target."""
-    name, runs, points = curves.cuts(_scored(view))
+    name, runs, points = curves.cuts(view.runs)
     return name, pl.concat([runs, points], how="diagonal")
 
 
@@ -325,7 +318,7 @@ def transition(view: FixedTarget, background: str | None = None) -> tuple[pl.Dat
         "panel": pl.format("{}-D", "dimension").fill_null(ALL),
         "place": pl.col("dimension").fill_null(0),
     }
-    parts = curves.transition(_scored(view), background_name(view, background))
+    parts = curves.transition(view.runs, background_name(view, background))
     reach, miss = (part.with_columns(**columns).sort("place", maintain_order=True) for part in parts)
     return reach, miss
 

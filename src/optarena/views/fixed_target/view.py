@@ -50,15 +50,20 @@ class FixedTarget(View):
         """One row per optimizer, group of functions, dimension and effort."""
         return self.tables["ecdf"]
 
+    @property
+    def runs(self) -> Scored:
+        """The runs with their hits; a view that was not made from a store has none."""
+        if self.scored is None:
+            raise OptarenaError("this view was not made from a store: it has no runs")
+        return self.scored
+
     @cached_property
     def ratios(self) -> pl.DataFrame:
         """COCO's table: one row per optimizer, function, dimension and target, with the reference and stars.
 
         See docs/scores.md 2.15.
         """
-        if self.scored is None:
-            raise OptarenaError("this view was not made from a store: it has no runs")
-        return ratios(self.scored, self.tables["ert"], self.tables["reference"])
+        return ratios(self.runs, self.tables["ert"], self.tables["reference"])
 
     def scores(self, metric: str | None = None, targets: str = "all") -> TrialScores:
         """A number for each run; instances and trials of a function in a dimension are its trials.
@@ -70,10 +75,8 @@ class FixedTarget(View):
         metric = metric or "area"
         one_of("metric", metric, METRICS)
         one_of("targets", targets, PARTS)
-        if self.scored is None:
-            raise OptarenaError("this view was not made from a store: it has no runs")
-        each = problems_of(self.scored.runs)
-        values = scores_of_runs(self.scored, each.number, metric, targets)
+        each = problems_of(self.runs.runs)
+        values = scores_of_runs(self.runs, each.number, metric, targets)
         kind = "" if targets == "all" else f", the {targets} half of the targets"
         return self._scores(each, metric, METRICS[metric] + kind, values)
 
