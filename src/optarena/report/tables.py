@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import Any
 
 import polars as pl
@@ -125,7 +126,7 @@ class Table:
             "columns": [
                 {"label": c.label, "kind": c.kind, "right": c.kind in NUMERIC, "help": c.help} for c in self.columns
             ],
-            "rows": [[plain(value) for value in row] for row in shown],
+            "rows": list(zip(*(_plain_column(column) for column in zip(*shown, strict=True)), strict=True)),
             "texts": [
                 [column.written(row[j]) for row in shown] if column.kind in NUMERIC else None
                 for j, column in enumerate(self.columns)
@@ -196,6 +197,20 @@ def plain(value: Any) -> Any:
     return value
 
 
+def _plain_column(column: Sequence[Any]) -> Sequence[Any]:
+    """The cells of a column, as `plain` gives each."""
+    kinds = set(map(type, column))
+    if kinds <= {int, bool, NoneType}:
+        return column
+    return _visible_texts(column) if kinds <= {str, NoneType} else [plain(value) for value in column]
+
+
+def _visible_texts(texts: Sequence[str | None]) -> list[str | None]:
+    """The same texts with nothing hidden in them: most are there many times."""
+    shown = {text: None if text is None else visible(text) for text in set(texts)}
+    return [shown[text] for text in texts]
+
+
 def rounded(value: float, digits: int = DIGITS) -> float:
     return float(f"{value:.{digits}g}") if math.isfinite(value) else value
 
@@ -213,7 +228,7 @@ def dataset(table: pl.DataFrame, names: Mapping[str, Sequence[str]]) -> dict[str
         elif series.dtype.is_float():
             columns[column] = _short(series.to_list())
         elif series.dtype == pl.String:
-            columns[column] = [None if value is None else visible(value) for value in series.to_list()]
+            columns[column] = _visible_texts(series.to_list())
         else:
             columns[column] = series.to_list()
     return {"size": table.height, "coded": [name for name in names if name in columns], "columns": columns}
