@@ -153,7 +153,7 @@ def test_failures_are_told_and_the_rest_completes(capsys, tmp_path):
     assert "1 study failed" in out
     assert "\x1b" not in out
     _, out, _ = call(capsys, "status", "results", "--failed")
-    assert "ValueError: outside the domain" in out
+    assert f"  {failed:>11}  RandomSearch  functions/failing/d2  ValueError: outside the domain\n" in out
     _, out, _ = call(capsys, "status", "results", "--format", "json")
     data = json.loads(out)
     assert data["counts"]["failed"] == data["counts"]["done"] == 1

@@ -10,6 +10,7 @@ import typer
 from optarena._numbers import counted
 from optarena._text import clean
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._terminal import say
 from optarena.formats import export_counted
 
 
@@ -32,6 +33,6 @@ def command(
     size = f"{counted(begun.height, 'study')}, {counted(int(begun['evaluations'].sum()), 'evaluation')}"
     if exported.rows is not None:
         size += f", {counted(exported.rows, 'row')}"
-    print(f"{clean(exported.path)}: {'what it can hold of ' if exported.left_out else ''}{size}")
+    say(f"{clean(exported.path)}: {'what it can hold of ' if exported.left_out else ''}{size}")
     for text in exported.left_out:
-        print(f"left out: {clean(text)}")
+        say(f"left out: {clean(text)}")

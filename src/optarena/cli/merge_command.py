@@ -9,6 +9,7 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import clean
+from optarena.cli._terminal import say
 from optarena.facade import open_store
 from optarena.store import Store
 from optarena.store.merging import merge
@@ -22,6 +23,6 @@ def command(
     merge([Store(path) for path in stores], Store(output))
     results = open_store(output)
     frame = results.studies
-    print(f"{clean(output)} has {counted(frame.height, 'study')}, {frame['evaluations'].sum():,} evaluations")
+    say(f"{clean(output)} has {counted(frame.height, 'study')}, {frame['evaluations'].sum():,} evaluations")
     for note in results.notes():
-        print(f"note: {clean(note)}")
+        say(f"note: {clean(note)}")

@@ -9,6 +9,7 @@ import typer
 
 from optarena._text import clean
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._terminal import say
 from optarena.cli._view_options import with_view_options
 from optarena.report.page import write_report
 from optarena.views._options import options_by_view, view_named
@@ -31,4 +32,4 @@ def command(
     """Write the report and print its path."""
     by_view = options_by_view(options, None if view is None else view_named(view))
     path = write_report(chosen(store, optimizer, problem, dimension), output, by_view)
-    print(f"{clean(path)} ({path.stat().st_size / 1e6:.1f} MB; opens offline in any browser)")
+    say(f"{clean(path)} ({path.stat().st_size / 1e6:.1f} MB; opens offline in any browser)")
