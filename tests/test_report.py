@@ -169,7 +169,9 @@ def test_a_narrow_terminal_goes_without_minor_columns_and_says_so(tmp_path):
     assert max(map(len, lines)) <= 50
     assert "median normed" not in lines[0]
     assert "score" in lines[0]
-    assert "(no room for: median normed, best on, failed evaluations; --wide shows all)" in " ".join(" ".join(lines).split())
+    assert "(no room for: median normed, best on, failed evaluations; --wide shows all)" in " ".join(
+        " ".join(lines).split()
+    )
 
 
 def test_numbers_of_the_page_have_the_digits_that_their_column_declares():

@@ -65,6 +65,21 @@ def wrapped(text: str, width: int | None, *, hanging: str | None = None) -> str:
     return "\n".join(part for line in text.split("\n") for part in _folded(line, width, hanging))
 
 
+def wrapped_command(before: str, words: Sequence[str], width: int | None) -> str:
+    """A sentence that ends with a command: where it is too long the command follows below, in lines that a shell joins
+    when they are copied."""
+    whole = f"{before} {' '.join(words)}"
+    if width is None or cells(whole) <= width:
+        return whole
+    lines = [f"  {words[0]}"]
+    for word in words[1:]:
+        if cells(f"{lines[-1]} {word} \\") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"    {word}")
+    return f"{wrapped(before, width)}\n" + " \\\n".join(lines)
+
+
 def _folded(line: str, width: int, hanging: str | None) -> list[str]:
     if cells(line) <= width:
         return [line]

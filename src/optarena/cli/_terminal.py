@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any, TextIO
 
 import msgspec
 import typer
 
 from optarena._json import strict
-from optarena._text import visible_json
-from optarena._widths import wrapped
+from optarena._text import clean, visible_json
+from optarena._widths import wrapped, wrapped_command
 
 NARROWEST, USUAL = 40, 80
 """Columns of a terminal: fewer are not served, and how many there are where it does not say."""
@@ -42,6 +44,12 @@ def terminal_width(stream: TextIO | None = None, *, wide: bool = False) -> int |
         return max(NARROWEST, os.get_terminal_size(stream.fileno()).columns or USUAL)
     except (OSError, ValueError):
         return USUAL
+
+
+def say_command(before: str, words: Sequence[str], *, file: TextIO | None = None) -> None:
+    """Print a sentence that ends with a command, so that the command can be copied."""
+    quoted = [clean(shlex.quote(word)) for word in words]
+    print(wrapped_command(before, quoted, terminal_width(file)), file=file)
 
 
 def say(text: str = "", *, file: TextIO | None = None) -> None:

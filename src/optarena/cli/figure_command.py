@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optarena._text import clean, table
-from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen, file_and_optimizers
 from optarena.cli._terminal import Wide, say, terminal_width
 from optarena.cli._view_options import with_view_options
 from optarena.errors import OptarenaError
@@ -73,6 +73,7 @@ def command(
         raise OptarenaError(
             "give a figure's name and a store: optarena figure NAME STORE -O fig.pdf (--list shows all)"
         )
+    output, optimizer = file_and_optimizers(output, optimizer, (".pdf", ".svg", ".png", ".html", ".json"))
     if output is None:
         raise OptarenaError(f"give a file to write: optarena figure {name} {store} -O {name}.pdf")
     results = chosen(store, optimizer, problem, dimension)

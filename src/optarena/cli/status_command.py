@@ -144,7 +144,7 @@ def _traceback(results: Results) -> None:
         kinds.setdefault(kind_of(text.rstrip().rpartition("\n")[2]), []).append(study)
     met = max(kinds.values(), key=len)
     row = results.studies.filter(pl.col("study") == met[0]).row(0, named=True)
-    others = f" ({counted(len(met) - 1, 'more study')} failed alike)" if len(met) > 1 else ""
+    others = f" ({len(met) - 1:,} more failed alike)" if len(met) > 1 else ""
     say(f"{clean(row['optimizer'])} on {clean(row['problem'])}, trial {row['trial']}{others}")
     print(lines(found[met[0]].rstrip()))  # not wrapped: lines of programs
 
