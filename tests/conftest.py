@@ -25,6 +25,12 @@ def _own_directory(tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
+def _no_terminal(monkeypatch):
+    """What is captured has lines of any length, whatever terminal the tests were started in."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(autouse=True)
 def _own_roots(request, monkeypatch):
     """An experiment without a seed draws a root: here the same one in every run of a test."""
     source = random.Random(request.node.nodeid)

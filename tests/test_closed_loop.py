@@ -356,7 +356,7 @@ def test_failed_evaluations_are_survived(name, function):
         ("Scipy-Powell", {"restarts": 1}, "restarts must be true or false"),
         ("Scipy-DualAnnealing", {"visit": 4}, "visit must be a number above 1 and below 3, got 4"),
         ("Scipy-DifferentialEvolution", {"mutation": [1]}, r"mutation must be a number or \[low, high\]"),
-        ("Scipy-SHGO", {"iters": 0}, "iters must be a whole number from 1, got 0"),
+        ("Scipy-SHGO", {"iters": 0}, "iters must be a whole number from 1 to 100,000, got 0"),
         ("NLopt-CRS2", {"population": 1.5}, "population must be a whole number from 0"),
         ("Scipy-NelderMead", {"xatol": math.inf}, "xatol must be a number of 0 or more, got inf"),
         ("Scipy-DifferentialEvolution", {"mutation": 2}, "Scipy-DifferentialEvolution: mutation .* below 2, got 2$"),

@@ -267,7 +267,7 @@ def test_a_users_declared_settings_are_checked_when_planning():
     for name, settings, says in (
         ("Near", {"width": 0}, "mine.py:Near: width must be a number above 0 and at most 1, got 0"),
         ("Near", {"widht": 1}, "has no setting 'widht'. Did you mean 'width'"),
-        ("Near", {"most": 0}, "most must be a whole number from 1, got 0"),
+        ("Near", {"most": 0}, "most must be a whole number from 1 to 100,000, got 0"),
         ("Nearer", {"width": 2, "steps": 1}, "width must be"),
         ("Nearer", {"stpes": 2}, "Did you mean 'steps'"),
     ):
@@ -296,7 +296,7 @@ def test_limits_are_checked():
     ("declared", "wrong", "says"),
     [
         (number(0.5, 0.0, 1.0, open_low=True), 0, "a number above 0 and at most 1, got 0"),
-        (whole(3, 2), None, "a whole number from 2, got None"),
+        (whole(3, 2), None, "a whole number from 2 to 100,000, got None"),
         (flag(False), 1, "true or false, got 1"),
         (choice("best", ("best", "rand")), "bset", "one of best, rand, got 'bset'. Did you mean 'best'"),
     ],

@@ -16,7 +16,8 @@ ROOT = Path(__file__).parent.parent
 
 # Left to right. A room imports those before it; rooms of one line do not import each other.
 FLOW = [
-    ["_version", "_json", "_memory", "_numbers", "_order", "_process", "_text", "sense", "status", "traces"],
+    ["_version", "_json", "_memory", "_numbers", "_order", "_process", "_widths", "sense", "status", "traces"],
+    ["_text"],
     ["errors"],
     ["_damage"],
     [

@@ -261,10 +261,10 @@ def test_it_runs_from_the_command_line_and_the_check_takes_settings(tmp_path, ca
         ("Scalarised(optimizer=CMA)", "optimizer: no optimizer named 'CMA'. Did you mean 'CMA-ES'?"),
         ("Scalarised(optimizer=RandomSearch)", "RandomSearch takes several objectives itself: use it as it is"),
         ("Scalarised(optimizer=Scalarised)", "Scalarised takes several objectives itself"),
-        ("Scalarised(optimizer=Scipy-SHGO(iters=0))", "iters must be a whole number from 1, got 0"),
+        ("Scalarised(optimizer=Scipy-SHGO(iters=0))", "iters must be a whole number from 1 to 100,000, got 0"),
         ("Scalarised(optimizer=5)", "optimizer must be a text, got 5"),
         ("Scalarised(method=sum)", "method must be one of chebyshev, weights, cdom, got 'sum'"),
-        ("Scalarised(evaluations=0)", "evaluations must be a whole number from 1, got 0"),
+        ("Scalarised(evaluations=0)", "evaluations must be a whole number from 1 to 1,000,000,000, got 0"),
         ("Scalarised(optimiser=CMA-ES)", "has no setting 'optimiser'. Did you mean 'optimizer'?"),
     ],
 )

@@ -17,6 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from optarena._widths import Shape, apart, fitted, fold_cell, head_width, padded, wrapped
+from optarena._widths import cells as cells_of
+
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control characters, characters that only direct or join others, lone surrogates, separators of lines."""
 SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
@@ -83,24 +86,59 @@ def table(
     rows: Sequence[Sequence[Any]],
     *,
     right: Collection[str | int] = (),
-    whole: Sequence[str] = (),
+    whole: Collection[str | int] = (),
+    width: int | None = None,
+    drop: Sequence[str | int] = (),
+    fold: Collection[str | int] = (),
 ) -> str:
-    """Aligned columns; those in `right`, by head or place, are set flush right. A long cell is cut, but not in a
-    column of `whole`."""
-    cells = [
-        [clean(cell, LONGEST if head in whole else WIDEST) for head, cell in zip(headers, row, strict=True)]
-        for row in rows
-    ]
+    """Aligned columns; those in `right` are set flush right. A long cell is cut, but not in a column of `whole`.
+    Columns are named by their heads or their places.
+
+    With a width the table fits it: the columns of `fold` take several lines, other texts are shortened in the middle,
+    and if that is not enough columns are left out, those in `drop` first, and named.
+    """
+    flush, complete, folded = (
+        [head in chosen or i in chosen for i, head in enumerate(headers)] for chosen in (right, whole, fold)
+    )
+    longest = [LONGEST if yes else WIDEST for yes in complete]
+    cells = [[clean(cell, most) for most, cell in zip(longest, row, strict=True)] for row in rows]
     heads = [clean(head, WIDEST) for head in headers]
-    widths = [max([len(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(heads)]
+    shapes = []
+    for i in range(len(headers)):
+        kind = "fold" if folded[i] else "fixed" if flush[i] or complete[i] else "name"
+        word = cells_of(heads[i]) if complete[i] and not flush[i] else head_width(heads[i])
+        widest = max((cells_of(row[i]) for row in cells), default=0)
+        shapes.append(Shape(word, cells_of(heads[i]), widest, kind))
+    widths = {i: shape.natural for i, shape in enumerate(shapes)}
+    if width is not None and sum(widths.values()) + 2 * len(widths) > width:
+        order = [headers.index(one) if isinstance(one, str) else one for one in drop]
+        widths = fitted(shapes, width, order)
+        long = [i for i, size in widths.items() if " " not in heads[i] and cells_of(heads[i]) > size]
+        for i, cut in zip(
+            long, apart([heads[i] for i in long], min((widths[i] for i in long), default=0)), strict=True
+        ):
+            heads[i] = cut  # a name at the head of a column of numbers
+    columns = [_column(heads[i], [row[i] for row in cells], shapes[i].kind, size) for i, size in widths.items()]
     lines = []
-    for row in [heads, *cells]:
-        parts = [
-            cell.rjust(width) if head in right or i in right else cell.ljust(width)
-            for i, (head, cell, width) in enumerate(zip(headers, row, widths, strict=True))
-        ]
-        lines.append("  " + "  ".join(parts).rstrip())
+    for number, parts in enumerate(zip(*columns, strict=True)):  # of one row: the lines of each of its cells
+        high = max(map(len, parts))
+        for part in parts:  # heads stand at the bottom of their row, cells at its top
+            part[:] = [""] * (high - len(part)) + part if number == 0 else part + [""] * (high - len(part))
+        for texts in zip(*parts, strict=True):
+            shown = (padded(text, widths[i], right=flush[i]) for i, text in zip(widths, texts, strict=True))
+            lines.append("  " + "  ".join(shown).rstrip())
+    if len(widths) < len(headers):
+        gone = ", ".join(heads[i] for i in range(len(headers)) if i not in widths)
+        lines.append(wrapped(f"  (no room for: {gone}; --wide shows all)", width))
     return "\n".join(lines)
+
+
+def _column(head: str, texts: list[str], kind: str, width: int) -> list[list[str]]:
+    """The head and the cells of a column, each as lines of at most this width."""
+    top = fold_cell(head, width)
+    if kind == "fold":
+        return [top, *(fold_cell(text, width) for text in texts)]
+    return [top, *([text] for text in (apart(texts, width) if kind == "name" else texts))]
 
 
 def clean(value: Any, longest: int = LONGEST) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 from optarena._json import printable
@@ -10,6 +11,8 @@ from optarena._text import lines
 
 LONGEST_LINE = 2000
 LONGEST_FIELD = 200
+SUGGESTED = 3
+"""Words that a message suggests at most."""
 
 
 def shortened(text: str, most: int = LONGEST_LINE) -> str:
@@ -88,7 +91,21 @@ def one_of(what: str, given: str, known: Iterable[str]) -> None:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """' Did you mean …?' for the nearest of the known words, or nothing when none is near."""
-    by_lower = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+    """' Did you mean …?' for the nearest of the known words, or nothing when none is near.
+
+    A word that is only a part of others stands for them: GA for Pymoo-GA and OpenTuner-GA.
+    """
+    found = _near(word.lower(), {name.lower(): name for name in known})
+    return f" Did you mean {' or '.join(map(repr, found[:SUGGESTED]))}?" if found else ""
+
+
+def _near(word: str, by_lower: dict[str, str]) -> list[str]:
+    if close := difflib.get_close_matches(word, by_lower, n=1, cutoff=0.85):
+        return [by_lower[close[0]]]
+    if len(word) > 1:
+        for fits in (lambda name: word in re.split(r"[^a-z0-9]+", name), lambda name: name.startswith(word)):
+            if found := [by_lower[name] for name in by_lower if fits(name)]:
+                return found
+    if close := difflib.get_close_matches(word, by_lower, n=1, cutoff=0.6):
+        return [by_lower[close[0]]]
+    return [by_lower[name] for name in by_lower if len(word) > 1 and word in name]

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +21,7 @@ import numpy as np
 
 from optarena import _patterns
 from optarena._known_fronts import known_front
-from optarena.errors import OptarenaError, describe, nearest
+from optarena.errors import SUGGESTED, OptarenaError, describe, nearest
 from optarena.registry import Entry, Reference, Registry
 from optarena.sense import Sense, sign
 from optarena.space import Array, Point, Space
@@ -296,8 +297,14 @@ class Suite:
 SUITES: Registry[Entry] = Registry("suite", "problems", entry=Entry, group="optarena.problems", listed="problems")
 
 
+_NUMBERED = re.compile(r"([A-Za-z][A-Za-z_-]*)(\d{1,9})")
+"""A segment of an id that ends with a number: f24, d5, zdt1."""
+
+
 def get_suite(name: str) -> Suite:
     """A suite by its name."""
+    if name not in SUITES:
+        raise OptarenaError(f"no suite named {name!r}.{_elsewhere(name)} (optarena list problems shows all)")
     found = SUITES.load(name)
     suite: Suite = found() if isinstance(found, type) else found
     return suite
@@ -349,7 +356,7 @@ def select(pattern: str, base: Path | None = None, notices: list[str] | None = N
             if notices is not None:
                 notices.append(f"left out: {count} of the problems that {text!r} selects: each {_needs('', package)}")
         if not found:
-            raise OptarenaError(f"no problem matches {text!r}.{_hint(text, names)} (optarena list problems shows all)")
+            raise OptarenaError(f"no problem matches {text!r}{_hint(text, names)} (optarena list problems shows all)")
     return list(out)
 
 
@@ -359,25 +366,40 @@ def _needs(id: str, package: str) -> str:
 
 def _hint(text: str, names: Sequence[str]) -> str:
     """What would be right: the numbers that ids may have, or the most similar id."""
-    return (_ranges(text, get_suite(names[0])) if len(names) == 1 else "") or _nearest_id(text, names)
+    return (_ranges(text, get_suite(names[0])) if len(names) == 1 else "") or f".{_nearest_id(text, names)}"
 
 
 def _ranges(text: str, suite: Suite) -> str:
-    """Which numbers a segment of ids may have, where that of the text is none of them: 'f25: 1 to 24'."""
-    parts = text.split("/")
+    """Which numbers a segment of ids may have, where that of the text is none of them: f1 to f24."""
+    parts = [_NUMBERED.fullmatch(part) for part in text.split("/")]
     numbers: list[set[int]] = [set() for _ in parts]
     for id in suite.ids():
         for found, given, segment in zip(numbers, parts, id.split("/"), strict=False):
-            letter, number = segment[:1], segment[1:]
-            if letter.isalpha() and given[:1] == letter and number.isdecimal() and given[1:].isdecimal():
-                found.add(int(number))
+            other = _NUMBERED.fullmatch(segment)
+            if given is not None and other is not None and given[1] == other[1]:
+                found.add(int(other[2]))
     out = []
     for found, given in zip(numbers, parts, strict=True):
-        if found and int(given[1:]) not in found:
+        if given is not None and found and int(given[2]) not in found:
             low, high = min(found), max(found)
-            whole = found == set(range(low, high + 1))
-            out.append(f"{given}: {low} to {high}" if whole else f"{given}: {', '.join(map(str, sorted(found)))}")
-    return f" There is no {'; no '.join(out)}." if out else ""
+            run = len(found) > 2 and found == set(range(low, high + 1))
+            said = f"{given[1]}{low} to {given[1]}{high}" if run else ", ".join(f"{given[1]}{n}" for n in sorted(found))
+            out.append(said)
+    return f": there are only {' and '.join(out)}" if out else ""
+
+
+def _elsewhere(head: str) -> str:
+    """What is meant by a first segment that is no suite: a suite with a similar name, or problems of that name."""
+    if near := nearest(head, SUITES.names()):
+        return near
+    found: dict[str, None] = {}
+    for name in SUITES.names():
+        for id in get_suite(name).ids():
+            steps = id.split("/")
+            for i, step in enumerate(steps[1:], start=1):
+                if len(head) > 1 and step.lower().startswith(head.lower()):
+                    found["/".join(steps[: i + 1])] = None
+    return f" Did you mean {' or '.join(map(repr, list(found)[:SUGGESTED]))}?" if found else ""
 
 
 def _nearest_id(text: str, names: Sequence[str]) -> str:
@@ -392,7 +414,7 @@ def build(id: str, base: Path | None = None) -> Subject:
         return _from_disk(reference)
     suite = get_suite(id.split("/")[0])
     if not suite.contains(id):
-        raise OptarenaError(f"no problem {id!r}.{_hint(id, [id.split('/')[0]])} (optarena list problems shows all)")
+        raise OptarenaError(f"no problem {id!r}{_hint(id, [id.split('/')[0]])} (optarena list problems shows all)")
     package = suite.missing(id)
     if package is not None:
         raise OptarenaError(_needs(id, package))

@@ -45,15 +45,19 @@ def number(
     return Setting(default, f"a number {least}{most}", read)
 
 
-def whole(default: int | None, low: int = 1) -> Setting:
-    """A whole number from low upwards."""
+MOST = 100_000
+"""Of a setting that counts something: a library that is asked for 10**30 of them hangs, or takes all memory."""
+
+
+def whole(default: int | None, low: int = 1, high: int = MOST) -> Setting:
+    """A whole number from low to high."""
 
     def read(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise ValueError
         return value
 
-    return Setting(default, f"a whole number from {low}", read)
+    return Setting(default, f"a whole number from {low:,} to {high:,}", read)
 
 
 def flag(default: bool | None) -> Setting:

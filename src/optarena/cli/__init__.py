@@ -126,7 +126,9 @@ def _write_nowhere() -> None:
 
 
 def _complain(sentence: str, code: int) -> int:
-    print(f"optarena: {lines(sentence)}", file=sys.stderr)  # it may have names of files
+    from optarena.cli._terminal import say
+
+    say(f"optarena: {lines(sentence)}", file=sys.stderr)  # it may have names of files
     return code
 
 

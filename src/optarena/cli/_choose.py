@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from optarena._text import clean
+from optarena.cli._terminal import say
 from optarena.errors import OptarenaError
 from optarena.facade import Results, open_store
 
@@ -22,6 +25,18 @@ Dimensions = Annotated[
 ]
 
 
+def file_and_optimizers(
+    output: Path | None, optimizer: list[str] | None, suffixes: tuple[str, ...]
+) -> tuple[Path | None, list[str] | None]:
+    """The file to write and the optimizers. `-o FILE`, as it was once, still works where no -O is given: nobody's name
+    ends like a file that this command writes."""
+    files = [name for name in optimizer or [] if name.lower().endswith(suffixes)]
+    if output is not None or len(files) != 1:
+        return output, optimizer
+    say(f"optarena: -o names optimizers, -O names the file; taken as -O {clean(files[0])}", file=sys.stderr)
+    return Path(files[0]), [name for name in optimizer or [] if name != files[0]]
+
+
 def chosen(store: Path, optimizer: list[str] | None, problem: list[str] | None, dimension: list[int] | None) -> Results:
     """The store, or the part of it that the options name."""
     results = open_store(store)
@@ -34,8 +49,5 @@ def chosen(store: Path, optimizer: list[str] | None, problem: list[str] | None, 
             for name, values in (("optimizer", optimizer), ("problem", problem), ("dimension", dimension))
             for value in values or []
         )
-        file = "; -O names the file to write" if any(name.endswith(".html") for name in optimizer or []) else ""
-        raise OptarenaError(
-            f"no study of store {store} matches {given} (optarena status {store} --studies lists them{file})"
-        )
+        raise OptarenaError(f"no study of store {store} matches {given} (optarena status {store} --studies lists them)")
     return part

@@ -7,6 +7,7 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import table
+from optarena.cli._terminal import say, terminal_width
 
 
 def name_conflicts(studies: pl.DataFrame) -> None:
@@ -14,7 +15,7 @@ def name_conflicts(studies: pl.DataFrame) -> None:
     bad = studies.filter(pl.col("conflicts") > 0)
     if not bad.height:
         return
-    print(f"{counted(bad.height, 'study')} with rows that contradict each other (the first that was written counts)")
+    say(f"{counted(bad.height, 'study')} with rows that contradict each other (the first that was written counts)")
     names = ["study", "problem", "optimizer", "trial", "conflicts"]
-    print(table(names, bad.select(names).rows(), right=("trial", "conflicts")))
+    print(table(names, bad.select(names).rows(), right=("trial", "conflicts"), width=terminal_width(), drop=("study",)))
     raise typer.Exit(1)

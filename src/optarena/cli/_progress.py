@@ -10,6 +10,9 @@ from typing import Any, TextIO
 
 from optarena._numbers import counted, duration
 from optarena._text import clean, shortened
+from optarena._widths import apart, cells, middle_cut, padded, wrapped
+from optarena.cli._estimate import TimeLeft, roughly
+from optarena.cli._terminal import say, terminal_width
 from optarena.experiment import Plan, Study
 from optarena.runner.attempt import Outcome
 from optarena.runner.local import Standing
@@ -19,6 +22,8 @@ from optarena.status import RECORDED
 
 PLAIN_SECONDS = 5.0
 REASONS = 3
+NOTE = 12
+"""Characters at the right of a bar, for what failed."""
 
 
 class RunProgress:
@@ -47,18 +52,24 @@ class RunProgress:
         """Of a race, after its last round."""
         self._round = 0
         """Studies of the current round."""
-        self._live: dict[str, int] = {}
-        self._bars: Any = None
-        self._tasks: dict[str, Any] = {}
+        self._live: dict[str, tuple[Study, int]] = {}
+        """What runs now, with its evaluations so far."""
+        self._screen: Any = None
+        self._todo: Counter[str] = Counter()
+        self._done_by: Counter[str] = Counter()
         self._failed_by: Counter[str] = Counter()
+        self._out: set[str] = set()
+        """Optimizers that left a race."""
+        self._time = TimeLeft(1, self.began)
         self._next_line = time.monotonic() + PLAIN_SECONDS
 
     def __enter__(self) -> RunProgress:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+        if self._screen is not None:
+            self._screen.stop()
+            self._screen = None
 
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None:
         self.plan, self.total, self.workers = plan, len(todo), workers
@@ -83,39 +94,71 @@ class RunProgress:
         for refusal in plan.refused:
             self._say(f"refused: {clean(refusal.optimizer)} on {clean(refusal.problem)}: {clean(refusal.reason)}")
         self.out.flush()
+        self._time = TimeLeft(workers, time.monotonic())
+        self._time.add(todo)
+        # of a race that goes on in the middle of a round, some have nothing to do before the next
+        later = plan.studies if plan.experiment.race is not None else []
+        self._todo = Counter(dict.fromkeys((clean(study.optimizer.label) for study in later), 0))
+        self._todo.update(clean(study.optimizer.label) for study in todo)
         if self.out.isatty() and todo:
-            self._start_bars(todo)
+            self._start_screen()
 
     def _say(self, line: str) -> None:
-        print(line, file=self.out)
+        say(line, file=self.out)
 
-    def _start_bars(self, todo: list[Study]) -> None:
+    def _start_screen(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.live import Live
+        from rich.text import Text
 
-        self._bars = Progress(
-            TextColumn("  {task.description}", markup=False),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[note]}", markup=False),
-            refresh_per_second=5,
-            console=Console(file=self.out),
-        )
-        # of a race that goes on in the middle of a round, some have nothing to do before the next
-        later = self.plan.studies if self.plan is not None and self.plan.experiment.race is not None else []
-        per_optimizer = Counter(dict.fromkeys((clean(study.optimizer.label) for study in later), 0))
-        per_optimizer.update(clean(study.optimizer.label) for study in todo)
-        for label, count in per_optimizer.items():
-            self._tasks[label] = self._bars.add_task(label, total=count, note="")
-        self._tasks[""] = self._bars.add_task("all", total=len(todo), note="")
-        self._bars.start()
+        console = Console(file=self.out, width=terminal_width(self.out), highlight=False)
+
+        def drawn() -> Text:
+            width, height = console.width - 1, console.height
+            return Text("\n".join(self.screen(width, height)), no_wrap=True, overflow="crop")
+
+        # it is gone when the run ends, however that happens: what stays is the summary
+        self._screen = Live(get_renderable=drawn, console=console, refresh_per_second=5, transient=True)
+        self._screen.start()
+
+    def screen(self, width: int, height: int) -> list[str]:
+        """A bar per optimizer and one for all, what was done so far and the time left, and what runs now."""
+        labels = list(self._todo)
+        room = max(3, height - 6)
+        shown = labels if len(labels) <= room else labels[: room - 1]
+        counts = {label: f"{self._done_by[label]:,}/{self._todo[label]:,}" for label in shown}
+        done, total = sum(self.outcomes.values()), self.total
+        first = "all" if self._standing is None else f"round {self._standing.round + bool(self._round)}"
+        counts[first] = f"{done:,}/{total:,}"
+        names = dict(zip(shown, apart(shown, max(12, width - 46)), strict=True)) | {first: first}
+        wide = max(map(cells, names.values()))
+        digits = max(map(len, counts.values()))
+        bar = max(8, min(40, width - wide - digits - 6 - NOTE))
+        lines = []
+        for label, name in names.items():
+            part = (done, total) if label == first else (self._done_by[label], self._todo[label])
+            filled = round(bar * part[0] / part[1]) if part[1] else 0
+            failed = len(self.failed) if label == first else self._failed_by[label]
+            note = "out" if label in self._out else f"{failed:,} failed" if failed else ""
+            line = f"  {padded(name, wide)}  {'█' * filled}{'░' * (bar - filled)}  {counts[label]:>{digits}}  {note}"
+            lines.append(shortened(line.rstrip(), width))
+            if label != first and label == shown[-1] and len(shown) < len(labels):
+                lines.append(f"  … and {len(labels) - len(shown)} more optimizers")
+        lines.append(shortened(f"  {self._note()}", width))
+        if self._live:
+            now = [f"{study.optimizer.label} on {study.problem}" for study, _ in self._live.values()]
+            lines.append(_listed(list(map(clean, now)), "  now: ", width))
+        return lines
 
     def tick(self, study: Study, evaluations: int) -> None:
-        self._live[study.id] = evaluations
+        self._live[study.id] = (study, evaluations)
+        self._time.runs(study, evaluations, time.monotonic())
         self._show()
 
     def ended(self, study: Study, outcome: Outcome) -> None:
         self._live.pop(study.id, None)
+        self._time.ended(study, time.monotonic())
+        self._done_by[clean(study.optimizer.label)] += 1
         self.evaluations += outcome.evaluations
         self.outcomes[outcome.status] += 1
         self.failures += outcome.failures
@@ -126,29 +169,21 @@ class RunProgress:
             self._failed_by[clean(study.optimizer.label)] += 1
         elif outcome.status == "timed out":
             self.late.append((study, outcome))
-        if self._bars is not None:
-            label = clean(study.optimizer.label)
-            failed = self._failed_by[label]
-            self._bars.update(self._tasks[label], advance=1, note=f"{failed} failed" if failed else "")
-            self._bars.update(self._tasks[""], advance=1)
         self._show()
 
     def looked(self, standing: Standing, todo: list[Study]) -> None:
         """After a round of a race: how it stands, and the studies of the next round."""
         self.total += len(todo)
         self._standing, self._round = standing, len(todo)
+        self._time.add(todo)
+        coming = Counter(clean(study.optimizer.label) for study in todo)
+        self._todo.update(coming)
+        if not standing.over:
+            self._out = self._todo.keys() - coming.keys()
         line = clean(self._stands(standing))
-        if self._bars is not None:
+        if self._screen is not None:
             if standing.news:
-                self._bars.console.print(f"  {line}", markup=False, highlight=False)
-            coming = Counter(clean(study.optimizer.label) for study in todo)
-            for label, task in self._tasks.items():
-                if label in coming:
-                    self._bars.update(task, total=self._bars.tasks[task].total + coming[label])
-                elif label and not standing.over:
-                    self._bars.update(task, note="out")
-            self._bars.update(self._tasks[""], total=self.total, description=f"round {standing.round + bool(todo)}")
-            self._show()
+                self._screen.console.print(wrapped(f"  {line}", self._screen.console.width), markup=False)
         elif standing.news or time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + PLAIN_SECONDS
             self._say(line)
@@ -167,32 +202,36 @@ class RunProgress:
             self.notices.append(text)
 
     def _show(self) -> None:
-        spent = time.monotonic() - self.began
-        made = self.evaluations + sum(self._live.values())
-        done = sum(self.outcomes.values())
-        left = f" · {self._left(spent, done)} left" if done and done < self.total else ""
-        crew = counted(self.workers, "worker") if self.workers else "in this process"
-        what = "solutions" if self.solvers_only else "evaluations"
-        note = f"{made:,} {what} · {crew} · {made / max(spent, 1e-9):,.0f}/s{left}"
-        if self._standing is not None:  # a race: there is no room for both
-            note = f"{counted(self._standing.open, 'pair')} open · {made:,} {what}{left}"
-        if self._bars is not None:
-            self._bars.update(self._tasks[""], note=note)
-        elif time.monotonic() >= self._next_line:
+        """A plain line now and then, where there is no screen that shows all."""
+        if self._screen is None and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + PLAIN_SECONDS
-            self._say(f"{done:,}/{self.total:,} studies · {note}")
+            self._say(f"{sum(self.outcomes.values()):,}/{self.total:,} studies · {self._note()}")
             self.out.flush()
 
-    def _left(self, spent: float, done: int) -> str:
+    def _note(self) -> str:
+        """What was done so far, how fast, and the time left."""
+        spent = time.monotonic() - self.began
+        made = self.evaluations + sum(evaluations for _, evaluations in self._live.values())
+        what = "solutions" if self.solvers_only else "evaluations"
+        crew = counted(self.workers, "worker") if self.workers else "in this process"
+        parts = [f"{made:,} {what}", crew, f"{made / max(spent, 1e-9):,.0f}/s"]
+        if self._standing is not None:
+            parts = [f"{counted(self._standing.open, 'pair')} open", f"{made:,} {what}"]
+        return " · ".join([*parts, *self._left()])
+
+    def _left(self) -> list[str]:
         """How long it takes; of a race, if all goes on as it did, or else at most."""
         race = None if self.plan is None else self.plan.experiment.race
-        rounds, most = 0, ""
+        rounds, most = 0, "about"
         if race is not None:
             stands = self._standing
             likely = None if stands is None or stands.likely is None else max(0, stands.likely - 1)
             rounds = race.max_trials - (1 if stands is None else stands.round + 1) if likely is None else likely
-            most = "at most " if likely is None else "about "
-        return most + duration(spent / done * (self.total - done + rounds * self._round))
+            most = "at most" if likely is None else "about"
+        if sum(self.outcomes.values()) >= self.total:
+            return []
+        left = self._time.left(time.monotonic(), more=max(0, rounds) * self._round)
+        return [] if left is None else [f"{most} {roughly(left)} left"]
 
     def summary(self) -> str:
         """How long it took, how the studies ended, and what failed most often."""
@@ -232,3 +271,14 @@ def _like(example: str, count: int) -> str:
     """A reason; one that has numbers stands for others that may have other numbers."""
     several = count > 1 and any(sign.isdigit() for sign in example)
     return f"{'such as ' if several else ''}{shortened(clean(example), 100)}"
+
+
+def _listed(names: list[str], begin: str, width: int) -> str:
+    """As many names as fit in a line, and how many more there are."""
+    for shown in range(len(names), 0, -1):
+        more = f" and {len(names) - shown} more" if shown < len(names) else ""
+        line = f"{begin}{' · '.join(names[:shown])}{more}"
+        if cells(line) <= width:
+            return line
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{begin}{middle_cut(names[0], max(8, width - len(begin) - len(more)))}{more}"

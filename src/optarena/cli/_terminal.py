@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import shlex
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, TextIO
 
 import msgspec
+import typer
 
 from optarena._json import strict
-from optarena._text import visible_json
+from optarena._text import clean, visible_json
+from optarena._widths import wrapped, wrapped_command
+
+NARROWEST, USUAL = 40, 80
+"""Columns of a terminal: fewer are not served, and how many there are where it does not say."""
+
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Every column of the tables, however wide the terminal is.", show_default=False)
+]
 
 
 def print_json(value: Any) -> None:
@@ -18,6 +29,29 @@ def print_json(value: Any) -> None:
     sys.stdout.write(visible_json(text) + "\n")
 
 
-def terminal_width() -> int | None:
-    """How many characters fit in a line; None where the output is not a terminal."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+def terminal_width(stream: TextIO | None = None, *, wide: bool = False) -> int | None:
+    """How many characters fit in a line of standard output, or of this stream; None where it is not a terminal, unless
+    COLUMNS says how wide it is. wide: tables may be wider than the terminal."""
+    if wide:
+        return None
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return max(NARROWEST, int(given))
+    stream = stream or sys.stdout
+    if not stream.isatty():
+        return None
+    try:
+        return max(NARROWEST, os.get_terminal_size(stream.fileno()).columns or USUAL)
+    except (OSError, ValueError):
+        return USUAL
+
+
+def say_command(before: str, words: Sequence[str], *, file: TextIO | None = None) -> None:
+    """Print a sentence that ends with a command, so that the command can be copied."""
+    quoted = [clean(shlex.quote(word)) for word in words]
+    print(wrapped_command(before, quoted, terminal_width(file)), file=file)
+
+
+def say(text: str = "", *, file: TextIO | None = None) -> None:
+    """Print sentences, one per line, wrapped to the terminal."""
+    print(wrapped(text, terminal_width(file)), file=file)

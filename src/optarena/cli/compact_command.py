@@ -9,6 +9,7 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import clean
+from optarena.cli._terminal import say
 from optarena.store import Store
 from optarena.store.compaction import compact
 
@@ -17,10 +18,10 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
     """Smaller and quicker to open; nothing is lost."""
     done = compact(Store(store))
     if not done.journals:
-        print("nothing to compact")
+        say("nothing to compact")
     else:
         where = f"shards/{done.shards[0]}" if len(done.shards) == 1 else counted(len(done.shards), "shard")
         are = "is" if done.journals == 1 else "are"
-        print(f"{counted(done.journals, 'journal')} with {counted(done.rows, 'row')} {are} now {where}")
+        say(f"{counted(done.journals, 'journal')} with {counted(done.rows, 'row')} {are} now {where}")
     for name, reason in done.left:
-        print(f"left as it is: journal/{clean(name)}: {clean(reason)}")
+        say(f"left as it is: journal/{clean(name)}: {clean(reason)}")

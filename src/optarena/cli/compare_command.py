@@ -12,8 +12,9 @@ import typer
 
 from optarena._numbers import p_said
 from optarena._text import clean
+from optarena._widths import wrapped
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
-from optarena.cli._terminal import print_json, terminal_width
+from optarena.cli._terminal import Wide, print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
 from optarena.comparison import Comparison
 from optarena.comparison.by_problem import Ranks
@@ -93,6 +94,7 @@ def command(
     dimension: Dimensions = None,
     format: Annotated[Format, typer.Option("--format", help="text, json, csv or latex.")] = Format.text,
     which: Annotated[str | None, typer.Option("--table", help="Which table as CSV; pairs by default.")] = None,
+    wide: Wide = False,
 ) -> None:
     """First what to use, then who beats whom, then what is undecided. What the words mean is in docs/compare.md."""
     if stdin or (store is not None and store.is_file()):
@@ -120,7 +122,7 @@ def command(
             raise OptarenaError(f"{word} has no effect on ranks by problem: leave it out")
         rest = {name: value for name, value in options.items() if name != "metric"}
         found = results.ranks(*metrics, optimizers=names or [], view=view, alpha=alpha, seed=seed, **rest)
-        _show_ranks(found, format)
+        _show_ranks(found, format, terminal_width(wide=wide))
         return
     if len(metrics) > 1:
         raise OptarenaError(f"one metric decides who is better: several need --by problem; got {', '.join(metrics)}")
@@ -142,16 +144,16 @@ def command(
     elif format is Format.latex:
         print(made.to_latex(), end="")
     else:
-        width = terminal_width()
         kept = {"optimizer": optimizer, "problem": problem, "dimension": [str(d) for d in dimension or ()]}
         part = [word for flag, values in kept.items() for one in values or () for word in (f"--{flag}", one)]
-        print(made.text(width, clean(shlex.join(["optarena", "compare", str(store), *part]))))
+        asked = clean(shlex.join(["optarena", "compare", str(store), *part]))
+        print(made.text(terminal_width(), asked, wide=wide))
         if details:
             for one in [made, *made.others]:
-                print("\n" + behind(one, width))
+                print("\n" + behind(one, terminal_width(wide=wide)))
 
 
-def _show_ranks(made: Ranks, format: Format) -> None:
+def _show_ranks(made: Ranks, format: Format, width: int | None) -> None:
     if format is Format.json:
         print_json(made.to_data())
     elif format is Format.csv:
@@ -159,7 +161,7 @@ def _show_ranks(made: Ranks, format: Format) -> None:
     elif format is Format.latex:
         print(ranks_latex(made), end="")
     else:
-        print(ranks_text(made, terminal_width()))
+        print(ranks_text(made, width))
 
 
 def behind(made: Comparison, width: int | None = None) -> str:
@@ -174,8 +176,8 @@ def behind(made: Comparison, width: int | None = None) -> str:
         parts.append(f"  … and {found.height - SHOWN} more pairs (--format csv has all)")
     if made.overall is not None:
         parts += ["", "places by other ways of scoring (tau: agreement with this one)"]
-        parts += [rankings(made, SHOWN).text(width), "", _left_out(made)]
-    return "\n".join([*parts, "", *_footnotes(made)])
+        parts += [rankings(made, SHOWN, short=width is not None).text(width), "", _left_out(made)]
+    return wrapped("\n".join([*parts, "", *_footnotes(made)]), width)
 
 
 def _left_out(made: Comparison) -> str:
@@ -243,11 +245,11 @@ def _numbers(
     elif format is Format.latex:
         print(ranked_numbers(ranked).latex(), end="")
     else:
-        print(_ranks(ranked, knots))
+        print(_ranks(ranked, knots, terminal_width()))
 
 
-def _ranks(ranked: list[Ranked], knots: ScottKnott) -> str:
-    lines = ranked_numbers(ranked).text().splitlines()
+def _ranks(ranked: list[Ranked], knots: ScottKnott, width: int | None) -> str:
+    lines = ranked_numbers(ranked).text(width).splitlines()
     out = [lines[0]]
     for i, r in enumerate(ranked):
         if i and r.rank != ranked[i - 1].rank:
@@ -256,4 +258,4 @@ def _ranks(ranked: list[Ranked], knots: ScottKnott) -> str:
     notes = [f"Scott-Knott: no test separates the names between two lines ({knots.test})"]
     if not knots.calibrated:
         notes.append("This original recipe is not calibrated: it often separates equal names (docs/scores.md 5.7)")
-    return "\n".join([*out, *notes])
+    return wrapped("\n".join([*out, *lines[len(ranked) + 1 :], *notes]), width)

@@ -10,7 +10,7 @@ import typer
 from optarena import optimizer
 from optarena._text import clean
 from optarena.cli._progress import RunProgress
-from optarena.cli._terminal import terminal_width
+from optarena.cli._terminal import say, terminal_width
 from optarena.experiment import Experiment
 from optarena.facade import open_store
 from optarena.runner.local import run
@@ -32,15 +32,15 @@ def command(
     there = [entry.name for entry in entries if entry.installed]
     for entry in entries:
         if not entry.installed:
-            print(f"without {entry.name}: {entry.install} adds it")
+            say(f"without {entry.name}: {entry.install} adds it")
     experiment = Experiment(there, PROBLEMS, budget=EVALUATIONS, trials=TRIALS)
     with RunProgress(str(store)) as progress:
         run(experiment, store, progress=progress)
     results = open_store(store)
-    print(progress.summary())
-    print(f"\n{results.compare().text(terminal_width())}")
+    say(progress.summary())
+    say(f"\n{results.compare().text(terminal_width())}")
     path = results.report(store / "report.html")
-    print(
+    say(
         f"\nreport: {clean(path)}   ·   look further: optarena compare {clean(store)} --details   ·   "
         f"optarena best {clean(store)}"
     )

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from optarena._text import clean, table
-from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen, file_and_optimizers
+from optarena.cli._terminal import Wide, say, terminal_width
 from optarena.cli._view_options import with_view_options
 from optarena.errors import OptarenaError
 from optarena.report.figures import COMPARISON, FIGURES, Figure, sheets
@@ -36,6 +37,7 @@ def command(
         Path | None, typer.Option("-O", "--output", help="The file: .pdf, .svg, .png, .html or .json.")
     ] = None,
     every: Annotated[bool, typer.Option("--list", help="List the figures and their options.")] = False,
+    wide: Wide = False,
     view: Annotated[
         str | None, typer.Option("--view", help="Of figures that compare: the view that is compared.")
     ] = None,
@@ -64,12 +66,14 @@ def command(
     """Draw the figure and print the path of its file."""
     if every:
         rows = [[one.name, one.text, _options(one)] for one in FIGURES.values()]
-        print(table(["figure", "shows", "options"], rows))
+        width = terminal_width(wide=wide)
+        print(table(["figure", "shows", "options"], rows, fold=("shows", "options"), width=width))
         return
     if name is None or store is None:
         raise OptarenaError(
             "give a figure's name and a store: optarena figure NAME STORE -O fig.pdf (--list shows all)"
         )
+    output, optimizer = file_and_optimizers(output, optimizer, (".pdf", ".svg", ".png", ".html", ".json"))
     if output is None:
         raise OptarenaError(f"give a file to write: optarena figure {name} {store} -O {name}.pdf")
     results = chosen(store, optimizer, problem, dimension)
@@ -92,7 +96,7 @@ def command(
         print(clean(save(sheet.chart, path, svg=sheet.svg)))
     if paper is not None:  # on paper words stand below a figure, not in it
         for sheet in drawn:
-            print(f"\n{clean(sheet.caption)}")
+            say(f"\n{clean(sheet.caption)}")
 
 
 def _options(one: Figure) -> str:

@@ -10,6 +10,7 @@ import typer
 from optarena._numbers import counted
 from optarena._text import clean
 from optarena.cli._conflicts import name_conflicts
+from optarena.cli._terminal import say
 from optarena.facade import open_store
 from optarena.formats import import_files
 from optarena.formats.admission import Imported
@@ -28,14 +29,14 @@ def command(
     Of a folder (coco, iohprofiler) what cannot be read is named and left out.
     """
     for done in import_files(format, paths, store):
-        print(f"{clean(done.name)}: {_counts(done)}{_already(done)}")
+        say(f"{clean(done.name)}: {_counts(done)}{_already(done)}")
         for text in done.notices[:SHOWN]:
-            print(f"  {clean(text)}")
+            say(f"  {clean(text)}")
         if len(done.notices) > SHOWN:
-            print(f"  … and {len(done.notices) - SHOWN:,} more")
+            say(f"  … and {len(done.notices) - SHOWN:,} more")
     frame = open_store(store).studies
     name = clean(store)
-    print(f"{name} has {counted(frame.height, 'study')}   ·   look: optarena status {name}")
+    say(f"{name} has {counted(frame.height, 'study')}   ·   look: optarena status {name}")
     name_conflicts(frame)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from enum import StrEnum
-from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from optarena._text import clean, table
+from optarena.cli._terminal import Wide, say, terminal_width
 from optarena.errors import OptarenaError, describe
 from optarena.formats import FORMATS
 from optarena.optimizer import OPTIMIZERS
@@ -28,19 +29,26 @@ class Kind(StrEnum):
 def command(
     kind: Annotated[Kind, typer.Argument(help="optimizers, solvers, problems or formats.")],
     pattern: Annotated[str | None, typer.Argument(help="For problems: list the ids that this selects.")] = None,
+    wide: Wide = False,
 ) -> None:
     """Names, and what is behind them."""
+    width = terminal_width(wide=wide)
     if kind is not Kind.problems and pattern is not None:
         raise OptarenaError(f"list {kind} takes no pattern")
     if kind is Kind.formats:
         cells = [[f.name, "yes" if f.reads else "", "yes" if f.writes else "", f.what] for f in FORMATS.entries()]
-        print(table(["format", "import", "export", "what"], cells))
+        print(table(["format", "import", "export", "what"], cells, fold=("what",), width=width))
     elif kind is Kind.optimizers:
         headers = ["optimizer", "library", "installed", "capabilities", "licence", "maintained"]
-        print(table(headers, [_optimizer(entry) for entry in OPTIMIZERS.entries()]))
+        drop = ("maintained", "licence", "library")
+        rows = [_optimizer(entry) for entry in OPTIMIZERS.entries()]
+        print(table(headers, rows, fold=("capabilities",), width=width, drop=drop))
+        _say_missing(OPTIMIZERS.entries())
     elif kind is Kind.solvers:
         headers = ["solver", "library", "installed", "takes", "settings", "licence"]
-        print(table(headers, [_solver(entry) for entry in SOLVERS.entries()]))
+        rows = [_solver(entry) for entry in SOLVERS.entries()]
+        print(table(headers, rows, fold=("takes", "settings"), width=width, drop=("licence", "library")))
+        _say_missing(SOLVERS.entries())
     elif pattern is not None:
         notices: list[str] = []
         for id in select(pattern, notices=notices):
@@ -48,17 +56,16 @@ def command(
         for notice in notices:
             print(clean(notice), file=sys.stderr)
     else:
-        rows = []
+        suites: list[list[Any]] = []
         for name in SUITES.names():
             suite = get_suite(name)
-            rows.append([name, sum(1 for _ in suite.ids()), ", ".join(islice(suite.ids(), 2)) + ", …", suite.summary])
-        print(table(["suite", "problems", "ids", "what"], rows, right=("problems",)))
-        print("optarena list problems PATTERN lists ids, such as 'functions/*/d2'")
+            suites.append([name, sum(1 for _ in suite.ids()), next(iter(suite.ids()), ""), suite.summary])
+        print(table(["suite", "problems", "such as", "what"], suites, right=("problems",), fold=("what",), width=width))
+        say("optarena list problems PATTERN lists ids, such as 'functions/*/d2'")
 
 
 def _optimizer(entry: Entry) -> list[str]:
-    installed = "yes" if entry.installed else entry.install
-    return [entry.name, entry.library, installed, _capabilities(entry), entry.licence, entry.maintained]
+    return [entry.name, entry.library, _installed(entry), _capabilities(entry), entry.licence, entry.maintained]
 
 
 def _solver(entry: Entry) -> list[str]:
@@ -67,7 +74,21 @@ def _solver(entry: Entry) -> list[str]:
         takes, settings = ", ".join(cls.takes), ", ".join(cls.settings)
     except Exception as error:  # a plug-in may fail in any way
         takes, settings = f"does not load: {describe(error)}", ""
-    return [entry.name, entry.library, "yes" if entry.installed else entry.install, takes, settings, entry.licence]
+    return [entry.name, entry.library, _installed(entry), takes, settings, entry.licence]
+
+
+def _installed(entry: Entry) -> str:
+    """yes, or what it needs: an extra in brackets, or a program."""
+    return "yes" if entry.installed else f"needs {entry.program or f'[{entry.extra}]'}"
+
+
+def _say_missing(entries: Iterable[Entry]) -> None:
+    """How to get what is not installed: the command of each kind once."""
+    missing = [entry for entry in entries if not entry.installed]
+    if any(not entry.program for entry in missing):
+        say("an extra in brackets is installed with pip, such as: " + next(e.install for e in missing if not e.program))
+    for text in dict.fromkeys(entry.install for entry in missing if entry.program):
+        say(text)
 
 
 def _capabilities(entry: Entry) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,8 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import clean
+from optarena.cli._terminal import say
+from optarena.errors import OptarenaError
 from optarena.facade import open_store
 from optarena.store import Store
 from optarena.store.merging import merge
@@ -16,12 +19,20 @@ from optarena.store.merging import merge
 
 def command(
     stores: Annotated[list[Path], typer.Argument(help="The stores to merge.")],
-    output: Annotated[Path, typer.Option("-O", "--output", help="The store that receives them; it may exist.")],
+    output: Annotated[
+        Path | None, typer.Option("-O", "--output", help="The store that receives them; it may exist.")
+    ] = None,
+    old: Annotated[Path | None, typer.Option("-o", hidden=True)] = None,
 ) -> None:
     """Equal rows collapse; where rows contradict each other, nothing is merged."""
+    if old is not None and output is None:
+        say(f"optarena: -o names optimizers, -O what is written; taken as -O {clean(old)}", file=sys.stderr)
+        output = old
+    if output is None:
+        raise OptarenaError(f"give the store that receives them: optarena merge {stores[0]} … -O STORE")
     merge([Store(path) for path in stores], Store(output))
     results = open_store(output)
     frame = results.studies
-    print(f"{clean(output)} has {counted(frame.height, 'study')}, {frame['evaluations'].sum():,} evaluations")
+    say(f"{clean(output)} has {counted(frame.height, 'study')}, {frame['evaluations'].sum():,} evaluations")
     for note in results.notes():
-        print(f"note: {clean(note)}")
+        say(f"note: {clean(note)}")

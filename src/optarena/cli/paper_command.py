@@ -9,6 +9,7 @@ import typer
 
 from optarena._text import clean
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._terminal import say
 from optarena.cli._view_options import with_view_options
 from optarena.errors import one_of
 from optarena.report.paper import write_paper
@@ -31,4 +32,4 @@ def command(
     one_of("paper", kind, KINDS)
     written = write_paper(chosen(store, optimizer, problem, dimension), output, **options)
     figures, tables = (sum(path.parent.name == name for path in written) for name in ("figures", "tables"))
-    print(f"{clean(written[0])} ({figures} figures, {tables} tables; compile it there with pdflatex paper.tex)")
+    say(f"{clean(written[0])} ({figures} figures, {tables} tables; compile it there with pdflatex paper.tex)")

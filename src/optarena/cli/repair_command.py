@@ -9,6 +9,7 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import clean
+from optarena.cli._terminal import say
 from optarena.store import Store
 from optarena.store.repairing import ASIDE, repair
 
@@ -17,14 +18,14 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
     """Keep what is good of damaged files, and the files themselves in damaged/; nothing is deleted."""
     done = repair(Store(store))
     if not done.moved and not done.left:
-        print("nothing to repair: no damage was found")
+        say("nothing to repair: no damage was found")
         return
     for file in done.moved:
         kept = f"; its {counted(done.kept[file], 'good line')} stay" if file in done.kept else ""
-        print(f"{clean(file)} is now in {ASIDE}/{kept}")
+        say(f"{clean(file)} is now in {ASIDE}/{kept}")
     for file, reason in done.left:
-        print(f"left as it is: {clean(file)}: {clean(reason)}")
+        say(f"left as it is: {clean(file)}: {clean(reason)}")
     if done.moved:
-        print("the same 'optarena run …' as before makes the missing data again")
+        say("the same 'optarena run …' as before makes the missing data again")
     if done.left:
         raise typer.Exit(1)

@@ -9,6 +9,7 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import clean
+from optarena.cli._terminal import say
 from optarena.runner.again import replay
 
 
@@ -19,11 +20,11 @@ def command(
     """Exit 0 if every value is the same, 1 if not."""
     verdict = replay(store, study)
     if verdict.same:
-        print(f"the same: {counted(verdict.compared, 'evaluation')} of study {verdict.study}, bit for bit")
+        say(f"the same: {counted(verdict.compared, 'evaluation')} of study {verdict.study}, bit for bit")
     else:
-        print(f"not the same after {counted(verdict.compared, 'evaluation')} of study {verdict.study}")
-        print(f"first difference: {clean(verdict.difference)}")
+        say(f"not the same after {counted(verdict.compared, 'evaluation')} of study {verdict.study}")
+        say(f"first difference: {clean(verdict.difference)}")
     for fact in verdict.facts:
-        print(f"changed: {clean(fact)}")
+        say(f"changed: {clean(fact)}")
     if not verdict.same:
         raise typer.Exit(1)

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from optarena._text import clean
-from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen, file_and_optimizers
+from optarena.cli._terminal import say
 from optarena.cli._view_options import with_view_options
 from optarena.report.page import write_report
 from optarena.views._options import options_by_view, view_named
@@ -17,7 +18,7 @@ from optarena.views._options import options_by_view, view_named
 @with_view_options
 def command(
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
-    output: Annotated[Path, typer.Option("-O", "--output", help="The HTML file to write.")] = Path("report.html"),
+    output: Annotated[Path | None, typer.Option("-O", "--output", help="The HTML file to write [report.html].")] = None,
     *,
     view: Annotated[
         str | None,
@@ -30,5 +31,6 @@ def command(
 ) -> None:
     """Write the report and print its path."""
     by_view = options_by_view(options, None if view is None else view_named(view))
-    path = write_report(chosen(store, optimizer, problem, dimension), output, by_view)
-    print(f"{clean(path)} ({path.stat().st_size / 1e6:.1f} MB; opens offline in any browser)")
+    output, optimizer = file_and_optimizers(output, optimizer, (".html", ".htm"))
+    path = write_report(chosen(store, optimizer, problem, dimension), output or Path("report.html"), by_view)
+    say(f"{clean(path)} ({path.stat().st_size / 1e6:.1f} MB; opens offline in any browser)")

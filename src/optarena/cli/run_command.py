@@ -13,6 +13,7 @@ import typer
 
 from optarena._text import clean
 from optarena.cli._progress import RunProgress
+from optarena.cli._terminal import say, say_command
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Use
 from optarena.facade import execute
@@ -92,7 +93,7 @@ def command(
     store: Annotated[Path, typer.Option("--store", help="Directory for the results.")] = Path("results"),
     seed: Annotated[
         str | None,
-        typer.Option("--seed", metavar="UUID", help="The root that a run printed, to reproduce it."),
+        typer.Option("--seed", metavar="SEED", help="A number such as 42, or the root that a run printed."),
     ] = None,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes; 0 runs in this one, without hard limits [all cores].")
@@ -152,15 +153,14 @@ def command(
             race = execute(experiment, store, workers=workers, retry=retry, new=new, kernels=kernels, progress=progress)
         except KeyboardInterrupt:
             progress.__exit__()
-            again = shlex.join(["optarena", *[word for word in sys.argv[1:] if word != "--new"]])
-            print(f"interrupted; what was evaluated is kept. Continue: {clean(again)}", file=sys.stderr)
+            again = ["optarena", *[word for word in sys.argv[1:] if word != "--new"]]
+            say_command("interrupted; what was evaluated is kept. Continue:", again, file=sys.stderr)
             raise typer.Exit(130) from None
-    print(progress.summary())
+    say(progress.summary())
     if race is not None:
-        print("\n".join(clean(sentence) for sentence in race.sentences))
-    further = "compare {}" if race is not None else "score {} --view anytime" if progress.solvers_only else "best {}"
+        say("\n".join(clean(sentence) for sentence in race.sentences))
     place = clean(shlex.quote(str(store)))
-    print(f"look: optarena status {place}   ·   optarena {further.format(place)}")
+    say(f"look: optarena compare {place}   ·   optarena report {place}")
     if progress.failed:
         raise typer.Exit(1)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
-from optarena.cli._terminal import print_json, terminal_width
+from optarena.cli._terminal import Wide, print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
 from optarena.errors import OptarenaError
 from optarena.report import boards
@@ -38,6 +38,7 @@ def command(
     dimension: Dimensions = None,
     format: Annotated[Format, typer.Option("--format", help="table, json, csv, latex or html.")] = Format.table,
     which: Annotated[str | None, typer.Option("--table", help="Which table as CSV; the first by default.")] = None,
+    wide: Wide = False,
 ) -> None:
     """A frame names what the scores were measured against; what could not be scored is named too.
 
@@ -64,4 +65,4 @@ def command(
     elif format is Format.html:
         print(boards.html(views), end="")
     else:
-        print("\n\n".join(boards.text(scored, terminal_width()) for scored in views))
+        print("\n\n".join(boards.text(scored, terminal_width(wide=wide)) for scored in views))

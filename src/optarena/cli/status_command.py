@@ -10,15 +10,18 @@ import polars as pl
 import typer
 
 from optarena._numbers import counted
-from optarena._text import clean, table
-from optarena.cli._terminal import print_json
+from optarena._text import clean, lines, table
+from optarena.cli._terminal import Wide, print_json, say, terminal_width
 from optarena.facade import Results, open_store
 from optarena.runner.kernels import PINNED
-from optarena.status import ALL, ENDS, SUCCEEDED
+from optarena.runner.reasons import kind_of, reason_of
+from optarena.status import ALL, ENDS, SUCCEEDED, UNSUCCESSFUL
 from optarena.store import Store
 from optarena.store.runs import KILLED, LIVE, state
 
 SHOWN = 10
+KINDS = 3
+"""Kinds of messages that are shown without --failed."""
 RUNS = {
     LIVE: "is running in process {pid}",
     KILLED: "stopped without recording its end: it was killed, or could not write",
@@ -37,8 +40,12 @@ def command(
     store: Annotated[Path, typer.Argument(help="The store's directory.")],
     studies: Annotated[bool, typer.Option("--studies", help="Every study, with its id.")] = False,
     failed: Annotated[
-        bool, typer.Option("--failed", help="Every failed study and evaluation, with its reason.")
+        bool, typer.Option("--failed", help="Why studies and evaluations failed: every message, with counts.")
     ] = False,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help="One traceback: of the failure that was met most often.")
+    ] = False,
+    wide: Wide = False,
     format: Annotated[Format, typer.Option("--format", help="table or json.")] = Format.table,
 ) -> None:
     """Count, name and explain."""
@@ -47,9 +54,13 @@ def command(
         print_json(as_data(results))
         return
     frame = results.studies
-    print(f"store {clean(store)} · {counted(frame.height, 'study')} · {frame['evaluations'].sum():,} evaluations")
+    width = terminal_width(wide=wide)
+    say(f"store {clean(store)} · {counted(frame.height, 'study')} · {frame['evaluations'].sum():,} evaluations")
     if not frame.height:
-        print("nothing has been run here yet")
+        say("nothing has been run here yet")
+        return
+    if traceback:
+        _traceback(results)
         return
     statuses = [status for status in ALL if (frame["status"] == status).any()]
     optimizers = list(dict.fromkeys(frame["optimizer"]))
@@ -59,65 +70,100 @@ def command(
         counts = [int((part["status"] == status).sum()) for status in statuses]
         rows.append([name, *counts, f"{part['evaluations'].sum():,}", f"{part['failures'].sum():,}"])
     headers = ["optimizer", *statuses, "evaluations", "of them failed"]
-    print(table(headers, rows, right=headers[1:]))
+    print(table(headers, rows, right=headers[1:], width=width))
     ends = [word for word, status in zip(results.endings(), frame["status"], strict=False) if status == "done"]
     words = [f"{ends.count(word):,} {word}" for word in ENDS if word in ends]
     if words:
-        print(f"how solvers ended: {', '.join(words)}")
+        say(f"how solvers ended: {', '.join(words)}")
     if studies:
         columns = ["study", "problem", "optimizer", "trial", "status", "reason", "evaluations", "best"]
-        print(table(columns, frame.select(columns).rows(), right=("trial", "evaluations", "best")))
+        right = ("trial", "evaluations", "best")
+        every = frame.select(columns).rows()
+        print(table(columns, every, right=right, width=width, drop=("study", "evaluations"), fold=("reason",)))
     for status in ALL[len(SUCCEEDED) :]:
-        _studies(frame.filter(pl.col("status") == status), status, everything=failed)
-    _studies(frame.filter(pl.col("conflicts") > 0), "with rows that contradict each other", everything=failed)
+        part = frame.filter(pl.col("status") == status)
+        if status in UNSUCCESSFUL:
+            _grouped(part, f"{counted(part.height, 'study')} {status}", "studies", width, everything=failed)
+        else:
+            _studies(part, status, width, everything=failed)
+    _studies(frame.filter(pl.col("conflicts") > 0), "with rows that contradict each other", width, everything=failed)
     again = frame.filter(pl.col("attempt") > 0).with_columns(reason=pl.col("study").replace_strict(results.causes()))
-    _studies(again, "started again, earlier attempts unscored", everything=failed)
-    kinds = results.failures().group_by("status", maintain_order=True).len().rows()
-    if kinds:
-        print(f"\nfailed evaluations: {', '.join(f'{n:,} {kind}' for kind, n in kinds)} (--failed shows each)")
-    if failed:
-        rows = [
-            list(row)
-            for row in results.failures()
-            .select("problem", "optimizer", "trial", "evaluation", "status", "message")
-            .iter_rows()
-        ]
-        if rows:
-            print(f"\n{counted(len(rows), 'evaluation')} failed")
-            print(
-                table(
-                    ["problem", "optimizer", "trial", "evaluation", "status", "message"],
-                    rows,
-                    right=("trial", "evaluation"),
-                )
-            )
+    _studies(again, "started again, earlier attempts unscored", width, everything=failed)
+    each = results.failures()
+    if each.height:
+        why = [reason_of(*row) for row in each.select("status", "message").iter_rows()]
+        title = f"{counted(each.height, 'evaluation')} failed, in {counted(each['study'].n_unique(), 'study')}"
+        told = each.with_columns(reason=pl.Series(why, dtype=pl.String))
+        _grouped(told, title, "evaluations", width, everything=failed)
     kernels = results.kernels()
     if kernels and set(kernels) != {PINNED}:
         shares = ", ".join(f"{clean(name)} in {counted(n, 'study')}" for name, n in kernels.items())
-        print(f"\nnumeric kernels: {shares} (native ones may give other last digits on other machines)")
+        say(f"\nnumeric kernels: {shares} (native ones may give other last digits on other machines)")
     for note in results.notes():
-        print(f"\nnote: {clean(note)}")
+        say(f"\nnote: {clean(note)}")
     for run in results.runs:
         if text := RUNS.get(state(Store(results.path), run)):
-            print(f"\nrun {clean(run.id)} on {clean(run.host)} {text.format(pid=run.pid)}")
+            say(f"\nrun {clean(run.id)} on {clean(run.host)} {text.format(pid=run.pid)}")
     for text in _refused(results):
-        print(text)
+        say(text)
 
 
-def _studies(part: pl.DataFrame, what: str, *, everything: bool) -> None:
+def _grouped(part: pl.DataFrame, title: str, what: str, width: int | None, *, everything: bool) -> None:
+    """Why studies or evaluations failed: one row per kind of message, the most frequent first."""
     if not part.height:
         return
-    print(f"\n{counted(part.height, 'study')} {what}")
+    kinds = part.with_columns(kind=pl.col("reason").map_elements(kind_of, pl.String))
+    groups = sorted(
+        (group for _, group in kinds.group_by("kind", maintain_order=True)), key=lambda group: -group.height
+    )
+    shown = groups if everything else groups[:KINDS]
+    rows = [
+        [f"{group.height:,}", _one_or_many(group, "optimizer"), _one_or_many(group, "problem"), group["reason"][0]]
+        for group in shown
+    ]
+    say(f"\n{title}")
+    print(table([what, "optimizer", "problem", "message"], rows, right=(what,), fold=("message",), width=width))
+    if len(groups) > len(shown):
+        rest = sum(group.height for group in groups[len(shown) :])
+        say(f"  … and {rest:,} with {counted(len(groups) - len(shown), 'other message')} (--failed shows all)")
+
+
+def _one_or_many(group: pl.DataFrame, column: str) -> str:
+    names = group[column].unique()
+    return names[0] if len(names) == 1 else counted(len(names), column)
+
+
+def _traceback(results: Results) -> None:
+    """The traceback of the failure that was met most often, of those that left one."""
+    found = results.tracebacks()
+    if not found:
+        say("no traceback was recorded: nothing that ran here raised an exception")
+        return
+    kinds: dict[str, list[str]] = {}
+    for study, text in found.items():
+        kinds.setdefault(kind_of(text.rstrip().rpartition("\n")[2]), []).append(study)
+    met = max(kinds.values(), key=len)
+    row = results.studies.filter(pl.col("study") == met[0]).row(0, named=True)
+    others = f" ({len(met) - 1:,} more failed alike)" if len(met) > 1 else ""
+    say(f"{clean(row['optimizer'])} on {clean(row['problem'])}, trial {row['trial']}{others}")
+    print(lines(found[met[0]].rstrip()))  # not wrapped: lines of programs
+
+
+def _studies(part: pl.DataFrame, what: str, width: int | None, *, everything: bool) -> None:
+    if not part.height:
+        return
+    say(f"\n{counted(part.height, 'study')} {what}")
     rows = part.select("problem", "optimizer", "trial", "evaluations", "reason").rows()
     shown = rows if everything else rows[:SHOWN]
-    print(table(["problem", "optimizer", "trial", "evaluations", "reason"], shown, right=("trial", "evaluations")))
+    heads = ["problem", "optimizer", "trial", "evaluations", "reason"]
+    print(table(heads, shown, right=("trial", "evaluations"), width=width, fold=("reason",)))
     if len(rows) > len(shown):
-        print(f"  … and {len(rows) - len(shown):,} more (--failed shows all)")
+        say(f"  … and {len(rows) - len(shown):,} more (--failed shows all)")
 
 
 def _refused(results: Results) -> list[str]:
-    lines = dict.fromkeys(tuple(item) for run in results.runs for item in run.refused)
-    out = [f"  {clean(o)} on {clean(p)}: {clean(reason)}" for o, p, reason in lines]
+    found = dict.fromkeys(tuple(item) for run in results.runs for item in run.refused)
+    out = [f"  {clean(o)} on {clean(p)}: {clean(reason)}" for o, p, reason in found]
     return [f"\n{counted(len(out), 'pairing')} refused when planning", *out] if out else []
 
 

@@ -10,6 +10,7 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import clean
+from optarena.cli._terminal import say
 from optarena.errors import DamagedStore
 from optarena.facade import open_store
 from optarena.store import Store
@@ -22,30 +23,30 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
     files = [
         counted(n, what) for n, what in ((found.journals, "journal"), (found.shards, "shard"), (found.runs, "run file"))
     ]
-    print(f"store {store}: {', '.join(files)}, {found.size / 1e6:,.1f} MB")
+    say(f"store {store}: {', '.join(files)}, {found.size / 1e6:,.1f} MB")
     lost = _lost(Store(store))
     if found.damage:
-        print(f"{counted(len(found.damage), 'place')} damaged; its contents count as missing")
+        say(f"{counted(len(found.damage), 'place')} damaged; its contents count as missing")
         for item in found.damage:
-            print(f"  {clean(item.text)}")
+            say(f"  {clean(item.text)}")
     elif lost:
-        print("the files that exist are intact, but something is missing")
+        say("the files that exist are intact, but something is missing")
     else:
-        print("no damage was found" if found.unchecked else "everything is as it was written")
+        say("no damage was found" if found.unchecked else "everything is as it was written")
     if found.unchecked:
-        print(
+        say(
             f"{counted(found.unchecked, 'journal')} of format 1 without checks: readable, but a changed digit would not"
             " be noticed"
         )
     for run, studies in lost.items():
-        print(
+        say(
             f"run {run} finished {counted(studies, 'study')} that are now incomplete: a file is missing,"
             " cut short or damaged"
         )
     if found.damage:
-        print(f"'optarena repair {store}' moves it aside, and the same 'optarena run …' as before makes the data again")
+        say(f"'optarena repair {store}' moves it aside, and the same 'optarena run …' as before makes the data again")
     elif lost:
-        print("copy the missing files here again, or run the same 'optarena run …' as before: it makes the data again")
+        say("copy the missing files here again, or run the same 'optarena run …' as before: it makes the data again")
     if found.damage or lost:
         raise typer.Exit(1)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optarena._numbers import ABSENT, counted, number, probability
+from optarena._widths import middle_cut
 from optarena.stats.improvement import BETTER, EQUIVALENT, ROPE, UNDECIDED, WORSE
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def _names(names: list[str]) -> str:
 
 def _said(name: str) -> str:
     """A name in a sentence: a very long one is cut."""
-    return name if len(name) <= LONG else f"{name[: LONG - 1]}…"
+    return middle_cut(name, LONG)
 
 
 def _are(names: list[str]) -> str:

@@ -113,13 +113,16 @@ class Comparison:
 
         return sentences(self)
 
-    def text(self, width: int | None = None, command: str = "") -> str:
-        """The answer as text that fits a width, one per kind of problems; command: how it was asked."""
+    def text(self, width: int | None = None, command: str = "", *, wide: bool = False) -> str:
+        """The answer as text that fits a width, one per kind of problems; command: how it was asked; wide: with the
+        whole matrix, whatever the width."""
         from optarena.comparison.words import text
 
         if not self.others:
-            return text(self, width, command)
-        return "\n\n".join(f"By {one.scores.view}\n{text(one, width, command)}" for one in [self, *self.others])
+            return text(self, width, command, wide=wide)
+        return "\n\n".join(
+            f"By {one.scores.view}\n{text(one, width, command, wide=wide)}" for one in [self, *self.others]
+        )
 
     def __str__(self) -> str:
         return self.text()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from optarena._numbers import ABSENT, counted, interval, number, probability, rough, significant
 from optarena._text import clean
+from optarena._widths import NAME, apart, cells, padded
 from optarena.comparison.power import DETECT, MOST, NEVER, UNKNOWN
 from optarena.stats.improvement import UNDECIDED
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from optarena.comparison.compare import Comparison
 
 WIDTH = 80
+WHOLE = 10**6
+"""The width of a board that nothing is left out of."""
 CELL = 9
 """Characters of a column of the matrix."""
 WARNINGS = 3
@@ -26,12 +29,13 @@ LISTED = 3
 """Undecided pairs that are listed one by one."""
 
 
-def text(made: Comparison, width: int | None = None, command: str = "") -> str:
-    """The whole answer. command: how it was asked, for the line that says where to read more."""
+def text(made: Comparison, width: int | None = None, command: str = "", *, wide: bool = False) -> str:
+    """The whole answer. command: how it was asked, for the line that says where to read more; wide: with the whole
+    matrix, whatever the width."""
     width = max(40, width or WIDTH)
     found = made.answer
     parts = ["\n".join([*head(made, width), *_wrapped(first_lines(found), width)])]
-    parts.append("\n".join([*board(found, width), "", *legend(found, width, made.alpha)]))
+    parts.append("\n".join([*board(found, WHOLE if wide else width), "", *legend(found, width, made.alpha)]))
     notes = []
     shown, hidden = further_warnings(found)
     for i, warning in enumerate(shown):
@@ -85,18 +89,22 @@ def further_warnings(found: Answer) -> tuple[list[str], list[str]]:
 def board(found: Answer, width: int) -> list[str]:
     """The leaderboard with the matrix at its right: as many columns as fit, the best first."""
     names = found.order or sorted({pair[key] for pair in found.pairs for key in ("a", "b")})
-    heads, rows = _figures(found, names, ends=True)
-    room, less = (width - _wide(*_figures(found, names, ends=ends)) - 1 for ends in (True, False))
+    shown = [clean(name) for name in names]
     whole = CELL * len(names)
+    lacking = _wide(*_figures(found, names, shown, ends=True)) + 1 + whole - width
+    longest = max(map(cells, shown))
+    shown = apart(shown, max(min(NAME[0], longest), longest - max(0, lacking)))  # the matrix says more than long names
+    heads, rows = _figures(found, names, shown, ends=True)
+    room, less = (width - _wide(*_figures(found, names, shown, ends=ends)) - 1 for ends in (True, False))
     if room < 0 or room < whole <= less:  # the matrix decides, the intervals of scores do not: the details have them
-        heads, rows = _figures(found, names, ends=False)
-    names_cut = max(len(row[1]) for row in rows) - len("optimizer")
+        heads, rows = _figures(found, names, shown, ends=False)
+    names_cut = max(map(cells, shown)) - len("optimizer")
     if found.values and _wide(heads, rows) - max(0, names_cut) > width:  # the median says more than the best
         heads, rows = [*heads[:3], *heads[4:]], [[*row[:3], *row[4:]] for row in rows]
     spare = width - _wide(heads, rows)
     if spare < 0:
-        longest = max(8, max(len(row[1]) for row in rows) + spare)
-        rows = [[row[0], _cut(row[1], longest), *row[2:]] for row in rows]
+        cut = apart(shown, max(8, max(map(cells, shown)) + spare))
+        rows = [[row[0], name, *row[2:]] for row, name in zip(rows, cut, strict=True)]
     widths = _widths(heads, rows)
     left = sum(widths) + 2 * (len(widths) - 1)
     fits = min(max(0, (width - left - 1) // CELL), len(names))
@@ -109,20 +117,20 @@ def board(found: Answer, width: int) -> list[str]:
             f"{_line(row, widths)} {''.join(_centred(found.cell(name, other)).rjust(CELL) for other in columns)}"
         )
     if len(columns) < len(names):
-        rest = f"({'the rest of the' if columns else 'the'} matrix needs more room: --details lists every pair)"
-        lines += textwrap.wrap(rest, width)
+        rest = f"({'the rest of the' if columns else 'the'} matrix needs more room: --wide shows it,"
+        lines += textwrap.wrap(f"{rest} --details lists every pair)", width)
     return [line.rstrip() for line in lines]
 
 
-def _figures(found: Answer, names: list[str], *, ends: bool) -> tuple[list[str], list[list[str]]]:
+def _figures(found: Answer, names: list[str], shown: list[str], *, ends: bool) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of the leaderboard: place, name, values in the problem's unit, score, failures."""
     failed = any(count["studies"] for count in found.failed.values())
     heads = ["", "optimizer", *(["median", "best"] if found.values else [])]
     heads += ["score [95 %]" if ends else "score"] if found.order else []
     heads += ["failed"] if failed else []
     rows = []
-    for i, name in enumerate(names, start=1):
-        row = [str(i) if found.order else "", clean(name)]
+    for i, (name, written) in enumerate(zip(names, shown, strict=True), start=1):
+        row = [str(i) if found.order else "", written]
         if found.values:
             row += [significant(found.values[name][key], 4) for key in ("median", "best")]
         if found.order:
@@ -136,7 +144,7 @@ def _figures(found: Answer, names: list[str], *, ends: bool) -> tuple[list[str],
 
 
 def _widths(heads: list[str], rows: list[list[str]]) -> list[int]:
-    return [max(len(head), *(len(row[j]) for row in rows)) for j, head in enumerate(heads)]
+    return [max(cells(head), *(cells(row[j]) for row in rows)) for j, head in enumerate(heads)]
 
 
 def _wide(heads: list[str], rows: list[list[str]]) -> int:
@@ -145,10 +153,7 @@ def _wide(heads: list[str], rows: list[list[str]]) -> int:
 
 def _line(cells: list[str], widths: list[int]) -> str:
     """Numbers flush right, the name flush left."""
-    placed = (
-        cell.ljust(size) if j == 1 else cell.rjust(size)
-        for j, (cell, size) in enumerate(zip(cells, widths, strict=True))
-    )
+    placed = (padded(cell, size, right=j != 1) for j, (cell, size) in enumerate(zip(cells, widths, strict=True)))
     return "  ".join(placed)
 
 
@@ -213,10 +218,6 @@ def settles(made: Comparison, pairs: list[dict[str, Any]]) -> str:
 def _centred(cell: str) -> str:
     """A dot under the numbers, not under their last digits."""
     return f"{cell}   " if cell == "·" else cell
-
-
-def _cut(name: str, longest: int) -> str:
-    return name if len(name) <= longest else f"{name[: longest - 1]}…" if longest > 8 else name[:longest]
 
 
 def short_names(names: list[str]) -> list[str]:

@@ -176,6 +176,11 @@ class Dataset(RowsOfStudies):
             out[start.study] = words.get(start.cause, start.cause) + (" with other numeric kernels" if other else "")
         return out
 
+    def tracebacks(self) -> dict[str, str]:
+        """The traceback of each study that failed with one, or of its first evaluation that did."""
+        ends = ((attempt.start.study, attempt.last_end) for attempt in self.attempts)
+        return {study: end.detail for study, end in ends if end is not None and end.detail}
+
     def kernels(self) -> dict[str, int]:
         """How many studies ran with which numeric kernels: `x86-64-v3`, or `native`."""
         return dict(signatures.kernels_of(self.columns, self.chosen))

@@ -73,12 +73,21 @@ def noise_rng(key: int, k: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key, counter=k << 128))
 
 
-def as_root(seed: str | uuid.UUID) -> uuid.UUID:
+SEEDS = uuid.UUID("9b2f5d4e-6f0a-5b55-8d6e-2f1f0c7a4e21")
+"""Roots that are given as a whole number are uuid5(SEEDS, the number)."""
+
+
+def as_root(seed: str | int | uuid.UUID) -> uuid.UUID:
+    """A root, as `optarena run` prints it, or the one that a whole number such as 42 stands for."""
     if isinstance(seed, uuid.UUID):
         return seed
+    text = seed if isinstance(seed, str) else str(seed) if isinstance(seed, int) and not isinstance(seed, bool) else ""
+    if text.isascii() and text.isdecimal() and len(text) < 32:
+        return uuid.uuid5(SEEDS, str(int(text)))
     try:
-        return uuid.UUID(seed)
-    except (ValueError, AttributeError, TypeError):
+        return uuid.UUID(text)
+    except ValueError:
         raise OptarenaError(
-            f"{seed!r} is not a UUID (32 hexadecimal digits, as 'optarena run' prints it)", field="seed"
+            f"expected a whole number such as 42, or a root as 'optarena run' prints it (a UUID), got {seed!r}",
+            field="seed",
         ) from None

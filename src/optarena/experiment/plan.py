@@ -104,7 +104,7 @@ class Experiment:
         batch: int = 1,
         record: str = "all",
         limits: Mapping[str, Any] | Limits | None = None,
-        seed: str | uuid.UUID | None = None,
+        seed: str | int | uuid.UUID | None = None,
         until_decided: bool = False,
         max_trials: int | None = None,
         max_evaluations: int | None = None,

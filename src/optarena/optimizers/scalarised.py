@@ -70,7 +70,7 @@ class Scalarised(Optimizer):
     settings: ClassVar = {
         "optimizer": text("SimulatedAnnealing"),
         "method": choice("chebyshev", METHODS),
-        "evaluations": whole(None, 1),
+        "evaluations": whole(None, 1, 10**9),
     }
 
     def __init__(

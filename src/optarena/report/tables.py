@@ -29,7 +29,8 @@ class Column:
 
     `kind`: text, optimizer, problem, function, number, p, interval, seconds or seconds interval; of boards also `of`
     (5 of 12), `failed` (the same, a dash for none), `record` (8-4-0), `hits` (an expected running time with its
-    successes) and `cell` or `pair` (a `Cell`; a pair is aligned where its parts meet). `digits`: after the point; None
+    successes) and `cell` or `pair` (a `Cell`; a pair is aligned where its parts meet), and `chart` (in a terminal).
+    `digits`: after the point; None
     for as many as there are. `help`: a sentence that the head of the page's table shows.
     """
 

@@ -10,6 +10,8 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
 from typing import Protocol
 
 import msgspec
@@ -27,6 +29,7 @@ from optarena.store.journal import Journal, problem_card
 from optarena.store.records import End, Start
 
 DETAIL_LENGTH = 4_000
+PACKAGE = Path(__file__).parents[1]
 _clock = time.time
 
 
@@ -160,8 +163,19 @@ def end(
 
 
 def traceback_of(error: BaseException | None) -> str:
-    """The end of an exception's traceback, as far as it lets itself be printed."""
+    """The end of an exception's traceback, as far as it lets itself be printed; it begins in the code that is run, not
+    in the code that runs it."""
+    if error is None:
+        return ""
     try:
-        return printable("".join(traceback.format_exception(error)))[-DETAIL_LENGTH:] if error is not None else ""
+        return printable("".join(traceback.format_exception(type(error), error, _theirs(error))))[-DETAIL_LENGTH:]
     except Exception:
         return ""
+
+
+def _theirs(error: BaseException) -> TracebackType | None:
+    """Where a traceback leaves this package; all of it, where it does not."""
+    whole = found = error.__traceback__
+    while found is not None and Path(found.tb_frame.f_code.co_filename).is_relative_to(PACKAGE):
+        found = found.tb_next
+    return found or whole

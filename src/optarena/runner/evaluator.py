@@ -15,7 +15,7 @@ import numpy as np
 from optarena.errors import describe
 from optarena.experiment import noise_key, noise_rng
 from optarena.problem import Evaluation, Problem, as_evaluation
-from optarena.runner.attempt import Attempt
+from optarena.runner.attempt import Attempt, traceback_of
 from optarena.runner.interrupts import is_interrupt
 from optarena.runner.past import Diverged, check_point, check_values
 from optarena.runner.recorded import Row
@@ -43,6 +43,8 @@ class Evaluator:
         self.meter = recorder.meter
         self.cell = attempt.cell
         self.done = 0
+        self.traceback = ""
+        """Of the first evaluation that raised an exception."""
         self._objectives = len(problem.objectives)
         self._tick = attempt.tick
         self._next_tick = 0
@@ -134,6 +136,7 @@ class Evaluator:
             if is_interrupt(error):
                 raise
             meter.stop(EVALUATE)
+            self.traceback = self.traceback or traceback_of(error)
             return None, "error", describe(error)
         meter.stop(EVALUATE)
         try:

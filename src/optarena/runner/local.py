@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from optarena._json import numbers
+from optarena._numbers import counted
 from optarena._scratch import remove_abandoned
 from optarena._source import versions_of
 from optarena.dataset import Dataset
@@ -145,7 +146,7 @@ def run(
         todo = course.next()
         if rounds is None:  # a race counts failures, and refuses to retry
             plan.notices += _left_failed(plan, before, todo)
-    plan.notices += [*_crowded(plan, workers), *_unpinned(kernels, workers)]
+    plan.notices += [*_others(plan, before), *_crowded(plan, workers), *_unpinned(kernels, workers)]
     if not todo:  # nothing is written, either, unless a race was decided by what the store had
         progress.begin(plan, todo, len(plan.studies), workers)
         course.end("done")
@@ -260,6 +261,22 @@ def _statuses(results: Dataset) -> dict[str, str]:
     return dict(results.studies.select("study", "status").iter_rows())
 
 
+def _others(plan: Plan, before: Dataset) -> list[str]:
+    """What else the store has: studies of earlier runs that are no part of this one, and are scored with it."""
+    ran = [run for run in before.runs if run.how == "done"]
+    held = {study.id: (study.optimizer, study.problem) for run in ran for study in run.studies}
+    held |= {one.start.study: (one.start.optimizer, one.card.id) for one in before.columns.attempts}
+    others = [held[id] for id in held.keys() - {study.id for study in plan.studies}]
+    if not others:
+        return []
+    said = []
+    for names, noun in zip(zip(*sorted(others), strict=True), ("optimizer", "problem"), strict=True):
+        known = list(dict.fromkeys(names))
+        said.append(" and ".join(known) if len(known) <= 2 else counted(len(known), noun))
+    many = counted(len(others), "study")
+    return [f"the store has {many} besides these, of {said[0]} on {said[1]}; scores count them too"]
+
+
 def _crowded(plan: Plan, workers: int) -> list[str]:
     """What to say where solvers would share cores: their seconds are then not those of the machine by itself."""
     solvers = [item for item in plan.experiment.optimizers if issubclass(plan.classes[item.label], Solver)]
@@ -343,6 +360,7 @@ def _here(
                 heart()
                 progress.tick(study, evaluations)
 
+            progress.tick(study, 0)
             outcome = run_study(
                 study,
                 plan.problems[study.problem],

@@ -91,6 +91,7 @@ class OptimizerLoop:
     def _with_failures(self, outcome: Outcome) -> Outcome:
         """The outcome with its failed evaluations; a study in which all of them failed has failed."""
         outcome.failures, outcome.reasons = self.recorder.failures, self.recorder.reasons()
+        outcome.detail = outcome.detail or self.evaluate.traceback
         if outcome.status in SUCCEEDED and outcome.failures == self.evaluate.done > 0:
             first = next(iter(outcome.reasons), "")
             outcome.status, outcome.reason = "failed", f"every evaluation failed: {first}"

@@ -15,6 +15,11 @@ def reason_of(status: str, message: str) -> str:
     return message if status in ("error", "nan") else f"{status}: {message}"
 
 
+def kind_of(reason: str) -> str:
+    """What stands for all reasons that differ in numbers only."""
+    return _NUMBER.sub("#", reason)
+
+
 class Reasons:
     """Counts of reasons, each kind under the first example of it."""
 
@@ -23,7 +28,7 @@ class Reasons:
         self._counts: dict[str, int] = {}
 
     def add(self, reason: str, count: int = 1) -> None:
-        kind = _NUMBER.sub("#", reason)
+        kind = kind_of(reason)
         if kind in self._counts:
             self._counts[kind] += count
         elif len(self._counts) < KINDS:

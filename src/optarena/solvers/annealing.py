@@ -28,7 +28,7 @@ class Annealing(Solver):
     settings: ClassVar[dict[str, Setting]] = {
         # at the start of a cooling, in units of what a move changes on average
         "temperature": number(0.2),
-        "moves": whole(2000, BLOCK),
+        "moves": whole(2000, BLOCK, 10**9),
     }
 
     def solve(self, instance: Instance, budget: Time, emit: Emit) -> Ended:

@@ -210,7 +210,7 @@ def _setting(key: str, default: Any) -> Setting:
     if isinstance(default, bool):
         return flag(default)
     if isinstance(default, int):
-        return whole(default, -(2**63))
+        return whole(default, -(2**63), 2**63 - 1)
     if isinstance(default, float):
         return number(default, -float("inf"))
     if isinstance(default, str):

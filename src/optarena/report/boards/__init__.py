@@ -12,6 +12,7 @@ from typing import Any
 
 from optarena._numbers import counted
 from optarena._text import clean
+from optarena._widths import wrapped
 from optarena.report.html import page_of_tables
 from optarena.views._view import View
 
@@ -28,7 +29,7 @@ def _board_of(view: View) -> Any:
 
 def text(view: View, width: int | None = None) -> str:
     """A view for a terminal: its board, then what a reader should know."""
-    return f"{_board_of(view).text(view, width)}\n{footnotes(view)}"
+    return wrapped(f"{_board_of(view).text(view, width)}\n{footnotes(view)}", width)
 
 
 def latex(view: View) -> str:

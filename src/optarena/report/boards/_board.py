@@ -47,8 +47,10 @@ def with_failed(view: View, rows: Sequence[Row]) -> list[Row]:
     return out
 
 
-LEFT = ("text", "optimizer", "problem", "function", "cell")
+LEFT = ("text", "optimizer", "problem", "function", "cell", "chart")
 """Kinds of columns that are set flush left."""
+NAMES = ("optimizer", "problem", "function", "other")
+"""Kinds and fields of columns whose cells are shortened where a terminal is narrow; other texts take several lines."""
 
 
 @dataclass(frozen=True)
@@ -64,39 +66,34 @@ class Board:
     ruled: bool = False
 
     def text(self, width: int | None = None) -> str:
-        """Aligned for a terminal; where it is wider than `width`, minor columns are left out, and named."""
-        kept = self._kept("text")
-        left_out: list[str] = []
-        shown = self._text(kept)
-        while width is not None and max(map(len, shown.splitlines())) > width:
-            minor = next((column for column in reversed(kept) if column.minor), None)
-            if minor is None:
-                break
-            kept.remove(minor)
-            left_out.insert(0, minor.label)
-            shown = self._text(kept)
-        if left_out:
-            shown += f"\n  (no room for: {', '.join(left_out)}; a wider terminal or --format csv shows them)"
-        return shown
-
-    def _text(self, columns: Sequence[Column]) -> str:
+        """Aligned for a terminal; where it is wider than `width`, names are shortened and minor columns left out."""
         heads: list[str] = []
-        right: list[int] = []
+        kinds: dict[str, list[int]] = {"right": [], "minor": [], "name": [], "text": []}
         cells: list[list[str]] = [[] for _ in self.rows]
-        for column in columns:
+        for column in self._kept("text"):
             texts = [text_of(column, row) for row in self.rows]
+            here = len(heads)
             if column.joined:  # to the estimate before it
                 heads[-1] = f"{heads[-1]}, {column.label.removesuffix(' interval')}"
-                right = [i for i in right if i != len(heads) - 1]
+                kinds["right"].remove(here - 1)
                 for row, text in zip(cells, texts, strict=True):
                     row[-1] = row[-1] if row[-1] == ABSENT else f"{row[-1]} {text}"
                 continue
             if column.kind not in LEFT:
-                right.append(len(heads))
+                kinds["right"].append(here)
+            elif column.kind in NAMES or column.field in NAMES:
+                kinds["name"].append(here)
+            elif column.kind == "text":
+                kinds["text"].append(here)
+            if column.minor:
+                kinds["minor"].insert(0, here)
             heads.append(column.label)
             for row, text in zip(cells, texts, strict=True):
                 row.append(text)
-        return table(heads, cells, right=right)
+        firm = [i for i in range(len(heads)) if i not in kinds["name"] + kinds["text"]]
+        return table(
+            heads, cells, right=kinds["right"], whole=firm, width=width, drop=kinds["minor"], fold=kinds["text"]
+        )
 
     def latex(self, comment: Sequence[str] = ()) -> str:
         """For a paper: booktabs, the best in bold."""

@@ -113,7 +113,11 @@ def text(view: Anytime, width: int | None = None) -> str:
     cells = [
         [problem, *(_area(by_cell.get((problem, name))) for name in names)] for problem in instances[:MOST_INSTANCES]
     ]
-    lines += ["", "area score by instance", table(["instance", *names], cells, right=range(1, len(names) + 1))]
+    lines += [
+        "",
+        "area score by instance",
+        table(["instance", *names], cells, right=range(1, len(names) + 1), width=width),
+    ]
     if len(instances) > MOST_INSTANCES:
         lines.append(f"… and {len(instances) - MOST_INSTANCES} more (--format json has all)")
     if len(names) > 1:

@@ -11,10 +11,11 @@ import polars as pl
 
 from optarena._numbers import ABSENT, grouped, number, probability, significant
 from optarena._text import clean, visible
+from optarena._widths import wrapped
 from optarena.comparison import Comparison
 from optarena.comparison.by_problem import Ranks
 from optarena.comparison.numbers import Ranked
-from optarena.comparison.words import coverage, sentences
+from optarena.comparison.words import coverage, sentences, short_names
 from optarena.report.boards._board import Board
 from optarena.report.tables import Column
 
@@ -105,17 +106,21 @@ def pairs(made: Comparison, most: int | None = None) -> Board:
     return Board(columns, (found if most is None else found.head(most)).rows(named=True))
 
 
-def rankings(made: Comparison, most: int | None = None) -> Board:
-    """Places by other ways of scoring: one row per way, one column per optimizer."""
+def rankings(made: Comparison, most: int | None = None, *, short: bool = False) -> Board:
+    """Places by other ways of scoring: one row per way, one column per optimizer; short: heads are cut."""
     names = made.table("optimizers")["optimizer"].to_list()[:most]
     rows = [
         {"ranking": way[0], "tau": part["tau"][0], **dict(zip(part["optimizer"], part["place"], strict=True))}
         for way, part in made.table("rankings").group_by(["ranking"], maintain_order=True)
     ]
+    heads = short_names(names) if short else names
     agreement = "Kendall's tau-b with the first row: 1 is the same order, −1 the reverse"
     columns = [
         Column("way of scoring", field="ranking"),
-        *(Column(visible(name), "number", 0, field=name, show=str) for name in names),
+        *(
+            Column(visible(head), "number", 0, field=name, show=str, minor=i > 2)
+            for i, (name, head) in enumerate(zip(names, heads, strict=True))
+        ),
         Column("tau", "number", 2, agreement, field="tau"),
     ]
     return Board(columns, rows)
@@ -173,7 +178,7 @@ def ranks(made: Ranks) -> Board:
             "no value", "number", 0, "trials without a value, the worst of all",
             field="missing", show=lambda n: str(n) if n else ABSENT,
         ),
-        Column("10 % --- 25 % === median * === 75 % --- 90 %", field="chart", on="text", minor=True),
+        Column("10 % --- 25 % === median * === 75 % --- 90 %", "chart", field="chart", on="text", minor=True),
     ]  # fmt: skip
     rows = [
         {**row, "chart": drawn, "measure": f"{row['metric']} ({DIRECTIONS[row['better']]})"}
@@ -206,7 +211,7 @@ def ranks_text(made: Ranks, width: int | None = None) -> str:
     if len(made.notes) > NOTES:
         notes.append(f"note: … and {len(made.notes) - NOTES} more (--format json has all)")
     frame = [f"frame {made.frame['hash'][:12]}"] if "hash" in made.frame else []
-    return "\n".join([*out, *tail, "", *notes, *frame])
+    return wrapped("\n".join([*out, *tail, "", *notes, *frame]), width)
 
 
 def ranks_latex(made: Ranks) -> str:
@@ -239,7 +244,7 @@ def ranked_numbers(ranked: Sequence[Ranked]) -> Board:
         Column("median", "number", field="median", show=six),
         Column("IQR", "number", field="iqr", show=six),
         Column("n", "number", field="n", show=str),
-        Column("10 % --- 25 % === median * === 75 % --- 90 %", field="chart", on="text"),
+        Column("10 % --- 25 % === median * === 75 % --- 90 %", "chart", field="chart", on="text"),
     ]
     charts = [one.chart for one in ranked]
     return Board(
