@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
@@ -101,6 +102,11 @@ def table(
         ]
         lines.append("  " + "  ".join(parts).rstrip())
     return "\n".join(lines)
+
+
+def screen_width() -> int:
+    """Characters that fit in a line of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size().columns
 
 
 def clean(value: Any, longest: int = LONGEST) -> str:

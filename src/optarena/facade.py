@@ -69,6 +69,16 @@ class Results(Dataset):
 
         return ranks_by_problem(self, metrics, **options)
 
+    def figure(self, name: str, **options: Any) -> Any:
+        """A figure by its name (`optarena figure --list` shows all), which shows itself in a notebook, offline.
+
+        It is an Altair chart: `.save("figure.pdf")` writes it, `.properties(width=300)` changes it. options: those of
+        the figure, and of the view that it draws.
+        """
+        from optarena.report.figures import figure
+
+        return figure(name, self, **options)
+
     def report(self, path: str | Path, **options: Mapping[str, Any] | View) -> Path:
         """Write one HTML file that shows everything, works offline and can be mailed; returns its path.
 
