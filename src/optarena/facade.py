@@ -91,8 +91,17 @@ class Results(Dataset):
 
 
 def run(experiment: Experiment, store: str | Path, **options: Any) -> Results:
-    """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
-    execute(experiment, store, **options)
+    """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`).
+
+    A notebook shows the progress, unless another `progress` is given.
+    """
+    from optarena.report.progress import NotebookProgress, in_notebook
+
+    if options.get("progress") is None and in_notebook():
+        with NotebookProgress(str(store)) as progress:
+            execute(experiment, store, **{**options, "progress": progress})
+    else:
+        execute(experiment, store, **options)
     return open_store(store)
 
 
