@@ -29,7 +29,7 @@ test: $(VENV)/.done
 $(ALL)/.done: pyproject.toml
 	$(PYTHON) -m venv $(ALL)
 	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,all,pybobyqa,peers]'
+	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,all,pybobyqa,peers,notebook]'
 	touch $@
 
 # with every extra, the browser and the peers; what no extra can change is tested by `make test` alone

@@ -73,10 +73,16 @@ _WHERE = {
 provide("figure of a view", "optarena.report.figures:figure_of_view")
 provide("tables of a figure", "optarena.report.figures:tables_of_view")
 provide("figures of a view", "optarena.report.figures:figures_of_view")
+provide("chart to a file", "optarena.report.output:save")
 provide("run of an experiment", "optarena.facade:run")
 provide("view as LaTeX", "optarena.report.boards:latex")
 provide("comparison as LaTeX", "optarena.report.boards.comparison:latex")
-provide("comparison as HTML", "optarena.report.boards.comparison:html")
+provide("view as text", "optarena.report.boards:text")
+provide("ranks as text", "optarena.report.boards.comparison:ranks_text")
+provide("view as HTML", "optarena.report.showing:of_view")
+provide("comparison as HTML", "optarena.report.showing:of_comparison")
+provide("ranks as HTML", "optarena.report.showing:of_ranks")
+provide("dataset as HTML", "optarena.report.showing:of_dataset")
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
@@ -139,6 +140,11 @@ def _column(head: str, texts: list[str], kind: str, width: int) -> list[list[str
     if kind == "fold":
         return [top, *(fold_cell(text, width) for text in texts)]
     return [top, *([text] for text in (apart(texts, width) if kind == "name" else texts))]
+
+
+def screen_width() -> int:
+    """Characters that fit in a line of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size().columns
 
 
 def clean(value: Any, longest: int = LONGEST) -> str:

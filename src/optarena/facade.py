@@ -69,6 +69,16 @@ class Results(Dataset):
 
         return ranks_by_problem(self, metrics, **options)
 
+    def figure(self, name: str, **options: Any) -> Any:
+        """A figure by its name (`optarena figure --list` shows all), which shows itself in a notebook, offline.
+
+        It is an Altair chart: `.save("figure.pdf")` writes it, `.properties(width=300)` changes it. options: those of
+        the figure, and of the view that it draws.
+        """
+        from optarena.report.figures import figure
+
+        return figure(name, self, **options)
+
     def report(self, path: str | Path, **options: Mapping[str, Any] | View) -> Path:
         """Write one HTML file that shows everything, works offline and can be mailed; returns its path.
 
@@ -81,8 +91,17 @@ class Results(Dataset):
 
 
 def run(experiment: Experiment, store: str | Path, **options: Any) -> Results:
-    """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`)."""
-    execute(experiment, store, **options)
+    """Run what the store does not have yet, and return what it has (see `optarena.runner.local.run`).
+
+    A notebook shows the progress, unless another `progress` is given.
+    """
+    from optarena.report.progress import NotebookProgress, in_notebook
+
+    if options.get("progress") is None and in_notebook():
+        with NotebookProgress(str(store)) as progress:
+            execute(experiment, store, **{**options, "progress": progress})
+    else:
+        execute(experiment, store, **options)
     return open_store(store)
 
 

@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from optarena._global_state import import_apart
+from optarena._numbers import counted
 from optarena.errors import OptarenaError
 from optarena.registry import Entry, Registry
 from optarena.settings import Setting, choose, refuse_unknown
@@ -76,6 +77,11 @@ class Optimizer:
         self.chosen = choose(name, self.settings, settings)
         if settings and (trouble := self.conflict(self.chosen, space.dimension)):
             raise OptarenaError(f"{name}: {trouble}")
+
+    def __repr__(self) -> str:
+        chosen = "".join(f", {key}={value!r}" for key, value in getattr(self, "chosen", {}).items())
+        size = f" for {counted(self.space.dimension, 'parameter')}" if hasattr(self, "space") else ""
+        return f"<{type(self).__name__}{size}{chosen}>"
 
     @classmethod
     def conflict(cls, chosen: Mapping[str, Any], dimension: int | None) -> str:  # noqa: ARG003

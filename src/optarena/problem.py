@@ -21,6 +21,7 @@ import numpy as np
 
 from optarena import _patterns
 from optarena._known_fronts import known_front
+from optarena._numbers import counted
 from optarena.errors import SUGGESTED, OptarenaError, describe, nearest
 from optarena.registry import Entry, Reference, Registry
 from optarena.sense import Sense, sign
@@ -121,6 +122,11 @@ class Problem(Subject):
     @property
     def dimension(self) -> int:
         return self.space.dimension
+
+    def __repr__(self) -> str:
+        aims = ", ".join(f"{one.sense}imise {one.name}" for one in self.objectives)
+        size = counted(self.dimension, "parameter") if hasattr(self, "space") else "no space"
+        return f"<{type(self).__name__} {self.id}: {size}, {aims}>"
 
     @property
     def takes_matrix(self) -> bool:

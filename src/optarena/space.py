@@ -277,6 +277,10 @@ class Space:
     def __repr__(self) -> str:
         return f"Space({self.config!r})"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002
+        """In a notebook: one line per parameter."""
+        printer.text("\n".join(["Space({", *(f"    {p.name!r}: {p.config!r}," for p in self.parameters), "})"]))
+
     def _compile(self) -> None:
         """Group the columns by what must be done to them, so that a batch costs a few array operations."""
         ranged = [i for i, p in enumerate(self.parameters) if p.values is None]

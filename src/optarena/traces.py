@@ -19,7 +19,7 @@ ONE_THREAD = 1 << 18
 """Multiplications of a product up to which OpenBLAS uses one thread."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Traces:
     """The traces of many studies, one row per evaluation, in the order they were made."""
 
@@ -41,6 +41,10 @@ class Traces:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        rows, objectives = self.values.shape
+        return f"<Traces: {rows:,} rows of {len(self):,} studies, objectives: {objectives}>"
 
     @property
     def lengths(self) -> Ints:

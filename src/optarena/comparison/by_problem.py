@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena._services import service
+from optarena._text import screen_width
 from optarena.comparison.numbers import chart
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
@@ -29,7 +31,7 @@ from optarena.views.pareto import Pareto
 ALPHA = 0.05
 
 
-@dataclass
+@dataclass(repr=False)
 class Ranks:
     """`table`: one row per problem, measure and optimizer, the best first. It prints itself."""
 
@@ -43,6 +45,15 @@ class Ranks:
     alpha: float
     frame: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        """A table per problem and measure, as text that fits the terminal."""
+        text: str = service("ranks as text")(self, screen_width())
+        return text
+
+    def _repr_html_(self) -> str:
+        html: str = service("ranks as HTML")(self)
+        return html
 
     def to_data(self) -> dict[str, Any]:
         """Plain data; an undefined number is null."""

@@ -13,6 +13,7 @@ import polars as pl
 from optarena._json import strict
 from optarena._numbers import counted
 from optarena._services import service
+from optarena._text import screen_width
 from optarena.comparison.answer import SCALES, Answer, answer
 from optarena.comparison.overall import SOME, Overall, rate
 from optarena.comparison.pairs import MANY, Pairs, compare_apart, compare_pairs, scale_of
@@ -36,7 +37,7 @@ FEW = 2000
 """Resamples where there are more than `SOME` optimizers."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Comparison:
     """`print(it)` is the answer; `.tables` has all that is behind it, `.to_data()` the same as plain data."""
 
@@ -126,6 +127,10 @@ class Comparison:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        """The answer, as text that fits the terminal."""
+        return self.text(screen_width())
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:

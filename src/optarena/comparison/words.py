@@ -159,14 +159,16 @@ def _line(cells: list[str], widths: list[int]) -> str:
 
 def legend(found: Answer, width: int, alpha: float = 0.05) -> list[str]:
     """What the numbers and signs mean."""
+    scale = _labelled("score", found.scale, width, 8) if found.order else []
+    return [*scale, *_wrapped([signs(found, alpha)], width)]
+
+
+def signs(found: Answer, alpha: float = 0.05) -> str:
+    """What the signs of the matrix mean."""
     level = f"{100 * (1 - alpha):.4g} %"
     every = f"{level} for all pairs together" if len(found.pairs) > 1 else level
     every += ", however often one looks" if found.at_every_look else ""
-    lines = []
-    if found.order:
-        lines += _labelled("score", found.scale, width, 8)
-    lines += _wrapped([f"▲ better  ▼ worse  ≈ equivalent  ? undecided ({every})"], width)
-    return lines
+    return f"▲ better  ▼ worse  ≈ equivalent  ? undecided ({every})"
 
 
 def undecided(made: Comparison) -> list[str]:

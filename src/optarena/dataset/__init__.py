@@ -21,12 +21,14 @@ import polars as pl
 
 from optarena._memory import no_collection
 from optarena._order import natural, natural_key
+from optarena._services import service
 from optarena.dataset.doubts import beyond_optimum
 from optarena.dataset.matching import matcher
 from optarena.dataset.pools import Pool, pool_of
 from optarena.dataset.readers import InMemory, OnDisk, Reader
 from optarena.dataset.rows import RowsOfStudies
 from optarena.dataset.studies import SCHEMA, missing, table_of
+from optarena.dataset.summary import text
 from optarena.errors import DamagedStore
 from optarena.sense import sign_of
 from optarena.status import EVALUATION
@@ -115,7 +117,12 @@ class Dataset(RowsOfStudies):
         return self._with(columns.until(ends), [at[key] for key in last], self.runs)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.path}: {self.studies.height} studies>"
+        """A table with one row per optimizer."""
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        html: str = service("dataset as HTML")(self)
+        return html
 
     # ---- tables ----------------------------------------------------------------------------------------------------
 

@@ -75,6 +75,11 @@ class Plan:
         self.notices: list[str] = []
         """What the patterns would select and this machine cannot build, in words."""
 
+    def __repr__(self) -> str:
+        made = [counted(len(self.classes), "optimizer"), counted(len(self.problems), "problem")]
+        refused = f", {counted(len(self.refused), 'pairing')} refused" if self.refused else ""
+        return f"<Plan: {counted(len(self.studies), 'study')} of {' on '.join(made)}{refused}; root {self.root}>"
+
 
 class Experiment:
     """What to run. Every argument may stand in a TOML file under the same name (see `Experiment.load`).
@@ -160,6 +165,15 @@ class Experiment:
         self.limits = as_limits(limits)
         self.seed = as_root(seed) if seed is not None else None
         self.base = base
+
+    def __repr__(self) -> str:
+        """As it is written in Python."""
+        optimizers = [item if item.settings or item.name else item.use for item in self.optimizers]
+        problems = [item if isinstance(item, str) else item.id for item in self.problems]
+        given = {key: value for key, value in self.to_data().items() if key not in ("optimizers", "problems")}
+        usual = {"trials": 1, "batch": 1, "record": "all"}
+        parts = [f"{key}={value!r}" for key, value in given.items() if usual.get(key) != value]
+        return f"{type(self).__name__}({', '.join([repr(optimizers), repr(problems), *parts])})"
 
     @classmethod
     def load(cls, path: str | Path, **replaced: Any) -> Experiment:

@@ -36,6 +36,13 @@ class Use(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
         """The class itself, where only this process has it: no part of the plain data."""
         return self.__dict__.get("given")
 
+    def __repr__(self) -> str:
+        """As it is written in Python: use('CMA-ES', popsize=8)."""
+        what = repr(self.use) if self.given is None else self.given.__name__
+        usual = "" if self.given is None else _label(what, self.settings)
+        named = [f"name={self.name!r}"] if self.name != usual else []
+        return f"use({', '.join([what, *named, *(f'{key}={value!r}' for key, value in self.settings.items())])})"
+
     @property
     def identity(self) -> str:
         """The part of a study's id: the name without directories."""

@@ -10,6 +10,7 @@ import polars as pl
 
 from optarena._memory import no_collection
 from optarena._services import service
+from optarena._text import screen_width
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.views._scores import Measured, Scores
@@ -30,7 +31,7 @@ class Figures:
         return names
 
 
-@dataclass
+@dataclass(repr=False)
 class View:
     """Tables with their frame. `excluded` names every study, problem or pair that could not be scored, and why."""
 
@@ -137,6 +138,15 @@ class View:
         """The tables that such a chart draws, by name."""
         tables: dict[str, pl.DataFrame] = service("tables of a figure")(self, name, **options)
         return tables
+
+    def __repr__(self) -> str:
+        """Its leaderboard, as text that fits the terminal."""
+        text: str = service("view as text")(self, screen_width())
+        return text
+
+    def _repr_html_(self) -> str:
+        html: str = service("view as HTML")(self)
+        return html
 
     def to_latex(self) -> str:
         """The view's main table for a paper: booktabs, the best in bold, ready to `\\input`."""

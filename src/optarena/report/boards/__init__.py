@@ -13,6 +13,7 @@ from typing import Any
 from optarena._numbers import counted
 from optarena._text import clean
 from optarena._widths import wrapped
+from optarena.report.boards._board import Board
 from optarena.report.html import page_of_tables
 from optarena.views._view import View
 
@@ -30,6 +31,14 @@ def _board_of(view: View) -> Any:
 def text(view: View, width: int | None = None) -> str:
     """A view for a terminal: its board, then what a reader should know."""
     return wrapped(f"{_board_of(view).text(view, width)}\n{footnotes(view)}", width)
+
+
+def leaders(view: View) -> list[tuple[str, Board]]:
+    """A view's leaderboards, each with a line that says what it shows."""
+    module = _board_of(view)
+    if hasattr(module, "leaders"):
+        return [(f"what was reached: {where}".rstrip(": "), board) for where, board in module.leaders(view)]
+    return [(paper.caption.text, paper.board) for paper in module.papers(view)]
 
 
 def latex(view: View) -> str:

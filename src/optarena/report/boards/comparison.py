@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from html import escape
 from typing import Any
 
 import polars as pl
@@ -15,7 +14,7 @@ from optarena._widths import wrapped
 from optarena.comparison import Comparison
 from optarena.comparison.by_problem import Ranks
 from optarena.comparison.numbers import Ranked
-from optarena.comparison.words import coverage, sentences, short_names
+from optarena.comparison.words import short_names
 from optarena.report.boards._board import Board
 from optarena.report.tables import Column
 
@@ -124,32 +123,6 @@ def rankings(made: Comparison, most: int | None = None, *, short: bool = False) 
         Column("tau", "number", 2, agreement, field="tau"),
     ]
     return Board(columns, rows)
-
-
-def html(made: Comparison) -> str:
-    """The answer for a notebook: the headline, the table with its matrix, what to know of it."""
-    found = made.answer
-    names = found.order or made.optimizers
-    heads = ["", "optimizer", "score", "95 %", "failed", *names] if found.order else ["", *names]
-    rows = []
-    for i, name in enumerate(names, start=1):
-        cells = [name]
-        if found.order:
-            value, lower, upper = found.score[name]
-            failed = found.failed.get(name, {"studies": 0, "of": 0})
-            told = f"{failed['studies']} of {failed['of']}" if failed["studies"] else "–"
-            ends = "–" if lower is None else f"[{number(lower)}, {number(upper)}]"
-            cells = [str(i), name, number(value), ends, told]
-        cells += [found.cell(name, other) for other in names]
-        rows.append("<tr>" + "".join(f"<td>{escape(visible(cell))}</td>" for cell in cells) + "</tr>")
-    head = "".join(f"<th>{escape(visible(text))}</th>" for text in heads)
-    notes = "".join(f"<li>{escape(visible(text))}</li>" for text in sentences(made)[1:])
-    return (
-        f"<p><strong>{escape(visible(found.headline))}</strong> {escape(coverage(found))}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-        f"<p>score: {escape(found.scale)}. P(row beats column): ▲ better, ▼ worse, ≈ equivalent, ? undecided.</p>"
-        f"<ul>{notes}</ul>" + "".join(html(other) for other in made.others)
-    )
 
 
 def latex(made: Comparison) -> str:

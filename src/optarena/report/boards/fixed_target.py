@@ -93,23 +93,30 @@ def _where(suite: Any, dimension: Any) -> str:
 
 
 def _summary(view: FixedTarget, width: int | None) -> list[str]:
-    """One small table per dimension: they are never pooled."""
+    found = leaders(view)
+    if not found:
+        return ["\nno function was run by all optimizers in one dimension: there is nothing to sum up"]
+    return [line for where, made in found for line in (f"\n{where}".rstrip(), made.text(width))]
+
+
+def leaders(view: FixedTarget) -> list[tuple[str, Board]]:
+    """One small table per dimension, with what it is of: they are never pooled."""
     from optarena.views.fixed_target import ert_tables, figure_tables
 
     dimensions = view.ert["dimension"].drop_nulls().unique().sort().to_list()
     table = ert_tables.board(view, dimensions)
     if not table.height:
-        return ["\nno function was run by all optimizers in one dimension: there is nothing to sum up"]
+        return []
     several = len(dimensions) > 1
-    lines = []
+    out = []
     suites = view.ert["suite"].unique(maintain_order=True).to_list()
     for (scope,), part in table.group_by(["scope"], maintain_order=True):
         if several and scope == figure_tables.ALL:
             continue
         dimension = scope if several else dimensions[0] if dimensions else None
         made = reached(view, part, figure_tables.unit(view), figure_tables.loss_reference(view))
-        lines += [f"\n{_where(suites[0] if len(suites) == 1 else '', dimension)}".rstrip(), made.text(width)]
-    return lines
+        out.append((_where(suites[0] if len(suites) == 1 else "", dimension), made))
+    return out
 
 
 def papers(view: FixedTarget) -> Sequence[Paper]:

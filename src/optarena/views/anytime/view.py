@@ -32,7 +32,7 @@ METRICS = {
 """What a run may be compared by."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Anytime(View):
     """Tables `.instance`, `.summary`, `runs`, `bounds`, `contradictions`; `.pinned`, a frame to save."""
 

@@ -36,7 +36,7 @@ DIFFERENCES = {
 }
 
 
-@dataclass
+@dataclass(repr=False)
 class FixedCost(View):
     """Fixed-cost scores: tables `.problem`, `.summary`, `.baseline`; `.leaderboard()`; `.pinned`, a frame to save."""
 

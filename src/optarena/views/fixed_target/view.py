@@ -30,7 +30,7 @@ from optarena.views.selection import cube
 MODES = ("exact", "coco")
 
 
-@dataclass
+@dataclass(repr=False)
 class FixedTarget(View):
     """Fixed-target scores: `.ert`, `.ecdf`, `.table(name)`; `.pinned`, a frame to save."""
 

@@ -34,7 +34,7 @@ MOMENTS = 24
 """Of the anytime table, at most, beside the ends of studies."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Pareto(View):
     """Scores of fronts: `.problem`, `.summary`, `.anytime`, `.table(name)`; `.pinned`, a frame to save."""
 
