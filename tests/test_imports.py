@@ -47,6 +47,7 @@ FLOW = [
     ["bayesmark", "comparison"],
     ["report"],
     ["facade"],
+    ["trying"],
     ["cli"],
     ["__main__", "__init__"],
 ]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from optarena.problem import Evaluation, Known, Objective, Problem, Suite, as_problem
     from optarena.solver import Solver
     from optarena.space import Space
+    from optarena.trying import try_optimizers
 
 __all__ = [
     "Capabilities",
@@ -42,6 +43,7 @@ __all__ = [
     "from_frame",
     "open",
     "read",
+    "try_optimizers",
     "use",
 ]
 
@@ -67,6 +69,7 @@ _WHERE = {
     "from_frame": "optarena.facade",
     "open": "optarena.facade:open_store",
     "read": "optarena.facade",
+    "try_optimizers": "optarena.trying",
     "use": "optarena.experiment",
 }
 

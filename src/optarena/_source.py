@@ -10,6 +10,8 @@ import importlib.util
 import inspect
 import re
 import sys
+import sysconfig
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
@@ -59,6 +61,38 @@ def class_hash(cls: type) -> str:
             for key in sorted(set(vars(one)) - _MADE_BY_PYTHON):
                 digest.update(f"{key}={_text_of(vars(one)[key])}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:16]
+
+
+def code_hash(function: Any) -> str | None:
+    """What a function held that no file has, for the card; None of what is not written in Python."""
+    return (
+        hashlib.sha256(_text_of(function).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        if (isinstance(getattr(function, "__func__", function), FunctionType))
+        else None
+    )
+
+
+def same_code(one: Any, two: Any) -> bool:
+    """Whether two functions were compiled from the same source."""
+    codes = [getattr(getattr(function, "__func__", function), "__code__", None) for function in (one, two)]
+    texts = [_compiled(code) for code in codes if isinstance(code, CodeType)]
+    return len(texts) == 2 and texts[0] == texts[1]
+
+
+_LIBRARIES = tuple(
+    {str(Path(__file__).parent), *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))}
+)
+
+
+def place_in_code(error: BaseException) -> str:
+    """' (mine.py line 7)': where in the user's own code an exception was raised; nothing where that was a library."""
+    steps = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
+    mine = [step for step in steps if not step.filename.startswith(("<frozen", *_LIBRARIES))]
+    if not mine or mine[-1].lineno is None:
+        return ""
+    file = Path(mine[-1].filename)
+    place = f"{file.name} line" if file.is_file() else f"{mine[-1].name}, line"  # a cell of a notebook is no file
+    return f" ({place} {mine[-1].lineno})"
 
 
 _MADE_BY_PYTHON = {"__module__", "__doc__", "__dict__", "__weakref__", "__firstlineno__", "__static_attributes__"}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
+from optarena.experiment import Named, label_of
 from optarena.views import score
 from optarena.views._options import view_named
 
@@ -51,14 +52,15 @@ class Results(Dataset):
         made: Pareto = score(self, "pareto", **options)
         return made
 
-    def compare(self, *optimizers: str, **options: Any) -> Comparison:
+    def compare(self, *optimizers: Named, **options: Any) -> Comparison:
         """Who is better, by how much, how sure that is: see `optarena.comparison`; `print` it for the verdict.
 
+        optimizers: those that are compared, by their names in tables, as classes or as `use(...)`; by default all.
         options: `view`, those of that view, and those of `optarena.comparison.compare`.
         """
         from optarena.comparison import compare
 
-        return compare(self, optimizers, **options)
+        return compare(self, [label_of(item) for item in optimizers], **options)
 
     def ranks(self, *metrics: str, **options: Any) -> Ranks:
         """Scott-Knott ranks, medians and interquartile ranges on each problem by each measure: `ranks("igd")`.

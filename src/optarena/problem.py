@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ import numpy as np
 from optarena import _patterns
 from optarena._known_fronts import known_front
 from optarena._numbers import counted
+from optarena._source import code_hash, same_code
 from optarena.errors import SUGGESTED, OptarenaError, describe, nearest
 from optarena.registry import Entry, Reference, Registry
 from optarena.sense import Sense, sign
@@ -92,6 +94,10 @@ class Subject:
         Asked for where studies run, never where problems are only listed or planned; it may cost a few evaluations.
         """
         return ()
+
+    def code(self) -> str | None:
+        """A hash of its code where no file holds it (`source`), for the card: other code does not continue studies."""
+        return None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
@@ -172,6 +178,8 @@ class FunctionProblem(Problem):
     ) -> None:
         self.call = function
         self.space = Space(space)
+        self.named = id is not None
+        """Whether it was given an id of its own."""
         self.id = self.function = id or getattr(function, "__name__", type(function).__name__).strip("<>")
         for name, given in (("noisy", noisy), ("stateless", stateless), ("own_process", own_process)):
             if not isinstance(given, bool):
@@ -212,6 +220,85 @@ class FunctionProblem(Problem):
         return self.call(*args)
 
     __call__ = evaluate
+
+    def code(self) -> str | None:
+        return code_hash(self.call)
+
+
+class PlainFunction(FunctionProblem):
+    """A function that says nothing of a space, with a space that stands beside it.
+
+    It takes a dict of parameters, as all problems do, or each parameter by its name: `def loss(rate, depth)`.
+    """
+
+    def __init__(self, function: Callable[..., Any], space: Mapping[str, Any] | Space, **facts: Any) -> None:
+        super().__init__(function, space, **facts)
+        self._by_name = _takes_names(function, self.space.names)
+
+    def evaluate(self, x: Point) -> Any:
+        return self.call(**x) if self._by_name else self.call(x)
+
+    __call__ = evaluate
+
+
+def _takes_names(function: Callable[..., Any], names: Sequence[str]) -> bool:
+    """Whether it has a parameter for each name; one parameter is for all of them in a dict."""
+    try:
+        inspect.signature(function).bind(**dict.fromkeys(names))
+    except (TypeError, ValueError):
+        return False
+    return len(names) > 1
+
+
+def plain_function(function: Callable[..., Any], space: Mapping[str, Any] | Space | None = None) -> FunctionProblem:
+    """A problem of a plain function: with this space, or with what is called `space` and perhaps `sense` beside it.
+
+    Both may be attributes of the function or variables of its module (of its notebook).
+    """
+    around = getattr(function, "__globals__", {})
+    name = getattr(function, "__name__", type(function).__name__)
+    if space is None:
+        space = getattr(function, "space", around.get("space"))
+        if not isinstance(space, (Mapping, Space)):
+            raise OptarenaError(
+                f"{name}() has no search space: write space = {{'x': {{'type': 'real', 'space': 'linear', 'range':"
+                " [0, 1]}}} beside it, or decorate it with @optarena.as_problem(space)"
+            )
+    sense = getattr(function, "sense", around.get("sense", "min"))
+    return PlainFunction(function, space, sense=sense if isinstance(sense, (str, list, tuple)) else "min")
+
+
+def given_problem(given: Any) -> str | Subject:
+    """What an experiment takes for a problem: a text and a problem as they are, a plain function as a problem.
+
+    What was imported from a file is the reference to it, `/path/mine.py:loss`: the same problem by both ways, which
+    any process can load.
+    """
+    if isinstance(given, str):
+        return given
+    if not isinstance(given, Subject) and callable(given) and not isinstance(given, type):
+        owner, given = given, plain_function(given)
+    else:
+        owner = given
+    if not isinstance(given, FunctionProblem) or given.named:
+        return cast(Subject, given)
+    module, name = (getattr(given.call, key, "") for key in ("__module__", "__name__"))
+    reference = Reference.of_object(owner, module, name)
+    if reference is None:
+        return given
+    if module == "__main__":  # to load it would run the script again: it stays in this process
+        given.id, given.source = reference.short, reference.path
+        return given
+    found = build(reference.text)
+    facts = ("objectives", "constraints", "metrics", "noisy", "stateless", "known", "version", "own_process")
+    changed = [fact for fact in facts if getattr(found, fact) != getattr(given, fact)]
+    same = isinstance(found, FunctionProblem) and found.space.config == given.space.config
+    if changed or not same or not same_code(cast(FunctionProblem, found).call, given.call):
+        raise OptarenaError(
+            f"{name} was changed after it was loaded from {reference.path.name}, and workers load the file: put the"
+            " change into it, or give the problem an id of its own"
+        )
+    return reference.text
 
 
 def as_problem(space: Mapping[str, Any] | Space, **facts: Any) -> Callable[[Callable[..., Any]], FunctionProblem]:
@@ -441,6 +528,11 @@ def _from_disk(reference: Reference) -> Subject:
             found = found()
         except Exception as error:
             raise OptarenaError(f"{id}: cannot be made without arguments: {describe(error)}") from error
+    if not isinstance(found, Subject) and callable(found) and not isinstance(found, type):
+        try:
+            found = plain_function(found)
+        except OptarenaError as error:
+            raise error.within(id) from None
     if not isinstance(found, Subject):
         raise OptarenaError(
             f"{id}: {type(found).__name__} is not a problem; decorate the function with @optarena.as_problem(space)"

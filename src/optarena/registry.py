@@ -36,6 +36,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -98,12 +99,18 @@ class Reference(NamedTuple):
         The file of `__main__` may be the script that runs the experiment, and a module of a package may need its
         package: neither can be loaded as a file by itself.
         """
-        module = sys.modules.get(given.__module__)
+        found = cls.of_object(given, given.__module__, given.__name__)
+        return found if given.__module__ != "__main__" else None
+
+    @classmethod
+    def of_object(cls, given: object, module_name: str, name: str) -> Reference | None:
+        """`path/to/file.py:name` of what a module outside any package calls so; of `__main__` the script."""
+        module = sys.modules.get(module_name)
         file = getattr(module, "__file__", None)
-        alone = given.__module__ != "__main__" and not getattr(module, "__package__", None)
-        if not alone or not file or not file.endswith(".py") or getattr(module, given.__name__, None) is not given:
+        alone = module_name == "__main__" or not getattr(module, "__package__", None)
+        if not alone or not file or not file.endswith(".py") or getattr(module, name, None) is not given:
             return None
-        return cls.of(f"{Path(file).resolve()}:{given.__name__}")
+        return cls.of(f"{Path(file).resolve()}:{name}")
 
     @property
     def on_disk(self) -> bool:
@@ -154,7 +161,7 @@ class Reference(NamedTuple):
         module = load_module(path)
         if not hasattr(module, self.part):
             named = vars(module).items()
-            public = [key for key, value in named if getattr(value, "__module__", None) == module.__name__]
+            public = [key for key, value in named if not key.startswith("_") and not isinstance(value, ModuleType)]
             raise OptarenaError(f"{path.name} has no {self.part!r}.{nearest(self.part, public)}")
         return getattr(module, self.part)
 

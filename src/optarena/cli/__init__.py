@@ -24,6 +24,7 @@ from optarena._version import __version__
 from optarena.errors import DamagedStore, OptarenaError, WorkError, nearest
 
 COMMANDS = {
+    "try": "Which optimizer for my problem? Runs a panel until decided, answers, writes a report.",
     "run": "Run an experiment: a TOML file, or optimizers and problems given by flags.",
     "status": "What is done, running, failed and why, interrupted, missing.",
     "best": "The best found on each problem, with its parameters.",
@@ -46,7 +47,7 @@ COMMANDS = {
 }
 
 
-SHOWING = ("score", "compare", "figure", "paper", "report")
+SHOWING = ("try", "score", "compare", "figure", "paper", "report")
 """Commands that work on many small tables: threads for each cost more than they save."""
 
 

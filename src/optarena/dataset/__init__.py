@@ -30,6 +30,7 @@ from optarena.dataset.rows import RowsOfStudies
 from optarena.dataset.studies import SCHEMA, missing, table_of
 from optarena.dataset.summary import text
 from optarena.errors import DamagedStore
+from optarena.experiment import Named, Use, label_of
 from optarena.sense import sign_of
 from optarena.status import EVALUATION
 from optarena.store import RunFile, Store, signatures
@@ -358,7 +359,7 @@ class Dataset(RowsOfStudies):
 
     def filter(
         self,
-        optimizer: str | Sequence[str] | None = None,
+        optimizer: Named | Sequence[Named] | None = None,
         problem: str | Sequence[str] | None = None,
         suite: str | Sequence[str] | None = None,
         dimension: int | Sequence[int] | None = None,
@@ -366,7 +367,9 @@ class Dataset(RowsOfStudies):
         """The studies whose optimizer, problem and suite match one of the globs, and whose dimension is given.
 
         Braces stand for several, as where experiments choose problems: `bbob/f{1..5}/*`."""
-        tests = [matcher(optimizer), matcher(problem), matcher(suite)]
+        given = [optimizer] if isinstance(optimizer, (str, Use, type)) else optimizer
+        names = None if given is None else [label_of(item) for item in given]
+        tests = [matcher(names), matcher(problem), matcher(suite)]
         wanted = None if dimension is None else set(np.atleast_1d(dimension).tolist())
         chosen = [
             i

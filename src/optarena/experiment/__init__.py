@@ -12,17 +12,19 @@ from optarena.experiment.budget import Budget, evaluations
 from optarena.experiment.fields import Limits
 from optarena.experiment.identity import Study, noise_key, noise_rng, optimizer_rng, problem_rng
 from optarena.experiment.plan import Experiment, Plan, Refusal
-from optarena.experiment.uses import Use, use
+from optarena.experiment.uses import Named, Use, label_of, use
 
 __all__ = [
     "Budget",
     "Experiment",
     "Limits",
+    "Named",
     "Plan",
     "Refusal",
     "Study",
     "Use",
     "evaluations",
+    "label_of",
     "noise_key",
     "noise_rng",
     "optimizer_rng",

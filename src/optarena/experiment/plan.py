@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -100,7 +101,7 @@ class Experiment:
     def __init__(
         self,
         optimizers: Named | Sequence[Named | Mapping[str, Any]],
-        problems: str | Subject | Sequence[str | Subject],
+        problems: str | Subject | Callable[..., Any] | Sequence[str | Subject | Callable[..., Any]],
         budget: int | str | None = None,
         *,
         seconds: float | None = None,
@@ -131,10 +132,13 @@ class Experiment:
                     " baseline of scores: give it another name",
                     field="optimizers",
                 )
-        self.problems = as_list(problems, (str, Subject), "problems")
-        for i, item in enumerate(self.problems):
-            if not isinstance(item, (str, Subject)):
-                raise OptarenaError(f"expected an id, a pattern or a Problem, got {item!r}", field=f"problems[{i}]")
+        self.problems: list[str | Subject] = []
+        for i, item in enumerate(as_list(problems, (str, Subject, FunctionType), "problems")):
+            if not isinstance(item, (str, Subject)) and (isinstance(item, type) or not callable(item)):
+                raise OptarenaError(
+                    f"expected an id, a pattern, a Problem or a function, got {item!r}", field=f"problems[{i}]"
+                )
+            self.problems.append(problems_.given_problem(item))
         if budget is None and seconds is None:
             raise OptarenaError(
                 "give evaluations (a number or an expression such as '100*D'), or seconds", field="budget"

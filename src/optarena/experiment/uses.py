@@ -97,6 +97,11 @@ def _used(optimizer: Any, settings: dict[str, Any], name: str = "") -> Use:
     return out
 
 
+def label_of(item: Named) -> str:
+    """What tables call an optimizer, however it is given; a text is taken for such a name."""
+    return item if isinstance(item, str) else as_use(item, 0).label
+
+
 def as_use(item: Any, index: int, where: str = "optimizers") -> Use:
     """What a list of optimizers or solvers has at an index: a name, a class, or a table."""
     if isinstance(item, Use):

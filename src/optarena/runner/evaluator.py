@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from optarena._source import place_in_code
 from optarena.errors import describe
 from optarena.experiment import noise_key, noise_rng
 from optarena.problem import Evaluation, Problem, as_evaluation
@@ -29,6 +30,8 @@ _wall = time.perf_counter_ns
 _FLOAT = np.dtype(np.float64)
 _NO_VIOLATIONS = np.empty((1, 0))
 TICK_NS = 100_000_000
+LONGEST = 500
+"""Characters of a failure's text."""
 SKIP = 65_536
 """Points that an optimizer that does not learn draws at once where all of them are recorded."""
 
@@ -137,7 +140,7 @@ class Evaluator:
                 raise
             meter.stop(EVALUATE)
             self.traceback = self.traceback or traceback_of(error)
-            return None, "error", describe(error)
+            return None, "error", _with_place(error)
         meter.stop(EVALUATE)
         try:
             if problem.takes_matrix:
@@ -254,6 +257,12 @@ class Evaluator:
 
 def _values(evaluation: Evaluation) -> tuple[list[float], list[float]]:
     return list(evaluation.values), list(evaluation.violations)
+
+
+def _with_place(error: BaseException) -> str:
+    """What a problem raised, and where in its code: 'ValueError: too hot (mine.py line 7)'."""
+    place = place_in_code(error)
+    return describe(error, length=LONGEST - len(place)) + place
 
 
 def _as_matrix(result: Any, n: int, m: int) -> Array:

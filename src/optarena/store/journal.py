@@ -239,7 +239,7 @@ def problem_card(problem: Subject, *, signed: bool = True) -> ProblemCard:
         instance=problem.instance,
         known=problem.known,
         versions=versions_of(problem.packages),
-        source=source_hash(problem.source) if problem.source is not None else None,
+        source=source_hash(problem.source) if problem.source is not None else problem.code(),
         signature=tuple(numbers(list(problem.signature()))) if signed else (),
     )
     if isinstance(problem, Problem):

@@ -1,0 +1,211 @@
+"""Trying a panel of optimizers on one problem: its store, a first look at what an evaluation costs, and the race."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from optarena.dataset import Dataset
+from optarena.errors import OptarenaError
+from optarena.experiment import Experiment, Use, evaluations
+from optarena.experiment.panel import default_budget, panel
+from optarena.experiment.uses import Named, as_use
+from optarena.facade import execute, open_store
+from optarena.optimizer import is_random_search
+from optarena.problem import SUITES, Problem, Subject, build, given_problem, plain_function, select
+from optarena.runner import local
+from optarena.space import Space
+from optarena.store import RunFile, Store
+from optarena.store.journal import problem_card
+from optarena.store.merging import differing
+from optarena.trying.recommendation import Recommendation, first_failure
+from optarena.trying.watching import Watching
+
+FIRST, MORE = 2, 10
+"""Evaluations that show what one costs; and how many must all fail before it is taken for broken."""
+
+
+def try_optimizers(
+    problem: str | Subject | Callable[..., Any],
+    budget: int | str | None = None,
+    *,
+    space: Mapping[str, Any] | Space | None = None,
+    optimizers: Named | Sequence[Named | Mapping[str, Any]] | None = None,
+    max_trials: int | None = None,
+    store: str | Path | None = None,
+    workers: int | None = None,
+    progress: Watching | None = None,
+) -> Recommendation:
+    """Run optimizers on one problem until it is decided which to use; called again, it goes on where it stopped.
+
+    problem: a function with a space (`as_problem`, or `space=`), a Problem, or what the command line takes: an id,
+    'mine.py:loss', 'mine.toml'. budget: evaluations of each run, a number or an expression such as '20*D'; by default
+    it follows from the problem. optimizers: instead of a panel that fits the problem (docs/try.md); random search is
+    always among them. max_trials: at most so many runs of each. store: where results are kept, by default
+    `mine-results`. workers: processes, as in `Experiment.run`.
+    """
+    if space is not None:
+        if isinstance(problem, (str, Subject)) or not callable(problem):
+            raise OptarenaError("a space is for a plain function; this problem has its own", field="space")
+        problem = plain_function(problem, space)
+    given = given_problem(problem)
+    subject = _the_problem(given)
+    place = _place(store, subject, given)
+    tried = _Try(subject, given, place, workers, progress or Watching(), as_it_was=Store(place).exists)
+    return tried.run(budget, optimizers, max_trials)
+
+
+def name_of(given: str | Subject) -> str:
+    """What files about a problem are called: mine.py:loss, mine; functions/branin/d2, functions-branin-d2."""
+    text = given if isinstance(given, str) else given.id
+    reference = SUITES.reference(text)
+    stem = Path(reference.place).name.split(".")[0] if reference.on_disk else text
+    return "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in stem).strip("-.") or "problem"
+
+
+def _the_problem(given: str | Subject) -> Problem:
+    """The one problem that is meant."""
+    if isinstance(given, str):
+        found = select(given)
+        if len(found) != 1:
+            raise OptarenaError(
+                f"try takes one problem, and {given!r} selects {len(found)}: choose one, such as {found[0]}, or compare"
+                " optimizers on all of them with `optarena run`"
+            )
+        given = build(found[0])
+    if not isinstance(given, Problem):
+        raise OptarenaError(
+            f"{given.id} is an instance for solvers, which try does not know: optarena run -s SOLVER -p {given.id}"
+            " --seconds 10 --until-decided (optarena list solvers)"
+        )
+    if not isinstance(getattr(given, "space", None), Space):
+        raise OptarenaError(f"{given!r} has no space; set space = optarena.Space({{…}})")
+    return given
+
+
+def _place(store: str | Path | None, problem: Problem, given: str | Subject) -> Path:
+    """The store: the one that is named, or one named after the problem that has no results of another version of it."""
+    if store is not None:
+        return Path(store)
+    name = name_of(given)
+    for number in range(1, 1000):
+        place = Path(f"{name}-results" if number == 1 else f"{name}-results-{number}")
+        if not Store(place).exists or not _another(place, problem):
+            return place
+    raise OptarenaError(f"{name}-results to {name}-results-999 have results of other versions: give a --store")
+
+
+def _another(place: Path, problem: Problem) -> bool:
+    """Whether a store has results of a problem of this id whose definition or code was another."""
+    now = problem_card(problem, signed=False)
+    cards = [attempt.card for attempt in Dataset.of_store(place).attempts]
+    return any(differing(now, card) is not None for card in cards if card.id == now.id and card.version == now.version)
+
+
+class _Try:
+    """One problem, and the store in which it is tried."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        given: str | Subject,
+        place: Path,
+        workers: int | None,
+        progress: Watching,
+        *,
+        as_it_was: bool,
+    ) -> None:
+        self.problem, self.given, self.place = problem, given, place
+        self.workers, self.progress, self.existed = workers, progress, as_it_was
+
+    def run(
+        self,
+        budget: int | str | None,
+        optimizers: Named | Sequence[Named | Mapping[str, Any]] | None,
+        max_trials: int | None,
+    ) -> Recommendation:
+        past = self._past()
+        runs = Store(self.place).runs() if self.existed else []
+        root = uuid.UUID((past or runs[-1]).root) if runs else uuid.uuid4()
+        least = None if budget is None else evaluations(budget, self.problem.dimension)
+        uses = None if optimizers is None else _uses(optimizers)
+        if uses is not None:  # what is wrong with them is said before anything is evaluated
+            refused = self._experiment(uses, least or MORE, max_trials or 1, root).plan().refused
+            if refused:
+                raise OptarenaError(f"{refused[0].optimizer} on {refused[0].problem} {refused[0].reason}")
+        seconds = self._seconds(root, least or MORE)
+        if least is None:
+            known = past.race.budgets if past is not None and past.race is not None else {}
+            least = known.get(self.problem.id) or default_budget(self.problem, seconds)
+        chosen = panel(self.problem, least, seconds, self._shared_by)
+        if uses is not None:
+            chosen = replace(chosen, optimizers=uses, slow=[])
+        elif past is not None:
+            chosen = replace(chosen, optimizers=[as_use(one, i) for i, one in enumerate(past.experiment["optimizers"])])
+        chosen = replace(chosen, max_trials=max_trials or chosen.max_trials)
+        self.progress.chosen(self.problem.id, chosen, least)
+        experiment = self._experiment(chosen.optimizers, least, chosen.max_trials, root)
+        self.progress.watch(self.place, self.problem.id)
+        with self.progress:
+            execute(experiment, self.place, workers=self.workers, progress=self.progress)
+        return Recommendation.of_store(self.place, self.problem.id)
+
+    def _experiment(self, uses: list[Use], budget: int, max_trials: int, root: uuid.UUID) -> Experiment:
+        return Experiment(uses, self.given, budget, until_decided=True, max_trials=max_trials, seed=root)
+
+    @property
+    def _shared_by(self) -> int:
+        """How many processes share the work."""
+        if self.workers is not None:
+            return max(1, self.workers)
+        return (os.cpu_count() or 1) if isinstance(self.given, str) else 1
+
+    def _past(self) -> RunFile | None:
+        """The newest race on this problem in the store."""
+        runs = Store(self.place).runs() if self.existed else []
+        mine = [run for run in runs if run.race is not None and run.race.problems == [self.problem.id]]
+        return mine[-1] if mine else None
+
+    def _seconds(self, root: uuid.UUID, budget: int) -> float:
+        """What an evaluation costs: as the store says, else by the first points of random search, part of the race."""
+        known = self._measured()
+        if known is not None:
+            return known
+        for wanted in (min(FIRST, budget), min(MORE, budget)):
+            first = Experiment("RandomSearch", self.given, wanted, seed=root)
+            local.run(first, self.place, workers=1 if isinstance(self.given, str) and self.workers != 0 else 0)
+            known = self._measured()
+            results = open_store(self.place)
+            if results.studies.filter(pl.col("failures") < pl.col("evaluations")).height:
+                return known or 0.0
+        said = first_failure(results, self.problem.id)
+        reason = results.studies["reason"].drop_nulls().to_list()
+        if not self.existed:
+            shutil.rmtree(self.place)
+        raise OptarenaError(
+            f"{self.problem.id}: all of its first {wanted} evaluations failed, so nothing more was run. The first:"
+            f" {said or (reason[0] if reason else 'without a word')}"
+        )
+
+    def _measured(self) -> float | None:
+        """Seconds of an evaluation on average, where the store knows."""
+        if not Store(self.place).exists:
+            return None
+        studies = open_store(self.place).studies.filter(problem=self.problem.id)
+        made, failed, spent = (float(studies[key].sum()) for key in ("evaluations", "failures", "evaluate_seconds"))
+        return spent / made if made > failed else None
+
+
+def _uses(optimizers: Named | Sequence[Named | Mapping[str, Any]]) -> list[Use]:
+    """What was asked for, with random search: scores are measured against it."""
+    several = isinstance(optimizers, Sequence) and not isinstance(optimizers, str)
+    items: Sequence[Any] = optimizers if several else [optimizers]  # type: ignore[assignment]
+    uses = [as_use(item, i) for i, item in enumerate(items)]
+    return uses if any(is_random_search(item.label) for item in uses) else [*uses, Use("RandomSearch")]
