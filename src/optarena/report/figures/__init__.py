@@ -219,8 +219,11 @@ def _sheet(
         def look(one: Shown) -> Look:
             legend = one.table if one.legend is None else one.legend
             there = set(legend["optimizer"].drop_nulls()) if "optimizer" in legend.columns else set()
-            present = [name for name in dict.fromkeys([*_ranked(one), *sorted(there)]) if name in there]
-            return Look(material.colours, width, asked.height, tuple(present), paper is not None, paper == "page")
+            ranked = _ranked(one) or material.ranking
+            present = [name for name in dict.fromkeys([*ranked, *sorted(there)]) if name in there]
+            return Look(
+                material.colours, width, asked.height, tuple(present), paper=paper is not None, wide=paper == "page"
+            )
 
         charts = [one.draw(one.table, look(one)) for one in parts]
         whole = _arranged(charts, known.arrange)
