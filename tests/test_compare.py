@@ -25,7 +25,7 @@ from optarena.comparison.words import short_names
 from optarena.errors import OptarenaError
 from optarena.views._scores import Scores
 from optarena.views.selection import cube
-from stores import hostile, imported
+from stores import frame, hostile, imported
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
@@ -730,3 +730,22 @@ def test_problems_that_one_python_function_made_are_functions_of_their_own(tmp_p
         "s", workers=0
     )
     assert results.compare(**FEW).answer.coverage["functions"] == 2
+
+
+def test_a_part_of_a_comparison_is_the_comparison_of_that_part(tmp_path):
+    rows = frame(optimizers=("RandomSearch", "Good", "Slow", "Other"), problems=tuple(f"p{i}/d2" for i in range(8)))
+    results = oa.from_frame(rows.filter(~((pl.col("optimizer") == "Slow") & (pl.col("problem") == "p1/d2"))), tmp_path)
+    whole = results.compare()
+    for names, problems in (
+        (["Good", "Slow"], ["p1/d2", "p2/d2", "p3/d2"]),
+        (["RandomSearch", "Good"], [f"p{i}/d2" for i in range(7)]),
+        (["Good", "Other", "RandomSearch"], ["p4/d2"]),
+    ):
+        part, alone = whole.part(names, problems), results.filter(problem=problems).compare(*names)
+        for key in ("winner", "headline", "scope", "order", "coverage", "failed", "values"):
+            assert getattr(part.answer, key) == getattr(alone.answer, key), key
+        for ours, theirs in zip(part.answer.pairs, alone.answer.pairs, strict=True):
+            assert ours == pytest.approx(theirs)
+        assert part.answer.score == {name: pytest.approx(ends) for name, ends in alone.answer.score.items()}
+        # what leaving out and other ways of scoring change is not looked at in a part
+        assert set(part.answer.warnings) <= set(alone.answer.warnings)

@@ -39,7 +39,8 @@ def section(data: dict, name: str) -> dict:
 
 
 def table(data: dict, name: str) -> dict:
-    return next(block for one in data["sections"] for block in one.get("blocks", ()) if block.get("id") == name)
+    blocks = [block.get("table", block) for one in data["sections"] for block in one.get("blocks", ())]
+    return next(block for block in blocks if block.get("id") == name)
 
 
 def column(shown: dict, label: str, scope: str | None = None) -> list:
@@ -296,7 +297,7 @@ def test_without_random_search_the_report_says_why_and_shows_the_rest(tmp_path):
     data = payload(Material(imported(tmp_path / "store", optimizers=("Good", "Slow"))))
     assert "no RandomSearch" in section(data, "fixed-cost")["absent"]
     assert section(data, "overview")["scoped"]["all"][1].endswith("; fixed-target.")
-    assert [block["kind"] for block in section(data, "overview")["blocks"]][:2] == ["table", "figure"]
+    assert [block["kind"] for block in section(data, "overview")["blocks"]][:2] == ["answer", "figure"]
     assert data["datasets"]["convergence evaluations"]["size"]
 
 

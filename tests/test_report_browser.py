@@ -5,14 +5,23 @@ It needs Chromium on the machine (Debian: apt-get install chromium); CI has it.
 
 from __future__ import annotations
 
+import json
 import os
+import random
+import shlex
 import shutil
 
+import numpy as np
 import polars as pl
 import pytest
 
 import optarena as oa
+from optarena._numbers import number
+from optarena.cli import main
+from optarena.comparison.words import undecided
+from optarena.errors import OptarenaError
 from optarena.report.figures import figure
+from optarena.report.material import Material
 from optarena.report.output import save
 from stores import CLOSING, IMAGE, NAMES, SCRIPT, TURNED, frame, hostile, imported
 
@@ -136,11 +145,12 @@ def test_the_optimizer_filter_acts_on_tables_and_charts(one):
     one.page.wait_for_function("() => !document.querySelector('#final-0 .chart').textContent.includes('Slow')")
     assert one.texts("#shown") == ["2 of 3 optimizers, 3 of 3 problems"]
     one.page.wait_for_function("() => !document.querySelector('#normalised-0 .chart').textContent.includes('Slow')")
-    assert one.page.locator(".about").is_visible()  # the verdict says that it is about all
+    assert "Slow" not in "".join(one.texts("#answer"))  # the answer is that of the two
+    assert not one.page.locator(".about").is_visible()
     chip = one.page.locator("#active button")
     assert chip.all_inner_texts() == ["without Slow ×"]
     chip.click()
-    assert not one.page.locator(".about").is_visible()
+    assert "Slow" in "".join(one.texts("#answer"))
     assert one.page.locator("#filters input:checked").count() == 3
     one.page.wait_for_function("() => document.querySelector('#final-0 .chart').textContent.includes('Slow')")
 
@@ -353,3 +363,177 @@ def test_a_figure_as_a_page_draws_itself_under_the_same_policy(opened, browser, 
     page.wait_for_selector("#chart svg")
     assert complaints == []
     context.close()
+
+
+# ---- the answer for chosen optimizers and problems -------------------------------------------------------------------
+
+OPTIMIZERS = ["RandomSearch", "Alpha", "Beta", "Gamma", "A name that is longer than a sentence would like to have it"]
+
+
+def varied(functions: int = 16) -> pl.DataFrame:
+    """Functions in two dimensions, some maximised; ties, failures, no value at all, missing trials and pairs."""
+    rng = np.random.default_rng(11)
+    rows = []
+    for f in range(functions):
+        for dimension in (2, 5) if f % 2 else (2,):
+            for o, optimizer in enumerate(OPTIMIZERS):
+                if (f, o) in ((3, 2), (4, 4)):  # not all have run it
+                    continue
+                for trial in range(2 if f % 5 == 2 and o == 1 else 3):
+                    lost = o == 3 and (f, trial) in ((1, 0), (2, 1), (7, 2))
+                    for k in range(1, 7):
+                        value = rng.random() * 10 / (1 + 0.3 * o * k) - (0.4 * o if f % 3 else 0)
+                        value = 1.0 if f == 6 and o in (1, 2) else round(float(value), 3)
+                        failed = lost or (o == 4 and k == 3 and f % 4 == 0)
+                        rows.append(
+                            {
+                                "problem": f"s/f{f}/d{dimension}",
+                                "suite": "s",
+                                "function": f"f{f}",
+                                "dimension": dimension,
+                                "optimizer": optimizer,
+                                "trial": trial,
+                                "evaluation": k,
+                                "value": None if failed else -value if f % 4 == 1 else value,
+                                "sense": "max" if f % 4 == 1 else "min",
+                                "status": "error" if failed else None,
+                            }
+                        )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+@pytest.fixture(scope="module")
+def chosen(browser, tmp_path_factory):
+    """A page with many kinds of trials, and its store."""
+    place = tmp_path_factory.mktemp("varied")
+    results = oa.from_frame(varied(), place / "store")
+    one = Opened(browser, results.report(place / "report.html"))
+    one.drawn()
+    yield one, results
+    assert one.complaints == []
+    one.context.close()
+
+
+PART = """([optimizers, problems]) => {
+  const part = partOf(trials, new Set(optimizers), new Set(problems));
+  const {order, score, pairs, failed, values, coverage, headline, first, warnings, scale, scope, winner} = part;
+  return "why" in part ? part : {
+    order, pairs, coverage, headline, first, warnings, scale, scope, winner, undecided: part.undecided,
+    score: Object.fromEntries(score), values: values && Object.fromEntries(values), failed: Object.fromEntries(failed),
+  };
+}"""
+
+
+def same(page, made, optimizers, problems) -> bool:
+    """Whether the page says of a choice what `Comparison.part` says; False where both refuse it."""
+    theirs = page.evaluate(PART, [optimizers, problems])
+    try:
+        part = made.part(optimizers, problems)
+    except OptarenaError:
+        assert "why" in theirs
+        return False
+    if part.overall is None:
+        assert theirs == {"why": "No ranking: no problem was run by all of these optimizers."}
+        return False
+    ours = part.answer
+    for name in ("headline", "order", "winner", "scale", "scope", "coverage"):
+        assert theirs[name] == getattr(ours, name), name
+    assert theirs["first"] == ours.warnings[: ours.first]
+    assert theirs["warnings"] == ours.warnings[ours.first :]
+    said = undecided(part)  # the last sentence, what would settle them, needs simulations
+    assert theirs["undecided"] == said[:-1]
+    for name in ours.order:
+        assert theirs["score"][name] == pytest.approx(ours.score[name], rel=1e-9, abs=1e-12)
+    for mine, pair in zip(ours.pairs, theirs["pairs"], strict=True):
+        assert [pair[key] for key in ("a", "b", "verdict")] == [mine[key] for key in ("a", "b", "verdict")]
+        assert [pair[key] for key in ("pi", "lower", "upper")] == pytest.approx(
+            [mine[key] for key in ("pi", "lower", "upper")], rel=1e-9, abs=1e-12
+        )
+    shown = {name: {key: one[key] for key in ("best", "median")} for name, one in ours.values.items()}
+    assert (theirs["values"] or {}) == shown
+    failed = {name: {key: one[key] for key in ("studies", "of", "evaluations")} for name, one in ours.failed.items()}
+    assert {name: {key: theirs["failed"][name][key] for key in one} for name, one in failed.items()} == failed
+    return True
+
+
+def test_the_answer_for_any_choice_is_that_of_python(chosen):
+    one, results = chosen
+    made = Material(results).comparison
+    known = made.given[1]
+    pick = random.Random(3)
+    choices = [(OPTIMIZERS, known.problems), (OPTIMIZERS[:2], known.problems), (OPTIMIZERS[:1], known.problems)]
+    choices += [(OPTIMIZERS, [name]) for name in known.problems[:6]]
+    choices += [(OPTIMIZERS[:3], ["s/f3/d2", "s/f3/d5"]), (OPTIMIZERS, [])]
+    for _ in range(40):
+        names = pick.sample(OPTIMIZERS, pick.randint(2, 5))
+        choices.append((names, pick.sample(known.problems, pick.randint(1, len(known.problems)))))
+    compared = [same(one.page, made, *choice) for choice in choices]
+    assert compared.count(True) > 40
+    scopes = {made.part(*choice).over for choice, told in zip(choices, compared, strict=True) if told}
+    assert scopes == {"problems", "trials"}  # both kinds of claims were among them
+
+
+def test_filters_compute_the_answer_that_the_command_on_the_page_gives(chosen, capsys, monkeypatch):
+    one, results = chosen
+    page = one.page
+    for name in ("Alpha", "Gamma"):
+        page.locator("#filters label.chip", has_text=name).click()
+    page.locator("#problem-filter").fill("f*d2")
+    page.wait_for_function("() => document.querySelector('#answer') && state.part")
+    page.locator("#problem-filter").fill("s/f*")
+    page.locator("#dimension-filter").select_option("2")
+    page.wait_for_function("() => document.querySelectorAll('.verdict')[1].textContent.includes('of dimension 2')")
+    command = one.texts("#overview .word")[-1].partition(": ")[2]
+    monkeypatch.chdir(results.path.parent)
+    assert main([*shlex.split(command)[1:], "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    answer = data["answer"]
+    assert one.texts(".verdict")[0] == answer["headline"]
+    assert one.texts("#answer tbody th") == answer["order"]
+    columns = one.texts("#answer thead th")
+    scores = one.texts(f"#answer tbody td:nth-child({1 + columns.index('score')})")
+    assert scores == [number(answer["score"][name][0]) for name in answer["order"]]
+    page.emulate_media(media="print")
+    shown = "Shown: " + ", ".join(name for name in page.evaluate("page.present") if name not in ("Alpha", "Gamma"))
+    assert one.texts("#printed") == [f"{shown}; problems s/f*; dimension 2"]
+    page.emulate_media(media="screen")
+    page.locator("#reset").click()
+    assert one.texts(".verdict")[0] == results.compare().answer.headline
+
+
+def test_one_problem_shows_values_in_its_own_unit(chosen):
+    one, results = chosen
+    one.page.locator("#problem-filter").fill("s/f1/d5")
+    one.page.wait_for_function(
+        "() => [...document.querySelectorAll('#answer thead th')].some(e => e.textContent === 'best')"
+    )
+    assert one.texts("#answer thead th")[:4] == ["optimizer", "median", "best", "score"]
+    best = dict(zip(one.texts("#answer tbody th"), one.texts("#answer tbody td:nth-child(3)"), strict=True))
+    found = results.filter(problem="s/f1/d5").studies.group_by("optimizer").agg(pl.col("best").max())  # it is maximised
+    assert {name: float(text.replace("−", "-")) for name, text in best.items()} == pytest.approx(
+        dict(found.iter_rows()), rel=1e-3
+    )
+    one.page.locator("#reset").click()
+
+
+def test_the_answer_of_a_race_follows_the_optimizers_and_not_the_problems(opened, tmp_path):
+    experiment = oa.Experiment(
+        ["RandomSearch", "QuasiRandom", "Scipy-Powell"],
+        "functions/{sphere,ackley}/d2",
+        20,
+        until_decided=True,
+        max_trials=6,
+    )
+    results = experiment.run(tmp_path / "store", workers=0)
+    one = opened(results.report(tmp_path / "report.html"))
+    made = Material(results).comparison
+    assert made.pairs.at_every_look
+    for names in (["RandomSearch", "Scipy-Powell"], ["QuasiRandom", "RandomSearch"], list(made.optimizers)):
+        theirs = one.page.evaluate(PART, [names, made.trials.problems])
+        ours = made.part(names).answer
+        assert theirs["headline"] == ours.headline
+        assert theirs["pairs"] == [pytest.approx(pair) for pair in ours.pairs]
+    one.page.locator("#problem-filter").fill("sphere")
+    one.page.wait_for_function("() => document.body.classList.contains('unanswered')")
+    assert one.texts(".about") == ["About all problems of the race: the filters do not change this answer."]
+    assert one.complaints == []

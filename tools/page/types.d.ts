@@ -90,6 +90,103 @@ interface ProblemsData {
   table: TableData;
 }
 
+/** The first screen's table, and the trials from which the filters make another. */
+interface AnswerData {
+  table: TableData;
+  trials: TrialsData | null;
+}
+
+/** What report/trials.py writes. */
+interface TrialsData {
+  optimizers: string[];
+  problems: {
+    name: string;
+    function: string;
+    optimum: number | null;
+    sign: number;
+    /** Of each optimizer, by trial: what orders them. */
+    values: Cell[][];
+    scores: Cell[][] | null;
+    scale: number | null;
+  }[];
+  /** Problem, optimizer, failed studies, of how many, failed evaluations, studies without a value, left out. */
+  failed: [string, string, number, number, number, number, number][];
+  unscored: [string, string][];
+  standing: string[];
+  original: string;
+  view: string;
+  metric: string;
+  same_view: boolean;
+  unit: boolean;
+  scale: {undefined: string; usual: string};
+  race: {live: string[]} | null;
+  /** Of a race: two optimizers, the probability that the first wins, and its interval. */
+  decided: [string, string, number | null, number, number][] | null;
+  alpha: number;
+  rope: number;
+  generator: {state: string; inc: string};
+  constants: Constants;
+}
+
+interface Constants {
+  same: number;
+  at_optimum: number;
+  rope: number;
+  apart: number;
+  rounded: number;
+  enumerated: number;
+  flips: [number, number];
+  flip_work: number;
+  signs: Record<string, string>;
+  matrix: number;
+  longest_name: number;
+  longest_figure: number;
+  listed: number;
+  warnings: number;
+  failures: number;
+}
+
+interface Estimate {
+  value: number | null;
+  lower: number;
+  upper: number;
+}
+
+interface Pair {
+  a: string;
+  b: string;
+  pi: number | null;
+  lower: number | null;
+  upper: number | null;
+  verdict: string;
+}
+
+interface Failed {
+  studies: number;
+  of: number;
+  evaluations: number;
+  without: number;
+  left: number;
+}
+
+/** The answer for some optimizers on some problems. */
+interface Part {
+  order: string[];
+  score: Map<string, (number | null)[]>;
+  pairs: Pair[];
+  met: Map<string, Pair>;
+  failed: Map<string, Failed>;
+  values: Map<string, {best: number | null; median: number | null}> | null;
+  coverage: {problems: number; functions: number; trials: [number, number]; left_out: string[]};
+  scale: string;
+  scope: string;
+  winner: string | null;
+  headline: string;
+  first: string[];
+  warnings: string[];
+  undecided: string[];
+}
+
 interface CodeData {
   title: string;
   text: string;
@@ -97,7 +194,7 @@ interface CodeData {
 
 /** A block of a section: one of the above, by its kind. */
 interface Block {
-  kind: "figure" | "pair" | "table" | "problems" | "code";
+  kind: "figure" | "pair" | "table" | "answer" | "problems" | "code";
   blocks?: FigureData[];
   [field: string]: any;
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from optarena._services import service
 from optarena._text import screen_width
 from optarena.comparison.answer import SCALES, Answer, answer
 from optarena.comparison.overall import SOME, Overall, rate
-from optarena.comparison.pairs import MANY, Pairs, compare_apart, compare_pairs, scale_of
+from optarena.comparison.pairs import MANY, Pairs, all_pairs, compare_apart, compare_pairs, scale_of
 from optarena.comparison.power import DETECT, UNKNOWN, Power, power
 from optarena.comparison.ratios import Ratios, expected, runtime_ratios
 from optarena.comparison.stability import Change, stability
@@ -24,9 +24,9 @@ from optarena.errors import OptarenaError, nearest
 from optarena.stats._result import RESAMPLES
 from optarena.stats.bootstrap import draws
 from optarena.stats.improvement import ROPE, Simultaneous, enough_functions
-from optarena.traces import Bools
 from optarena.views._scores import Scores
 from optarena.views.fixed_target import FixedTarget
+from optarena.views.selection import FAILURES, by_optimizer, failed_evaluations, failed_studies
 
 if TYPE_CHECKING:
     from optarena.comparison.race import Race
@@ -73,6 +73,18 @@ class Comparison:
     """Of a store that was run until decided: the race, whose looks decide."""
     others: list[Comparison] = field(default_factory=list)
     """Of a store with several kinds of problems: the answers to the other kinds."""
+    given: tuple[Scores, Scores] | None = field(default=None, repr=False)
+    """Scores and trials as they were given, with the problems that not all optimizers have run: for `part`."""
+    failures_on: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAILURES), repr=False)
+    """What failed, one row per problem and optimizer."""
+    original: str = ""
+    """The tool whose rules are kept, where one is."""
+    standing: list[str] = field(default_factory=list)
+    """The cautions that hold for every part, too."""
+    unscored: list[tuple[str, str]] = field(default_factory=list)
+    """Problems that were run and that the view cannot score, with the reason."""
+    signs: Mapping[str, float] = field(default_factory=dict, repr=False)
+    """By problem with one objective: -1 where more is better."""
 
     @property
     def optimizers(self) -> list[str]:
@@ -98,7 +110,11 @@ class Comparison:
     @property
     def scale(self) -> str:
         """What the main score means, in words."""
-        if self.scores.view == "fixed-cost" and scale_of(self.scores) == 1.0:
+        return self.scale_for(scale_of(self.scores))
+
+    def scale_for(self, unit: float) -> str:
+        """The same where mean scores are divided by so much."""
+        if self.scores.view == "fixed-cost" and unit == 1.0:
             return "0 = best known value, 1 = median of random points (random search itself is at the best value)"
         if not self.main_metric:
             return f"{self.scores.what}; less is better"
@@ -139,19 +155,68 @@ class Comparison:
 
         return tables(self)
 
-    def on(self, which: Bools) -> Comparison:
-        """The same on some of the problems, without looking at what changes when something is left out."""
-        settings: dict[str, Any] = {
-            "rope": self.rope,
-            "alpha": self.alpha,
-            "detect": self.power.detect,
-            "seed": self.seed,
-        }
-        here = np.isin(self.scores.problems, [p for p, kept in zip(self.trials.problems, which, strict=True) if kept])
+    def part(self, optimizers: Collection[str] = (), problems: Collection[str] | None = None) -> Comparison:
+        """The same for some of the optimizers on some of the problems, in the same frame; all of them by default.
+
+        Without looking at what changes when something is left out. Of a race, only optimizers can be chosen.
+        """
+        scores, trials = self.given or (self.scores, self.trials)
+        names = [name for name in trials.optimizers if not optimizers or name in optimizers]
+        sequences = None
+        if self.pairs.at_every_look:
+            if problems is not None and not set(trials.problems) <= set(problems):
+                raise OptarenaError("a race is about all its problems: choose optimizers only")
+            here = [self.optimizers.index(name) for name in names]
+            at = [self.pairs.place(here[a], here[b])[0] for a, b in zip(*all_pairs(len(here)), strict=True)]
+            p = self.pairs
+            sequences = Simultaneous(p.improvement[at], p.lower[at], p.upper[at], p.p[at])
+        if problems is not None:
+            scores, trials = (one.on(np.isin(one.problems, list(problems))) for one in (scores, trials))
         out = compare_scores(
-            self.scores.on(here), trials=self.trials.on(which), resamples=100, stable=False, **settings
-        )
-        out.frame, out.main_metric = self.frame, self.main_metric
+            scores.of(names), trials=trials.of(names), sequences=sequences, rope=self.rope, alpha=self.alpha,
+            detect=self.power.detect, seed=self.seed, resamples=100, stable=False,
+        )  # fmt: skip
+        out.frame, out.main_metric, out.race, out.signs = self.frame, self.main_metric, self.race, self.signs
+        kept = pl.lit(True) if problems is None else pl.col("problem").is_in(list(problems))
+        out.note(self.standing, self.failures_on.filter(kept), self.original)
+        out.note_unscored([one for one in self.unscored if problems is None or one[0] in problems])
+        if len(out.trials.problems) == 1:
+            out.values = out.own_values
+        return out
+
+    def note(self, standing: list[str], failures: pl.DataFrame, original: str = "") -> None:
+        """Keep what failed, in numbers and in words. standing: what is to be said of every part."""
+        self.standing, self.failures_on, self.original = standing, failures, original
+        mine = failures.filter(pl.col("optimizer").is_in(self.optimizers))
+        counts = by_optimizer(mine).select("optimizer", "studies", "of", "evaluations").iter_rows(named=True)
+        found = {row.pop("optimizer"): row for row in counts}
+        self.failed = {name: found[name] for name in self.optimizers if name in found}
+        self.failures = [f"{text}." for text in failed_studies(mine, original)]
+        self.cautions += [*standing, *(f"{text[:1].upper()}{text[1:]}." for text in failed_evaluations(mine))]
+
+    def note_unscored(self, unscored: list[tuple[str, str]]) -> None:
+        """Keep which problems have no score, and say so."""
+        self.unscored = unscored
+        if unscored:
+            some = ", ".join(name for name, _ in unscored[:2]) + (", …" if len(unscored) > 2 else "")
+            verb = "is" if len(unscored) == 1 else "are"
+            what = f"{counted(len(unscored), 'problem')} {verb} not in the score ({some}): {unscored[0][1]}."
+            self.cautions.append(what)
+
+    @property
+    def own_values(self) -> dict[str, dict[str, Any]]:
+        """Best and median of each optimizer on its one problem, in the problem's unit; a trial without a value is last.
+
+        Nothing where the trials are not ordered by their values.
+        """
+        if (self.trials.view, self.trials.metric) != ("fixed-cost", "value") or not self.trials.trials[0].all():
+            return {}
+        sign = self.signs.get(self.trials.problems[0], 1.0)
+        out: dict[str, dict[str, Any]] = {}
+        for name, values in zip(self.optimizers, self.trials.values[0], strict=True):
+            there = values[~np.isnan(values)]
+            best, middle = (None if np.isinf(x) else float(x * sign) for x in (np.min(there), np.median(there)))
+            out[name] = {"best": best, "median": middle, "trials": len(there)}
         return out
 
     def table(self, name: str) -> pl.DataFrame:
@@ -214,6 +279,7 @@ def compare_scores(
     """
     check_settings(rope, alpha, detect, resamples)
     trials = scores if trials is None else trials
+    given = (scores, trials)
     k = len(scores.optimizers)
     if k < 2:
         raise OptarenaError(f"a comparison needs two optimizers or more; got {', '.join(scores.optimizers) or 'none'}")
@@ -225,7 +291,9 @@ def compare_scores(
         )
     left_out = [trials.problems[p] for p in np.flatnonzero(some & ~common).tolist()]
     if not common.any():
-        return _apart(trials.on(some), over, rope, alpha, resamples, seed, detect, left_out)
+        apart = _apart(trials.on(some), over, rope, alpha, resamples, seed, detect, left_out)
+        apart.given = given
+        return apart
     ordered = trials.on(common)  # duels need no scale: a problem that has no score counts all the same
     whole = scores.on(np.isin(scores.problems, ordered.problems)).complete()
     if not len(whole.problems):
@@ -260,6 +328,7 @@ def compare_scores(
         stability(whole, ordered, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed) if stable else [],
         left_out=left_out,
         cautions=notes,
+        given=given,
     )  # fmt: skip
 
 

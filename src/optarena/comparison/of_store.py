@@ -27,7 +27,7 @@ from optarena.views._scores import Scores
 from optarena.views._view import ORIGINALS, View
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.pareto import Pareto
-from optarena.views.selection import ONE, SEVERAL, failed_evaluations, failed_studies
+from optarena.views.selection import ONE, SEVERAL
 from optarena.views.trial_scores import trial_scores
 
 UNSCALED = (
@@ -182,14 +182,13 @@ def _compare_by(
         **settings,
     )
     out.race = race if race is not None and race.whole else None
-    out.cautions += why if sequences is not None else _extended(results)
-    out.failed = {name: main.failed[name] for name in names if name in main.failed}
-    mine = main.failures.filter(pl.col("optimizer").is_in(names))
-    out.failures = [f"{text}." for text in failed_studies(mine, ORIGINALS.get(main.mode, ""))]
-    out.cautions += [f"{text[:1].upper()}{text[1:]}." for text in failed_evaluations(mine)]
+    out.note(why if sequences is not None else _extended(results), main.failures, ORIGINALS.get(main.mode, ""))
     out.frame, out.excluded, out.notes = main.frame, main.excluded, main.notes
     out.main_metric = metric is None
-    out.cautions += [*_absent(main, optimizers), *_unscored(main, scores.metric)]
+    out.cautions += _absent(main, optimizers)
+    out.note_unscored(_unscored(main, scores.metric))
+    one = results.studies.filter(pl.col("sense").is_not_null()).unique("problem")
+    out.signs = dict(zip(one["problem"], signs(one["sense"]).tolist(), strict=True))
     if isinstance(main, Pareto) and (flat := int(main.without_volume.sum())):
         out.cautions.append(
             f"On {counted(flat, 'problem')} no front has any hypervolume: there IGD+ decides the duels."
@@ -255,16 +254,13 @@ def _absent(view: View, asked: Sequence[str]) -> list[str]:
     ]
 
 
-def _unscored(view: View, metric: str) -> list[str]:
-    """Problems that were run and that the view cannot score, with the first reason."""
-    gone = [
-        one for one in view.excluded if one["problem"] and not one["optimizer"] and one.get("metric") in (None, metric)
+def _unscored(view: View, metric: str) -> list[tuple[str, str]]:
+    """Problems that were run and that the view cannot score, with the reason."""
+    return [
+        (one["problem"], one["reason"])
+        for one in view.excluded
+        if one["problem"] and not one["optimizer"] and one.get("metric") in (None, metric)
     ]
-    if not gone:
-        return []
-    some = ", ".join(one["problem"] for one in gone[:2]) + (", …" if len(gone) > 2 else "")
-    verb = "is" if len(gone) == 1 else "are"
-    return [f"{counted(len(gone), 'problem')} {verb} not in the score ({some}): {gone[0]['reason']}."]
 
 
 def _named(results: Dataset, optimizers: Sequence[str]) -> None:
@@ -297,18 +293,17 @@ def _allowed(results: Dataset, kind: str, scored: Mapping[str, View]) -> View | 
 
 def in_units(results: Dataset, made: Comparison) -> dict[str, dict[str, Any]]:
     """Best and median value of each optimizer on its one problem, in the problem's unit; a failure is the worst."""
+    if own := made.own_values:  # what the duels are about
+        return own
     begun = results.studies.filter(pl.col("status") != "missing").with_columns(least=pl.Series(_least(results)))
     here = (pl.col("problem") == made.trials.problems[0]) & pl.col("sense").is_not_null()
     rows = begun.filter(here & (pl.col("status").is_in(list(FINISHED)) | pl.col("least").is_finite()))
     out: dict[str, dict[str, Any]] = {}
-    for o, name in enumerate(made.optimizers):
+    for name in made.optimizers:
         mine = rows.filter(pl.col("optimizer") == name)
         if not mine.height:
             return {}
         values = mine["least"].to_numpy()
-        if made.trials.view == "fixed-cost" and made.trials.metric == "value":  # what the duels are about
-            values = made.trials.values[0, o]
-            values = values[~np.isnan(values)]
         sign = signs(mine["sense"])[0]
         best, middle = (None if np.isinf(x) else float(x * sign) for x in (np.min(values), np.median(values)))
         out[name] = {"best": best, "median": middle, "trials": len(values)}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset, tables
@@ -195,10 +194,14 @@ class Material:
         """The comparison on all problems and, where there are several dimensions, on those of each."""
         made = self.must_compare()
         out = {ALL: made}
-        found = sorted({d for d in made.trials.dimensions if d is not None})
+        if made.pairs.at_every_look:  # a race is about all its problems
+            return out
+        _, trials = made.given or (made.scores, made.trials)
+        found = sorted({d for d in trials.dimensions if d is not None})
         for dimension in found if len(found) > 1 else ():
+            here = [name for name, d in zip(trials.problems, trials.dimensions, strict=True) if d == dimension]
             try:
-                out[str(dimension)] = made.on(np.array([one == dimension for one in made.trials.dimensions]))
+                out[str(dimension)] = made.part(problems=here)
             except OptarenaError:  # one trial on one problem, say: the answer to all stands alone
                 continue
         return out
@@ -212,6 +215,17 @@ class Material:
         if made is None:
             raise OptarenaError(reason)
         return made
+
+    @cached_property
+    def ranking(self) -> list[str]:
+        """All optimizers, the best first: as the answer has them; without one, by their ranks on single problems."""
+        made = self.__dict__.get("_compared", (None, ""))[0]
+        first = [] if made is None else made.answer.order
+        if not first and self.results.studies.height:
+            found = tables.ends(self.results).with_columns(rank=pl.col("key").rank().over("problem"))
+            mean = found.group_by("optimizer").agg(pl.col("rank").mean())
+            first = mean.sort("rank", "optimizer", nulls_last=True)["optimizer"].to_list()
+        return list(dict.fromkeys([*first, *self.colours.names]))
 
     # ---- the rest ----------------------------------------------------------------------------------------------------
 

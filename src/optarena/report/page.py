@@ -28,7 +28,10 @@ from optarena.report.sections import SECTIONS, Pair
 from optarena.report.tables import Drawing, Table, dataset, plain, without_places
 from optarena.views._view import View
 
-SCRIPTS = ("basics.js", "filters.js", "embed.js", "charts.js", "tables.js", "problems.js", "page.js")
+SCRIPTS = (
+    "basics.js", "statistics.js", "filters.js", "embed.js", "charts.js", "tables.js", "answer.js", "problems.js",
+    "page.js",
+)  # fmt: skip
 """The page's script, in this order: one program."""
 
 
@@ -64,8 +67,9 @@ def figure_page(spec: dict[str, Any]) -> str:
 
 def payload(material: Material) -> dict[str, Any]:
     """All that the page shows, as plain data."""
+    material.comparison  # noqa: B018 (the ranking is that of the answer)
     names = {
-        "optimizer": list(material.colours.names),
+        "optimizer": material.ranking,
         "problem": material.problems["problem"].to_list(),
         "function": material.functions["name"].to_list(),
     }
@@ -99,17 +103,19 @@ def payload(material: Material) -> dict[str, Any]:
                 datasets[name] = dataset(table, names)
         sections.append(part)
     colours = material.colours
+    looks = {
+        name: {"name": plain(name), "colour": colour, "dash": list(dash), "shape": shape}
+        for name, colour, dash, shape in zip(
+            colours.names, colours.colours, colours.dashes, colours.shapes, strict=True
+        )
+    }
+    here = set(material.results.studies["optimizer"])
     return {
         "version": __version__,
         "store": plain(material.results.path.resolve().name),
         "counts": words.describe_counts(material),
-        "optimizers": [
-            {"name": plain(name), "colour": colour, "dash": list(dash), "shape": shape}
-            for name, colour, dash, shape in zip(
-                colours.names, colours.colours, colours.dashes, colours.shapes, strict=True
-            )
-        ],
-        "present": [plain(name) for name in sorted(material.results.studies["optimizer"].unique())],
+        "optimizers": [looks[name] for name in material.ranking],
+        "present": [plain(name) for name in material.ranking if name in here],
         "problems": [
             {"name": plain(row["problem"]), "dimension": row["dimension"]}
             for row in material.problems.iter_rows(named=True)

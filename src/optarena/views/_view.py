@@ -16,7 +16,7 @@ from optarena.errors import OptarenaError, nearest
 from optarena.views._scores import Measured, Scores
 from optarena.views.coverage import Coverage
 from optarena.views.frame import Frame
-from optarena.views.selection import FAILURES, failed_evaluations, failed_studies
+from optarena.views.selection import FAILURES, by_optimizer, failed_evaluations, failed_studies
 
 Excluded = dict[str, Any]
 ORIGINALS = {"aries": "aries-bench", "bayesmark": "Bayesmark", "coco": "cocopp"}
@@ -43,7 +43,9 @@ class View:
     """What a reader of the tables should know: which studies are incomplete, which defaults were chosen."""
 
     failures: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FAILURES), repr=False)
-    """One row per optimizer: studies that failed, of how many, and evaluations that failed (docs/scores.md 0.2)."""
+    """One row per problem and optimizer: studies that failed, of how many, evaluations that failed.
+
+    See docs/scores.md 0.2."""
 
     covered: Coverage | None = field(default=None, repr=False, compare=False)
     """Which optimizer has what: averages are over the problems that all of them have (docs/scores.md 0.4)."""
@@ -63,7 +65,7 @@ class View:
     @property
     def failed(self) -> dict[str, dict[str, int]]:
         """By optimizer: `studies` that failed, `of` how many, and `evaluations` that failed."""
-        rows = self.failures.select("optimizer", "studies", "of", "evaluations").iter_rows(named=True)
+        rows = by_optimizer(self.failures).select("optimizer", "studies", "of", "evaluations").iter_rows(named=True)
         return {row.pop("optimizer"): row for row in rows}
 
     @property

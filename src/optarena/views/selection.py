@@ -39,6 +39,7 @@ SHOWN = 3
 """Optimizers whose failures are told one by one."""
 Excluded = dict[str, Any]
 FAILURES = {
+    "problem": pl.String,
     "optimizer": pl.String,
     **dict.fromkeys(("studies", "of", "evaluations", "without_value", "left_out"), pl.Int64),
 }
@@ -143,6 +144,7 @@ class Candidates:
         nothing = ~self.valued & self.ended
         return (
             self.table.select(
+                "problem",
                 "optimizer",
                 failures=pl.col("failures").fill_null(0) + pl.Series(self._infinite),
                 failed=pl.Series(nothing) | pl.col("status").is_in(UNSUCCESSFUL),
@@ -150,7 +152,7 @@ class Candidates:
                 lost=pl.Series(self.lost),
             )
             .filter(counted)
-            .group_by("optimizer", maintain_order=True)
+            .group_by("problem", "optimizer", maintain_order=True)
             .agg(
                 studies=pl.col("failed").sum().cast(pl.Int64),
                 of=pl.len().cast(pl.Int64),
@@ -347,10 +349,17 @@ def no_value(row: dict[str, Any]) -> str:
     return f"it has no value yet ({row['status']})" if row["evaluations"] else no_evaluation(row)
 
 
+def by_optimizer(failures: pl.DataFrame) -> pl.DataFrame:
+    """What failed on all problems together, one row per optimizer."""
+    return failures.drop("problem").group_by("optimizer", maintain_order=True).sum()
+
+
 def failed_studies(failures: pl.DataFrame, original: str = "") -> list[str]:
     """Which optimizers' studies failed, the worst first; nothing where none did. original: a tool's name."""
-    failed = failures.filter(pl.col("studies") > 0).sort(
-        pl.col("studies") / pl.col("of"), descending=True, maintain_order=True
+    failed = (
+        by_optimizer(failures)
+        .filter(pl.col("studies") > 0)
+        .sort(pl.col("studies") / pl.col("of"), descending=True, maintain_order=True)
     )
     out = [_failed(row, original) for row in failed.head(SHOWN).iter_rows(named=True)]
     if failed.height > SHOWN:
@@ -364,7 +373,11 @@ def failed_studies(failures: pl.DataFrame, original: str = "") -> list[str]:
 
 def failed_evaluations(failures: pl.DataFrame) -> list[str]:
     """Which optimizers have failed evaluations, though none of their studies failed; nothing where none has."""
-    only = failures.filter(pl.col("studies") == 0, pl.col("evaluations") > 0).sort("evaluations", descending=True)
+    only = (
+        by_optimizer(failures)
+        .filter(pl.col("studies") == 0, pl.col("evaluations") > 0)
+        .sort("evaluations", descending=True)
+    )
     each = [f"{row['evaluations']:,} of {row['optimizer']}" for row in only.head(SHOWN).iter_rows(named=True)]
     rest = f" and some of {only.height - SHOWN} more optimizers" if only.height > SHOWN else ""
     return [f"failed evaluations: {', '.join(each)}{rest}"] if each else []

@@ -8,6 +8,7 @@ from typing import Any
 from optarena._numbers import number, significant
 from optarena._text import visible
 from optarena.comparison import Comparison
+from optarena.comparison.words import short_names
 from optarena.report.boards._board import Board
 from optarena.report.tables import Column
 
@@ -47,8 +48,8 @@ def columns(made: Comparison, against: list[str]) -> list[Column]:
     return [
         *out,
         *(
-            Column(_short(visible(name)), help=help.format(visible(name)), field=f"against {i}")
-            for i, name in enumerate(against)
+            Column(head, "against", help=help.format(visible(name)), field=f"against {i}")
+            for i, (name, head) in enumerate(zip(against, short_names(against), strict=True))
         ),
     ]
 
@@ -67,11 +68,6 @@ def _row(made: Comparison, name: str, against: list[str]) -> dict[str, Any]:
         "failed": f"{count['studies']:,} of {count['of']:,}" if count["studies"] else "–",
         **cells,
     }
-
-
-def _short(name: str) -> str:
-    """A name as the head of a narrow column."""
-    return name if len(name) <= 7 else f"{name[:6]}…"
 
 
 def _four(value: float) -> str:

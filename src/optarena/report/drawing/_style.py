@@ -32,6 +32,8 @@ class Look:
     width: int | None = None
     height: int | None = None
     present: tuple[str, ...] | None = None
+    ranking: tuple[str, ...] = ()
+    """All optimizers from the best to the worst, for a page."""
     paper: bool = False
     """Whether it is for a paper: small letters, and panels that keep their shape at any width."""
     wide: bool = False
@@ -44,8 +46,10 @@ class Look:
 
     @property
     def drawn(self) -> list[str]:
-        """Those that are drawn."""
-        return self.names if self.present is None else [charted(name) for name in self.present]
+        """Those that are drawn, the best first."""
+        return [
+            charted(name) for name in (self.ranking or self.colours.names if self.present is None else self.present)
+        ]
 
     def sized(self, chart: vl.Chart, width: int, height: int | dict[str, Any]) -> vl.Chart:
         """The chart with this size, or the figure's own."""
@@ -137,12 +141,13 @@ def effort_axis(*, counted: bool, log: bool) -> vl.Axis:
     return vl.Axis(tickMinStep=1) if counted else vl.Axis()
 
 
-def matrix(table: pl.DataFrame | str) -> vl.Chart:
-    """The base of figures with one row per problem and one column per optimizer, in the order of the store."""
+def matrix(table: pl.DataFrame | str, look: Look) -> vl.Chart:
+    """The base of figures with one row per problem and one column per optimizer, the best first."""
     top = vl.Axis(orient="top", labelAngle=-90, labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     side = vl.Axis(labelLimit=260, domain=False, ticks=False, labelOverlap=False)
     return vl.Chart(source(table)).encode(
-        x=vl.Field("optimizer:N", title=None, axis=top), y=vl.Field("problem:N", title=None, sort=None, axis=side)
+        x=vl.Field("optimizer:N", title=None, sort=look.drawn, axis=top),
+        y=vl.Field("problem:N", title=None, sort=None, axis=side),
     )
 
 

@@ -80,7 +80,7 @@ def curve(table: pl.DataFrame | str, look: Look, *, effort: str, title: Any = No
 
 def area_map(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """The area score on every instance: one row per instance, one column per optimizer."""
-    base = matrix(table)
+    base = matrix(table, look)
     tips = [
         vl.Field("problem:N", title="instance"),
         vl.Field("optimizer:N", title="optimizer"),
@@ -101,7 +101,7 @@ def objective_map(table: pl.DataFrame | str, look: Look) -> vl.Chart:
         vl.Field("score:Q", title="objective score", format=".3f"),
         vl.Field("trials:Q"),
     ]
-    chart = shaded(matrix(table), tips, by="score", text="score", form=".2f", legend="0: best of all, 1: worst")
+    chart = shaded(matrix(table, look), tips, by="score", text="score", form=".2f", legend="0: best of all, 1: worst")
     return look.sized(chart, cells(look), vl.step(22))
 
 

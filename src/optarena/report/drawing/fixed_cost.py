@@ -78,7 +78,7 @@ def final(table: pl.DataFrame | str, look: Look) -> vl.Chart:
 
 def heat_map(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """The normalised score at the end on every problem: one row per problem, one column per optimizer."""
-    base = matrix(table)
+    base = matrix(table, look)
     tips = [
         vl.Field("problem:N"),
         vl.Field("optimizer:N"),

@@ -161,7 +161,7 @@ def parallel(table: pl.DataFrame | str, look: Look, *, title: Any = None) -> vl.
 
 def progress(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """How far each optimizer came on each problem: ended studies of all, coloured by how they stand."""
-    base = matrix(table)
+    base = matrix(table, look)
     tips = [
         vl.Field("problem:N"),
         vl.Field("optimizer:N"),

@@ -215,11 +215,12 @@ def _sheet(
     if number[1] > 1:
         head = ", ".join(part for part in (f"{shown} (sheet {number[0]} of {number[1]})", head) if part)
 
-    present = [_present(one) for one in parts]
+    present = [_present(one, material) for one in parts]
 
     def drawn(width: int | None) -> vl.Chart:
         looks = [
-            Look(material.colours, width, asked.height, names, paper is not None, paper == "page") for names in present
+            Look(material.colours, width, asked.height, names, paper=paper is not None, wide=paper == "page")
+            for names in present
         ]
         charts = [one.draw(one.table, look) for one, look in zip(parts, looks, strict=True)]
         whole = _arranged(charts, known.arrange)
@@ -237,11 +238,11 @@ def _sheet(
     return Sheet(*fitted(drawn, PAPERS[paper], guess), shown, caption)
 
 
-def _present(one: Shown) -> tuple[str, ...]:
+def _present(one: Shown, material: Material) -> tuple[str, ...]:
     """The optimizers that it shows, ranked."""
     legend = one.table if one.legend is None else one.legend
     there = set(legend["optimizer"].drop_nulls().unique()) if "optimizer" in legend.columns else set()
-    return tuple(name for name in dict.fromkeys([*_ranked(one), *sorted(there)]) if name in there)
+    return tuple(name for name in dict.fromkeys([*(_ranked(one) or material.ranking), *sorted(there)]) if name in there)
 
 
 def _ranked(one: Shown) -> Sequence[str]:

@@ -61,7 +61,7 @@ class Section:
 
 
 def look_of(material: Material) -> Look:
-    return Look(material.colours)
+    return Look(material.colours, ranking=tuple(material.ranking))
 
 
 def add_figure(material: Material, name: str, out: Content, *, metric: str | None = None) -> list[Shown]:

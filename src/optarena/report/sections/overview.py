@@ -14,6 +14,7 @@ from optarena.report.scales import scales_of
 from optarena.report.sections._section import Content, Pair, add_figure, look_of, spec_of
 from optarena.report.sections.problems import points_of, shared
 from optarena.report.tables import Drawing
+from optarena.report.trials import trials_of
 from optarena.views._options import view_named
 
 FIRST = {"fixed-cost": "normalised", "fixed-target": "ecdf", "pareto": "hypervolume", "anytime": "curves"}
@@ -33,9 +34,8 @@ def overview_section(material: Material) -> Content:
         board, scopes = scoped({scope: one for scope, one in answers.items() if one.overall is not None})
         note = f"Score: {made.scale}. ▲ better, ▼ worse, ≈ equivalent, ? undecided."
         comment = [made.scores.what, f"frame {made.frame.get('hash', '')}"]
-        out.blocks.append(
-            board.table("answer", "Who beats whom: P(row beats column)", scopes=scopes, note=note, comment=comment)
-        )
+        table = board.table("answer", "Who beats whom: P(row beats column)", scopes=scopes, note=note, comment=comment)
+        out.blocks.append({"kind": "answer", "table": table.to_data(), "trials": trials_of(made)})
     if figure := shown_first(material):
         add_figure(material, figure, out, metric=made.scores.metric if figure == "normalised" else None)
         shown = [block.figures[0] if isinstance(block, Pair) else block for block in out.blocks[:2]]

@@ -4,6 +4,8 @@
 const chosen = {optimizers: new Set(page.present), problem: "", dimension: null};
 /** @type {(() => void)[]} */
 const listeners = [];
+/** @type {{part: Part | {why: string} | null}} The answer for the filters at work, if it is not that of the page. */
+const state = {part: null};
 
 /** @returns {(name: string) => boolean} */
 function problemTest() {
@@ -44,6 +46,7 @@ const scopeNow = () => (chosen.dimension === null ? "all" : String(chosen.dimens
 function changed() {
   problemsNow = chosenProblems();
   functionsNow = chosenFunctions();
+  state.part = partNow();
   for (const listener of listeners) listener();
   const absent = page.present.filter((name) => !chosen.optimizers.has(name));
   const text = chosen.problem.trim();
@@ -52,6 +55,11 @@ function changed() {
     ? ""
     : `${chosen.optimizers.size} of ${page.present.length} optimizers, ${problemsNow.size} of ${problemNames.length} problems`;
   byId("reset").hidden = all;
+  byId("printed").textContent = [
+    `Shown: ${absent.length ? page.present.filter((name) => chosen.optimizers.has(name)).join(", ") : "all optimizers"}`,
+    text ? `problems ${text}` : "all problems",
+    ...(chosen.dimension === null ? [] : [`dimension ${chosen.dimension}`]),
+  ].join("; ");
   const active = [
     ...(absent.length > 6
       ? [activeChip(`without ${absent.length} optimizers`, () => showOptimizers())]
@@ -62,7 +70,8 @@ function changed() {
   byId("active").replaceChildren(...active);
   byId("active").hidden = !active.length;
   document.body.classList.toggle("by-problem", text !== "");
-  document.body.classList.toggle("by-optimizer", absent.length > 0);
+  document.body.classList.toggle("filtered", !all);
+  document.body.classList.toggle("unanswered", state.part === null && !answeredByPage());
 }
 
 /**

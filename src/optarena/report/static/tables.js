@@ -142,9 +142,11 @@ function tableBlock(table, options = {}) {
           ...table.columns.map((column, j) => {
             if (j === dropped) return null;
             const value = table.rows[i][j];
+            const against = column.kind === "against" ? `against ${value === "·" ? "self " : ""}` : "";
             const cell = make(column.kind === "optimizer" ? "th" : "td", {
+              "data-label": column.kind === "optimizer" ? null : column.label,
               class:
-                `${right[j] ? "right " : ""}${typeof value === "string" && value.length > 32 ? "long " : ""}${bold.has(`${i} ${j}`) ? "best" : ""}`.trim() ||
+                `${against}${right[j] ? "right " : ""}${typeof value === "string" && value.length > 32 ? "long " : ""}${bold.has(`${i} ${j}`) ? "best" : ""}`.trim() ||
                 null,
               scope: column.kind === "optimizer" ? "row" : null,
             });
