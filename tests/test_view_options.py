@@ -133,7 +133,6 @@ def test_a_report_is_written_with_options_from_the_command_line(results, fronts,
         (["--mode", "coco"], "name the view too, with --view fixed-cost or fixed-target"),
         (["--view", "pareto", "--targets", "1"], "--targets is not an option of the pareto view"),
         (["--epsilon", "x"], "--epsilon is a number"),
-        (["-o", "r.html"], "-O names the file to write"),
     ],
 )
 def test_a_report_with_a_wrong_option_is_not_written(results, arguments, said, capsys, tmp_path, monkeypatch):

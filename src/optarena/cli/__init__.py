@@ -10,41 +10,90 @@ import contextlib
 import gc
 import importlib
 import io
+import itertools
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from enum import Enum
+from inspect import isclass
+from typing import Any, get_args
 
 import typer
 
 from optarena._memory import no_collection
 from optarena._text import lines
 from optarena._version import __version__
+from optarena.cli._terminal import say, terminal_width
 from optarena.errors import DamagedStore, OptarenaError, WorkError, nearest
 
 COMMANDS = {
-    "try": "Which optimizer for my problem? Runs a panel until decided, answers, writes a report.",
-    "run": "Run an experiment: a TOML file, or optimizers and problems given by flags.",
+    "try": "Which optimizer for my problem? Answers, and writes a report.",
+    "run": "Run an experiment, given by a TOML file or by flags.",
     "status": "What is done, running, failed and why, interrupted, missing.",
     "best": "The best found on each problem, with its parameters.",
-    "score": "Score a store: which optimizer is best, by how much, and how sure that is.",
-    "compare": "What to use: who beats whom, how sure that is, and what would settle the rest.",
+    "score": "A view's scores: who is best, by how much, how sure.",
+    "compare": "What to use: who beats whom, and how sure that is.",
     "figure": "One figure of a store, for a paper, a slide or a page.",
-    "paper": "The figures and tables of a paper, with a LaTeX file that includes them.",
-    "report": "Everything on one page: a file that works offline and can be mailed.",
-    "check": "Is an optimizer, a problem or a solver well-behaved? What is wrong, and how to fix it.",
+    "paper": "The figures and tables of a paper, with a LaTeX file.",
+    "report": "Everything on one page that works offline and can be mailed.",
+    "check": "Is an optimizer, a problem or a solver well-behaved?",
     "replay": "Run a study again, and prove that it is the same.",
-    "compact": "Compact finished journals into a Parquet shard: smaller, and faster to open.",
+    "compact": "Make a store smaller, and faster to open.",
     "verify": "Is every byte of a store as it was written?",
     "repair": "Move damaged parts of a store aside; good data stays.",
     "merge": "Merge several stores into one.",
     "import": "Import data of other tools, or of a spreadsheet, into a store.",
     "export": "Write a store in a format that others read.",
-    "bayesmark": "Bayesmark's commands and flags: launch, exp, agg, baseline, anal, init.",
+    "bayesmark": "Bayesmark's commands: launch, exp, agg, baseline, anal, init.",
     "list": "List optimizers, problems, solvers or formats.",
     "demo": "A small experiment from start to end, in under a minute.",
+    "completion": "Completion of commands and names in a shell.",
 }
+
+EXAMPLES = {
+    "try": (
+        "optarena try functions/branin/d2 -n 20",
+        "optarena try mine.py:loss -n 50   # a function of your own",
+    ),
+    "run": (
+        "optarena run -o RandomSearch -o QuasiRandom -p 'functions/*/d2' -n 20 -r 2",
+        "optarena run -o QuasiRandom -p zdt/zdt1 -n '5*D' --seed 42 --store seeded",
+    ),
+    "status": ("optarena status results", "optarena status results --failed"),
+    "best": ("optarena best results", "optarena best results --format json"),
+    "score": ("optarena score results", "optarena score results --view fixed-target -p functions/sphere"),
+    "compare": ("optarena compare results", "optarena compare results RandomSearch QuasiRandom --details"),
+    "figure": (
+        "optarena figure convergence results -O convergence.svg",
+        "optarena figure ecdf results --paper column -O ecdf.pdf",
+    ),
+    "paper": ("optarena paper coco results -O paper", "optarena paper coco results -d 2 -O paper-2"),
+    "report": ("optarena report results", "optarena report results -p 'functions/sphere/*' -O sphere.html"),
+    "check": ("optarena check QuasiRandom", "optarena check 'functions/sphere/d{2,3}'"),
+    "replay": (
+        "optarena replay results 1a2b3c4d   # the beginning of an id",
+        "optarena status results --studies --wide   # has the ids",
+    ),
+    "compact": ("optarena compact results", "optarena compact seeded"),
+    "verify": ("optarena verify results", "optarena verify seeded"),
+    "repair": ("optarena repair results", "optarena repair seeded"),
+    "merge": ("optarena merge results seeded -O both", "optarena merge results -O copy"),
+    "import": ("optarena import csv results.csv --store again", "optarena import parquet results.parquet"),
+    "export": ("optarena export csv results -O results.csv", "optarena export parquet results -O results.parquet"),
+    "bayesmark": (
+        "optarena bayesmark launch -o RandomSearch -d iris -c kNN -m nll -n 3 -r 2",
+        "optarena bayesmark init -b other",
+    ),
+    "list": ("optarena list optimizers", "optarena list problems 'functions/*/d2'"),
+    "demo": ("optarena demo", "optarena demo --store mine"),
+    "completion": (
+        'eval "$(optarena completion bash)"',
+        "optarena completion fish > optarena.fish   # in ~/.config/fish/completions",
+    ),
+}
+"""Two for each command, shown by its help; they run one after the other (`replay` needs an id and `try` a file of one's own)."""
 
 
 SHOWING = ("try", "score", "compare", "figure", "paper", "report")
@@ -93,12 +142,54 @@ def _call(chosen: str | None, arguments: list[str], *, program: bool) -> int:
             app = _app(chosen)
         if program:
             gc.freeze()  # modules stay: a search for garbage, now or when the process ends, need not look at them
-        app(arguments, prog_name="optarena", standalone_mode=True)
+        whole = _named(typer.main.get_command(app))
+        code = whole(arguments, prog_name="optarena", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except REFUSED as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            return error.exit_code
+        return _complain(_sentence(error, chosen, arguments), 2)
+    except typer.Abort:
+        return _complain("interrupted", 130)
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # which Typer takes for a failure
             raise stop.__context__ from None
         return stop.code if isinstance(stop.code, int) else 1
-    return 0
+
+
+REFUSED: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+"""What the library of the command line raises where a call is wrong."""
+
+
+def _sentence(error: Any, chosen: str | None, arguments: list[str]) -> str:
+    """What is wrong with a call, in our words."""
+    kind, text = type(error).__name__, error.format_message().strip()
+    help = f"optarena {chosen} --help" if chosen else "optarena --help"
+    flag = "/".join(re.findall(r"'([^']+)'", text.partition(": ")[0])) if kind == "BadParameter" else ""
+    if kind == "NoSuchOption":
+        known = [flag for parameter in error.ctx.command.params for flag in parameter.opts if flag.startswith("--")]
+        return f"no option {error.option_name!r}.{nearest(error.option_name, known)} ({help} shows all)"
+    if kind == "MissingParameter":
+        few = re.sub(r"\s+", " ", text.partition("Choose from:")[2]).strip()
+        return f"give {error.param.name.upper()}{f': {few}' if few else ''} ({help})"
+    if kind == "BadParameter":
+        text = text.partition(": ")[2].removeprefix("Value error, ").rstrip(".")
+        given = [word for before, word in itertools.pairwise(arguments) if before in flag.split("/")]
+        for theirs, ours in WORDS.items():
+            text = re.sub(theirs, ours, text)
+        got = f", got {given[-1]!r}" if given and f"'{given[-1]}'" not in text else ""
+        return f"{flag}: {text}{got} ({help})"
+    return f"{text[:1].lower()}{text[1:].rstrip('.')} ({help})"
+
+
+WORDS = {
+    r"Input should be a valid integer.*": "expected a whole number",
+    r"Input should be a valid number.*": "expected a number",
+    r"Input should be greater than or equal to (\S+)": r"expected \1 or more",
+    r"Input should be less than or equal to (\S+)": r"expected \1 or less",
+}
+"""Messages of the library, and ours."""
 
 
 @contextlib.contextmanager
@@ -127,8 +218,6 @@ def _write_nowhere() -> None:
 
 
 def _complain(sentence: str, code: int) -> int:
-    from optarena.cli._terminal import say
-
     say(f"optarena: {lines(sentence)}", file=sys.stderr)  # it may have names of files
     return code
 
@@ -158,5 +247,23 @@ def _app(chosen: str | None) -> typer.Typer:
             command = importlib.import_module(f"optarena.cli.{name}_command").command
         else:
             command = lambda: None  # noqa: E731 (stands for a command that this call does not use)
-        app.command(name, help=text)(command)
+        context = {"max_content_width": max(80, min(terminal_width() or 80, 110))}
+        app.command(name, help=text, epilog=_examples(name), context_settings=context)(command)
     return app
+
+
+def _named(group: Any) -> Any:
+    """The commands with plain words for what their options take, where the library would show types of Python."""
+    for command in group.commands.values():
+        for parameter in command.params:
+            kind = parameter.type_descriptor.annotation
+            kinds = {kind, *get_args(kind)}
+            if parameter.metavar is None and not any(issubclass(one, (bool, Enum)) for one in kinds if isclass(one)):
+                number = kinds & {int, float}
+                parameter.metavar = "NUMBER" if number else parameter.name.upper().replace("_", "-")
+    return group
+
+
+def _examples(name: str) -> str:
+    """The examples of a command, each on a line of its own."""
+    return "\n".join(["\b", "Examples:", *(f"  {text}" for text in EXAMPLES.get(name, ()))])

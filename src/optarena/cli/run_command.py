@@ -26,7 +26,7 @@ from optarena.solver import SOLVERS, is_solver
 def command(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[EXPERIMENT.toml]", help="The experiment; flags replace its fields."),
+        typer.Argument(metavar="EXPERIMENT.toml", help="The experiment; flags replace its fields."),
     ] = None,
     optimizer: Annotated[
         list[str] | None,
