@@ -91,9 +91,9 @@ def default_budget(problem: Problem, seconds: float) -> int:
 
 def panel(problem: Problem, budget: int, seconds: float, workers: int = 1) -> Panel:
     """The optimizers to try on a problem. seconds: what an evaluation takes; workers: processes that share the work."""
-    round_of_five = SIZE * budget * seconds / workers
-    size = SMALL_SIZE if round_of_five > LONG_ROUND else SIZE
-    one_trial = size * budget * seconds / workers
+    one_run = budget * seconds
+    size = SMALL_SIZE if one_run * max(1.0, SIZE / workers) > LONG_ROUND else SIZE
+    one_trial = one_run * max(1.0, size / workers)
     trials = TRIALS if one_trial * TRIALS <= LONG_RUN else max(FEWEST_TRIALS, int(LONG_RUN / one_trial))
     chosen: list[Use] = []
     slow: list[str] = []
@@ -106,7 +106,8 @@ def panel(problem: Problem, budget: int, seconds: float, workers: int = 1) -> Pa
                 or not _fits(item, problem, budget)
             ):
                 continue
-            if _own_time(name, budget) * trials / workers > max(OWN_TIME, budget * seconds * trials / workers):
+            # a round waits for the slowest run, however many processes there are
+            if _own_time(name, budget) * trials > max(OWN_TIME, one_run * trials):
                 slow.append(name)
                 continue
             chosen.append(item)
