@@ -24,7 +24,7 @@ from optarena._version import __version__
 from optarena.errors import DamagedStore, OptarenaError, WorkError, nearest
 
 COMMANDS = {
-    "try": "Which optimizer for my problem? Runs a panel until decided, answers, writes a report.",
+    "try": "Which optimizer for my problem? Runs a panel until decided.",
     "run": "Run an experiment: a TOML file, or optimizers and problems given by flags.",
     "status": "What is done, running, failed and why, interrupted, missing.",
     "best": "The best found on each problem, with its parameters.",

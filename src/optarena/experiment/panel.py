@@ -89,6 +89,13 @@ def default_budget(problem: Problem, seconds: float) -> int:
     return 50 if seconds >= 1 else min(200, max(50, 20 * problem.dimension))
 
 
+def must_be_possible(problem: Problem) -> None:
+    """Refuse a problem that not even random search can be run on more than once."""
+    reason = _why_not(Use("RandomSearch"), problem, 1)
+    if reason:
+        raise OptarenaError(f"{problem.id} cannot be tried: {reason}")
+
+
 def panel(problem: Problem, budget: int, seconds: float, workers: int = 1) -> Panel:
     """The optimizers to try on a problem. seconds: what an evaluation takes; workers: processes that share the work."""
     one_run = budget * seconds
@@ -112,10 +119,7 @@ def panel(problem: Problem, budget: int, seconds: float, workers: int = 1) -> Pa
                 continue
             chosen.append(item)
             break
-    baseline = Use("RandomSearch")
-    if not _fits(baseline, problem, budget):
-        raise OptarenaError(f"no optimizer can take {problem.id}: {_why_not(baseline, problem, budget)}")
-    return Panel([*chosen, baseline], trials, list(dict.fromkeys(slow)), why(problem, seconds))
+    return Panel([*chosen, Use("RandomSearch")], trials, list(dict.fromkeys(slow)), why(problem, seconds))
 
 
 def why(problem: Problem, seconds: float) -> str:

@@ -75,8 +75,6 @@ class Watching:
     # ---- what the runner tells ---------------------------------------------------------------------------------------
 
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None:  # noqa: ARG002
-        for text in plan.notices:
-            self.notice(text)
         self._total, self._round = len(todo), len(plan.studies)
         self._begun = plan.studies[0].trial if plan.studies else 0
         if todo and self.out.isatty():
