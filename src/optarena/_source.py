@@ -64,12 +64,26 @@ def class_hash(cls: type) -> str:
 
 
 def code_hash(function: Any) -> str | None:
-    """What a function held that no file has, for the card; None of what is not written in Python."""
-    return (
-        hashlib.sha256(_text_of(function).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        if (isinstance(getattr(function, "__func__", function), FunctionType))
-        else None
-    )
+    """What a function held that no file has, for the card; None of what is not written in Python.
+
+    Numbers and texts around it are a part of it; lists and other objects, which it may change itself, are not.
+    """
+    inner = getattr(function, "__func__", function)
+    if not isinstance(inner, FunctionType):
+        return None
+    enclosed = [_enclosed(cell) for cell in inner.__closure__ or () if _is_plain(cell)]
+    try:
+        source = inspect.getsource(inner)
+    except (OSError, TypeError):
+        source = _compiled(inner.__code__)
+    return hashlib.sha256(f"{source}{enclosed}".encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _is_plain(cell: CellType) -> bool:
+    try:
+        return isinstance(cell.cell_contents, (int, float, str, bytes, type(None)))
+    except ValueError:  # not set yet
+        return False
 
 
 def same_code(one: Any, two: Any) -> bool:

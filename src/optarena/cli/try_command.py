@@ -57,14 +57,7 @@ def command(
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Processes; 0 runs in this one [all cores].")] = None,
 ) -> None:
-    """Run a panel of optimizers on one problem until it is decided which to use.
-
-    Type it again to go on where it stopped. Examples:
-
-    optarena try mine.py:loss -n 50
-
-    optarena try functions/branin/d2 -o CMA-ES -o Optuna-TPE
-    """
+    """Run a panel of optimizers on one problem until it is decided which to use, and answer."""
     signal.signal(signal.SIGTERM, _interrupt)
     given = SUITES.reference(problem).absolute
     chosen = None if optimizer is None else [_optimizer(text) for text in optimizer]

@@ -89,11 +89,18 @@ def default_budget(problem: Problem, seconds: float) -> int:
     return 50 if seconds >= 1 else min(200, max(50, 20 * problem.dimension))
 
 
+def must_be_possible(problem: Problem) -> None:
+    """Refuse a problem that not even random search can be run on more than once."""
+    reason = _why_not(Use("RandomSearch"), problem, 1)
+    if reason:
+        raise OptarenaError(f"{problem.id} cannot be tried: {reason}")
+
+
 def panel(problem: Problem, budget: int, seconds: float, workers: int = 1) -> Panel:
     """The optimizers to try on a problem. seconds: what an evaluation takes; workers: processes that share the work."""
-    round_of_five = SIZE * budget * seconds / workers
-    size = SMALL_SIZE if round_of_five > LONG_ROUND else SIZE
-    one_trial = size * budget * seconds / workers
+    one_run = budget * seconds
+    size = SMALL_SIZE if one_run * max(1.0, SIZE / workers) > LONG_ROUND else SIZE
+    one_trial = one_run * max(1.0, size / workers)
     trials = TRIALS if one_trial * TRIALS <= LONG_RUN else max(FEWEST_TRIALS, int(LONG_RUN / one_trial))
     chosen: list[Use] = []
     slow: list[str] = []
@@ -106,15 +113,13 @@ def panel(problem: Problem, budget: int, seconds: float, workers: int = 1) -> Pa
                 or not _fits(item, problem, budget)
             ):
                 continue
-            if _own_time(name, budget) * trials / workers > max(OWN_TIME, budget * seconds * trials / workers):
+            # a round waits for the slowest run, however many processes there are
+            if _own_time(name, budget) * trials > max(OWN_TIME, one_run * trials):
                 slow.append(name)
                 continue
             chosen.append(item)
             break
-    baseline = Use("RandomSearch")
-    if not _fits(baseline, problem, budget):
-        raise OptarenaError(f"no optimizer can take {problem.id}: {_why_not(baseline, problem, budget)}")
-    return Panel([*chosen, baseline], trials, list(dict.fromkeys(slow)), why(problem, seconds))
+    return Panel([*chosen, Use("RandomSearch")], trials, list(dict.fromkeys(slow)), why(problem, seconds))
 
 
 def why(problem: Problem, seconds: float) -> str:

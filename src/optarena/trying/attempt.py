@@ -15,7 +15,7 @@ import polars as pl
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Use, evaluations
-from optarena.experiment.panel import default_budget, panel
+from optarena.experiment.panel import default_budget, must_be_possible, panel
 from optarena.experiment.uses import Named, as_use
 from optarena.facade import execute, open_store
 from optarena.optimizer import is_random_search
@@ -57,6 +57,7 @@ def try_optimizers(
         problem = plain_function(problem, space)
     given = given_problem(problem)
     subject = _the_problem(given)
+    must_be_possible(subject)
     place = _place(store, subject, given)
     tried = _Try(subject, given, place, workers, progress or Watching(), as_it_was=Store(place).exists)
     return tried.run(budget, optimizers, max_trials)

@@ -17,7 +17,7 @@ from optarena.runner.attempt import Outcome
 from optarena.runner.local import Standing
 from optarena.trying.recommendation import first_failure, listed, wrapped
 
-LINE_SECONDS = 5.0
+LINE_SECONDS, LOOK_SECONDS = 10.0, 5.0
 """Between two lines where there is no terminal, and between two looks for evaluations that failed."""
 
 
@@ -34,12 +34,20 @@ class Watching:
         self._live: dict[str, tuple[str, int]] = {}
         self._standing: Standing | None = None
         self._failure_shown = False
-        self._first = self._next = self._next_look = time.monotonic()
+        self._next = self._next_look = 0.0
+        self._begun = 0
+        """Rounds that were finished before."""
+        self._first: tuple[float, int] | None = None
+        """When which round was over, the first of this run."""
+        self._end: float | None = None
+        """When it will be over, by the last look."""
+        self._end_word = ""
         self._bar: Any = None
         self._task: Any = None
 
     def __enter__(self) -> Watching:
-        self._next = self._next_look = time.monotonic() + LINE_SECONDS
+        now = time.monotonic()
+        self._next, self._next_look = now + LOOK_SECONDS, now + LOOK_SECONDS
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -67,9 +75,8 @@ class Watching:
     # ---- what the runner tells ---------------------------------------------------------------------------------------
 
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None:  # noqa: ARG002
-        for text in plan.notices:
-            self.notice(text)
         self._total, self._round = len(todo), len(plan.studies)
+        self._begun = plan.studies[0].trial if plan.studies else 0
         if todo and self.out.isatty():
             self._start()
 
@@ -91,10 +98,9 @@ class Watching:
         self._show()
 
     def looked(self, standing: Standing, todo: list[Study]) -> None:
-        if self._standing is None:
-            self._first = time.monotonic()
         self._standing, self._round = standing, len(todo)
         self._total += len(todo)
+        self._estimate(standing)
         if standing.news:
             self._say(f"round {standing.round}: {clean(_grouped(standing.news))}")
         self._show()
@@ -106,7 +112,7 @@ class Watching:
 
     def _look(self) -> None:
         """Has an evaluation failed? The first is shown as soon as it is in the store."""
-        self._next_look = time.monotonic() + LINE_SECONDS
+        self._next_look = time.monotonic() + LOOK_SECONDS
         if self._failure_shown or self.place is None:
             return
         try:
@@ -134,12 +140,12 @@ class Watching:
         self._show()
 
     def _show(self) -> None:
-        finished = self._standing.round if self._standing is not None else 0
+        finished = self._standing.round if self._standing is not None else self._begun
         part = 0.0 if not self._round else 1 - max(0, self._total - self._done) / self._round
         over = self._standing is not None and self._standing.over
         now = "comparing" if over else f"round {min(finished + 1, self.rounds)} of at most {self.rounds}"
         who = ", ".join(dict.fromkeys(clean(label) for label, _ in self._live.values()))
-        left = "" if over else self._left(finished + part)
+        left = "" if over else self._left()
         if self._bar is not None:
             room = max(10, self._bar.console.width - len(now) - len(left) - 20 - 8)
             note = "   ".join(word for word in (left, shortened(who, room)) if word)
@@ -150,14 +156,20 @@ class Watching:
             parts = [now, counted(made, "evaluation"), left]
             self._say(" · ".join(part for part in parts if part))
 
-    def _left(self, rounds: float) -> str:
-        """How long it takes, as the last look expects, else at most; the first round also loads libraries."""
-        if self._standing is None or rounds < 1.5:
+    def _estimate(self, standing: Standing) -> None:
+        """How long it takes, as the look expects, else at most; the first round loads libraries and is left out."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = (now, standing.round)
+        elif not standing.over:
+            more = self.rounds - standing.round if standing.likely is None else standing.likely
+            self._end = now + (now - self._first[0]) / (standing.round - self._first[1]) * more
+            self._end_word = "at most" if standing.likely is None else "about"
+
+    def _left(self) -> str:
+        if self._end is None:
             return ""
-        likely = self._standing.likely
-        all_rounds = self.rounds if likely is None else min(self.rounds, self._standing.round + likely)
-        pace = (time.monotonic() - self._first) / (rounds - 1)
-        return f"{'at most' if likely is None else 'about'} {duration(pace * max(0.0, all_rounds - rounds))} left"
+        return f"{self._end_word} {duration(max(1.0, round(self._end - time.monotonic())))} left"
 
     def _say(self, line: str) -> None:
         text = wrapped(line)
