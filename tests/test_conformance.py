@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import optarena as oa
+from optarena.cli import main
 from optarena.optimizer import OPTIMIZERS, get_optimizer
 from optarena.problem import build
-from optarena.testing import assert_optimizer, assert_problem, check_optimizer, check_problem
+from optarena.testing import announced, assert_optimizer, assert_problem, check_optimizer, check_problem
 from playing import light
 
 ROUNDS = {
@@ -249,3 +250,147 @@ def test_problems_that_are_wrong_are_named():
     }
     for check, problem in cases.items():
         assert [finding.check for finding in check_problem(problem)] == [check]
+
+
+# ---- what `optarena check` shows -------------------------------------------------------------------------------------
+
+FAULTY = """import numpy as np
+import optarena as oa
+
+
+def helper(x):
+    return x["nope"]
+
+
+class Raises(oa.Optimizer):
+    def suggest(self, n):
+        return helper({"a": n})
+
+
+class Finite(oa.Optimizer):
+    def suggest(self, n):
+        print("suggesting")
+        return self.space.to_dicts(self.space.sample(n, self.rng))
+
+    def observe(self, X, y):
+        assert np.isfinite(y).all(), "not finite"
+
+
+class Global(oa.Optimizer):
+    def suggest(self, n):
+        return self.space.to_dicts(self.space.from_unit(np.random.rand(n, self.space.dimension)))
+
+
+class Clears(oa.Optimizer):
+    def suggest(self, n):
+        return self.space.to_dicts(self.space.sample(n, self.rng))
+
+    def observe(self, X, y):
+        X[0].clear()
+
+
+@oa.as_problem({"x": {"type": "real", "space": "linear", "range": [0, 1]}})
+def sometimes(x):
+    if x["x"] > 0.5:
+        raise ValueError("too large")
+    return x["x"]
+
+
+@oa.as_problem({"x": {"type": "real", "space": "linear", "range": [0, 1]}})
+def never(x):
+    return helper(x)
+"""
+
+
+@pytest.fixture
+def faulty(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "mine.py").write_text(FAULTY)
+
+    def check(name, capsys):
+        code = main(["check", f"mine.py:{name}"])
+        return code, capsys.readouterr().out
+
+    return check
+
+
+def test_a_fault_is_shown_once_with_the_users_own_traceback(faulty, capsys):
+    code, out = faulty("Raises", capsys)
+    assert code == 1
+    assert out == (
+        "mine.py:Raises: 1 thing to fix\n"
+        "  mine.py:6: raised KeyError: 'nope' (points lie in the space: real, integer and\n"
+        "    mixed space)\n"
+        "      mine.py:11, in suggest\n"
+        '        return helper({"a": n})\n'
+        "      mine.py:6, in helper\n"
+        '        return x["nope"]\n'
+        "    It must not raise here (Exhausted ends a study early).\n"
+    )
+
+
+def test_one_line_that_fails_in_several_checks_is_one_finding(faulty, capsys):
+    code, out = faulty("Finite", capsys)
+    assert code == 1
+    assert "1 thing to fix" in out
+    assert "mine.py:20: raised AssertionError: not finite (failed evaluations are\n    survived; infinite" in out
+    assert "\nsuggesting" not in out
+    assert "lines, first: suggesting" in out
+
+
+def test_a_global_random_state_is_one_fault(faulty, capsys):
+    code, out = faulty("Global", capsys)
+    assert code == 1
+    assert "1 thing to fix\n  mine.py:24: the state of numpy.random changed, and two runs" in out
+
+
+def test_points_that_are_emptied_are_named_as_changed(faulty, capsys):
+    code, out = faulty("Clears", capsys)
+    assert code == 1
+    assert "1 thing to fix\n  mine.py:32: observe changed the points or the values" in out
+
+
+def test_points_of_a_problem_may_fail_and_it_is_said(faulty, capsys):
+    code, out = faulty("sometimes", capsys)
+    assert code == 0
+    assert "mine.py:sometimes: a well-behaved problem\n  mine.py:39: 9 of 20 random points failed" in out
+    assert 'raise ValueError("too large")' in out
+    code, out = faulty("never", capsys)
+    assert code == 1
+    assert "  mine.py:6: all 20 random points failed: KeyError: 'nope'\n      mine.py:45, in never\n" in out
+
+
+def test_steps_are_announced():
+    steps = []
+    with announced(steps.append):
+        check_optimizer("QuasiRandom")
+    assert "points lie in the space (real space)" in steps
+    assert "failed evaluations are survived (mixed space)" in steps
+
+
+def test_of_a_slow_problem_fewer_points_are_evaluated(monkeypatch):
+    made = []
+
+    @oa.as_problem({"x": {"type": "real", "space": "linear", "range": [0, 1]}})
+    def slow(x):
+        made.append(x)
+        return x["x"]
+
+    monkeypatch.setattr("optarena.testing._problems.SECONDS", 0.0)
+    assert check_problem(slow) == []
+    assert len(made) == 6  # three points, twice
+
+
+def test_a_minimiser_that_asks_for_no_number_has_ended():
+    class Lost(oa.ClosedLoop):
+        def minimise(self, fun):
+            fun(self.start())
+            fun(np.full(self.space.dimension, np.nan))
+            return "converged"
+
+    lost = Lost(build("functions/sphere/d2").space, rng=np.random.default_rng(1))
+    lost.observe(lost.suggest(1), np.array([[1.0]]))
+    with pytest.raises(oa.Exhausted, match="not a number"):
+        lost.suggest(1)
+    lost.close()

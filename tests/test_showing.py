@@ -6,6 +6,7 @@ import base64
 import re
 import subprocess
 import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -192,3 +193,27 @@ def test_problems_and_optimizers_say_what_they_are():
 
 def test_traces_are_one_line(results):
     assert re.fullmatch(r"<Traces: [\d,]+ rows of 9 studies, objectives: 1>", repr(results.traces()))
+
+
+# ---- help ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_public_name_is_there_and_has_help():
+    assert set(dir(oa)) == set(oa.__all__)
+    for name in oa.__all__:
+        assert getattr(oa, name).__doc__
+    assert {"Experiment", "open", "as_problem", "Optimizer", "ClosedLoop"} <= set(oa.__all__)
+
+
+def test_the_tour_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(line[4:] for line in oa.__doc__.split("What is where")[0].splitlines() if line.startswith("    "))
+    exec(code.replace("import optarena as oa", ""), {"oa": oa})
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_what_docs_take_from_the_package_is_exported():
+    docs = [*(Path(__file__).parent.parent / "docs").rglob("*.md"), Path(__file__).parent.parent / "README.md"]
+    used = {name for page in docs for name in re.findall(r"\boa\.(\w+)", page.read_text(encoding="utf-8"))}
+    assert len(used) > 10
+    assert used <= set(oa.__all__)

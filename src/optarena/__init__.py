@@ -1,4 +1,31 @@
-"""optarena: which optimizer is best, on which problems, by how much, and how sure are we?"""
+"""optarena: which optimizer is best, on which problems, by how much, and how sure are we?
+
+Run an experiment with your own problem, and look at the answer. In a notebook each line shows itself:
+
+    import optarena as oa
+
+    @oa.as_problem({"rate": {"type": "real", "space": "log", "range": [1e-5, 1e-1]}})
+    def loss(x):
+        return abs(x["rate"] - 1e-3)
+
+    results = oa.Experiment(["RandomSearch", "QuasiRandom"], loss, budget=100, trials=5).run("results")
+    results.compare()               # what to use, who beats whom, what is undecided
+    results.fixed_cost()            # how good after so many evaluations; also fixed_target, pareto, anytime
+    results.figure("convergence")   # draws offline; .save("figure.pdf")
+    results.best()                  # the best point of each problem
+    results.report("report.html")   # all of it on one page, to mail
+
+What is where:
+
+    run         Experiment, use (an optimizer with settings)
+    read        open (a store), read (files of other tools), from_frame (your own table); all give Results
+    problems    as_problem (a function), Problem, Suite, Space, Objective, Known, Evaluation; Instance for solvers
+    optimizers  Optimizer (suggest and observe), ClosedLoop (a library with a loop of its own), Solver, Capabilities
+    errors      OptarenaError; Exhausted and WrongSolution are for you to raise
+    checks      optarena.testing: is my optimizer, problem or solver well-behaved?
+
+`optarena list optimizers` and `optarena list problems` in a terminal show the names that may be used.
+"""
 
 from __future__ import annotations
 
@@ -16,40 +43,43 @@ if TYPE_CHECKING:
     from optarena.facade import open_store as open
     from optarena.instance import Instance, WrongSolution
     from optarena.optimizer import Capabilities, Optimizer
+    from optarena.optimizers.closed_loop import ClosedLoop
     from optarena.problem import Evaluation, Known, Objective, Problem, Suite, as_problem
     from optarena.solver import Solver
     from optarena.space import Space
     from optarena.trying import try_optimizers
 
-__all__ = [
-    "Capabilities",
-    "Dataset",
-    "Evaluation",
-    "Exhausted",
+__all__ = [  # noqa: RUF022 (in the order of the tour above)
+    "try_optimizers",
     "Experiment",
-    "Instance",
-    "Known",
-    "Objective",
-    "OptarenaError",
-    "Optimizer",
-    "Problem",
+    "use",
     "Results",
-    "Solver",
-    "Space",
-    "Suite",
-    "WrongSolution",
-    "__version__",
-    "as_problem",
-    "from_frame",
+    "Dataset",
     "open",
     "read",
-    "try_optimizers",
-    "use",
+    "from_frame",
+    "as_problem",
+    "Problem",
+    "Suite",
+    "Space",
+    "Objective",
+    "Known",
+    "Evaluation",
+    "Instance",
+    "Optimizer",
+    "ClosedLoop",
+    "Solver",
+    "Capabilities",
+    "OptarenaError",
+    "Exhausted",
+    "WrongSolution",
+    "__version__",
 ]
 
 # Names are found when first used, so that `optarena --help` and an import cost next to nothing.
 _WHERE = {
     "Capabilities": "optarena.optimizer",
+    "ClosedLoop": "optarena.optimizers.closed_loop",
     "Dataset": "optarena.dataset",
     "Evaluation": "optarena.problem",
     "Exhausted": "optarena.errors",
@@ -98,4 +128,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(__all__)

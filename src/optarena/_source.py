@@ -41,7 +41,9 @@ def load_module(path: Path) -> ModuleType:
             raise
         except BaseException as error:  # a file may call sys.exit(), too
             del sys.modules[name]
-            raise OptarenaError(f"{path}: could not be loaded: {describe(error)}") from error
+            lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+            line = f" (line {lines[-1]})" if lines else ""
+            raise OptarenaError(f"{path}: could not be loaded: {describe(error)}{line}") from error
         finally:
             with contextlib.suppress(ValueError):
                 sys.path.remove(str(path.parent))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
+import sys
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -12,9 +16,9 @@ import numpy as np
 import typer
 
 from optarena._files import read_toml
-from optarena._numbers import counted
+from optarena._numbers import counted, duration
 from optarena._source import load_module
-from optarena._text import clean
+from optarena._text import clean, screen_width, shortened
 from optarena.bayesmark.wrappers import load, wrapper_classes, wrappers_in
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
@@ -22,7 +26,20 @@ from optarena.optimizer import OPTIMIZERS, Optimizer, check_settings, get_optimi
 from optarena.problem import SUITES, Subject, build, select
 from optarena.settings import read_call
 from optarena.solver import SOLVERS, Solver
-from optarena.testing import REAL, Finding, check_instance, check_optimizer, check_problem, check_solver, time_optimizer
+from optarena.testing import (
+    REAL,
+    Finding,
+    announced,
+    check_instance,
+    check_optimizer,
+    check_solver,
+    examine_problem,
+    once,
+    time_optimizer,
+)
+
+SLOW = 0.1
+"""Seconds of an evaluation that are worth a line."""
 
 
 def command(
@@ -37,36 +54,87 @@ def command(
     """Exit 0 if nothing is wrong, 1 if something must be fixed."""
     found = 0
     for name, thing in _things(what):
-        if isinstance(thing, str):
-            found += _report(name, "solver", check_solver(thing))
-        elif isinstance(thing, OptarenaError):
-            fix = "A problem's class is run by its name: it takes no arguments, and it has a space."
-            found += _report(name, "problem", [Finding("it can be made", name, str(thing), fix)])
-        elif isinstance(thing, Instance):
-            found += _report(name, "instance", check_instance(thing))
-        elif isinstance(thing, type):
-            settings = read_call(name)[1]
-            found += _report(name, "optimizer", check_optimizer(thing, **settings))
-            times = [
-                f"{seconds * 1e3:.3g} ms on the {space} space" for space, seconds in _times(thing, settings).items()
-            ]
-            if times:
-                print(f"  one suggest and one observe take {', '.join(times)}")
-        else:
-            found += _report(name, "problem", check_problem(thing))
+        with _Watching(name) as watching:
+            kind, findings, notes = _checked(name, thing)
+        found += _report(name, kind, findings, [*notes, *watching.notes()])
     if found:
         raise typer.Exit(1)
 
 
-def _report(name: str, kind: str, findings: list[Finding]) -> int:
-    if not findings:
+def _checked(name: str, thing: Any) -> tuple[str, list[Finding], list[str]]:
+    """What kind of thing it is, what must be fixed, and what else is good to know."""
+    if isinstance(thing, str):
+        return "solver", check_solver(thing), []
+    if isinstance(thing, OptarenaError):
+        fix = "A problem's class is run by its name: it takes no arguments, and it has a space."
+        return "problem", [Finding("it can be made", name, str(thing), fix)], []
+    if isinstance(thing, Instance):
+        return "instance", check_instance(thing), []
+    if isinstance(thing, type):
+        settings = read_call(name)[1]
+        findings = check_optimizer(thing, **settings)
+        times = [f"{seconds * 1e3:.3g} ms on the {space} space" for space, seconds in _times(thing, settings).items()]
+        return "optimizer", findings, [f"one suggest and one observe take {', '.join(times)}"] if times else []
+    made = examine_problem(thing)
+    notes = [line for note in made.notes for line in _lines(note, "problem")]
+    if made.seconds >= SLOW:
+        notes.append(f"one evaluation takes {duration(made.seconds)}")
+    return "problem", made.findings, notes
+
+
+def _report(name: str, kind: str, findings: list[Finding], notes: list[str]) -> int:
+    """Each finding once, with the place to look at."""
+    told = once(findings)
+    if not told:
         print(f"{clean(name)}: a well-behaved {kind}")
     else:
-        print(f"{clean(name)}: {counted(len(findings), 'thing')} to fix")
-    for finding in findings:
-        print(f"  {finding.check} ({clean(finding.where)}): {clean(finding.problem)}")
-        print(f"    {clean(finding.fix)}")
-    return len(findings)
+        print(f"{clean(name)}: {counted(len(told), 'thing')} to fix")
+    for line in [*(line for finding in told for line in _lines(finding, kind)), *notes]:
+        indent = "  " + line[: len(line) - len(line.lstrip())]
+        for part in textwrap.wrap(
+            clean(line.strip()), max(40, screen_width()), initial_indent=indent, subsequent_indent=f"{indent}  ",
+            break_long_words=False, break_on_hyphens=False,
+        ):  # fmt: skip
+            print(part)
+    return len(told)
+
+
+def _lines(finding: Finding, kind: str) -> list[str]:
+    """A finding as it is printed: what and where, the traceback, what to do. Of a problem, `what` says it all."""
+    at = f"{finding.place}: " if finding.place else ""
+    head = f"{at}{finding.problem}{f' ({finding.check}: {finding.where})' if kind != 'problem' else ''}"
+    return [head, *(f"    {line}" for line in finding.traceback.splitlines()), f"  {finding.fix}"]
+
+
+class _Watching:
+    """Shows what is being checked, on a terminal, and keeps what the checked code prints out of the report."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.printed = io.StringIO()
+        self._out = sys.stderr
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> _Watching:
+        self._stack.enter_context(announced(self._show))
+        self._stack.enter_context(contextlib.redirect_stdout(self.printed))
+        self._stack.enter_context(contextlib.redirect_stderr(self.printed))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+        if self._out.isatty():
+            print("\r\x1b[K", end="", file=self._out, flush=True)
+
+    def _show(self, step: str) -> None:
+        if self._out.isatty():
+            line = shortened(clean(f"{self.name}: {step} …"), screen_width() - 1)
+            print(f"\r\x1b[K{line}", end="", file=self._out, flush=True)
+
+    def notes(self) -> list[str]:
+        """What was printed is counted, not shown."""
+        lines = self.printed.getvalue().splitlines()
+        return [f"it printed {counted(len(lines), 'line')}, first: {shortened(clean(lines[0]), 60)}"] if lines else []
 
 
 def _times(cls: type[Optimizer], settings: Mapping[str, Any]) -> dict[str, float]:

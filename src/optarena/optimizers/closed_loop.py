@@ -73,6 +73,10 @@ class ClosedLoop(Optimizer):
     def suggest(self, n: int) -> Array:  # noqa: ARG002 (always one, as the capabilities say)
         if self._asked is None:
             x = self._resume().reshape(1, -1)
+            if np.isnan(x).any():  # after a value of -inf, say: nothing can be better
+                self._ended = "the minimiser asked for a point that is not a number"
+                self.close()
+                raise Exhausted(self._ended)
             # COBYLA steps over bounds, others by a rounding: the nearest point inside is evaluated. (np.clip is slower)
             inside = np.minimum(np.maximum(x, self.lower), self.upper) if self.natural else self.space.from_unit(x)
             self._asked = inside

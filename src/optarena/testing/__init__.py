@@ -13,9 +13,9 @@ from typing import Any
 
 from optarena.optimizer import Optimizer
 from optarena.problem import Problem
-from optarena.testing._finding import Finding
+from optarena.testing._finding import Finding, announced, once
 from optarena.testing._optimizers import check_optimizer, time_optimizer
-from optarena.testing._problems import check_problem
+from optarena.testing._problems import Examined, check_problem, examine_problem
 from optarena.testing._solvers import check_instance, check_solver
 from optarena.testing._spaces import INTEGER, MIXED, REAL, SPACES
 
@@ -24,7 +24,9 @@ __all__ = [
     "MIXED",
     "REAL",
     "SPACES",
+    "Examined",
     "Finding",
+    "announced",
     "assert_optimizer",
     "assert_problem",
     "assert_solver",
@@ -32,6 +34,8 @@ __all__ = [
     "check_optimizer",
     "check_problem",
     "check_solver",
+    "examine_problem",
+    "once",
     "time_optimizer",
 ]
 
@@ -39,16 +43,16 @@ __all__ = [
 def assert_optimizer(optimizer: str | type[Optimizer], *, rounds: int = 6, **settings: Any) -> None:
     """Raise AssertionError with every finding. Of one that takes seconds, fewer rounds will do."""
     findings = check_optimizer(optimizer, rounds=rounds, **settings)
-    assert not findings, "\n".join(map(str, findings))
+    assert not findings, "\n".join(map(str, once(findings)))
 
 
 def assert_problem(problem: Problem) -> None:
     """Raise AssertionError with every finding."""
     findings = check_problem(problem)
-    assert not findings, "\n".join(map(str, findings))
+    assert not findings, "\n".join(map(str, once(findings)))
 
 
 def assert_solver(solver: str, **options: Any) -> None:
     """Raise AssertionError with every finding; `solver` is a name, `my.py:MySolver` or `program.toml`."""
     findings = check_solver(solver, **options)
-    assert not findings, "\n".join(map(str, findings))
+    assert not findings, "\n".join(map(str, once(findings)))

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from optarena.errors import Exhausted, SuggestionError
+from optarena.errors import Exhausted, SuggestionError, describe
 from optarena.optimizer import Optimizer, get_optimizer
 from optarena.space import Array, Space
 from optarena.testing import _process_state
-from optarena.testing._finding import Finding
+from optarena.testing._finding import Finding, announce, blame, place_of
 from optarena.testing._spaces import SPACES
 
 _Check: TypeAlias = "Callable[[_OptimizerBench], tuple[str, str] | None]"
@@ -76,7 +76,14 @@ def _signatures(cls: type[Optimizer], settings: Mapping[str, Any]) -> Iterator[F
                 fix += "; it calls super().__init__(space, objectives=objectives, rng=rng)"
             if method == "observe" and can.constraints:
                 fix += " (the third argument comes because its capabilities say constraints=True)"
-            yield Finding("it can be called", method, f"{method}{signature} does not fit: {error}", f"{fix}.")
+            what = f"{method}{signature} does not fit: {error}"
+            yield Finding("it can be called", method, what, f"{fix}.", place_of(getattr(cls, method)))
+
+
+SUGGEST = "Return as many points as asked for, each with every parameter inside its range and of its type."
+
+NOT_HERE = "It must not raise here (Exhausted ends a study early)."
+UNSUGGESTED = "Take them, or declare capabilities with unsuggested=False."
 
 
 class _OptimizerBench:
@@ -122,18 +129,22 @@ class _OptimizerBench:
 
     def run(self, check: _Check) -> list[Finding]:
         title = check.__name__.strip("_").replace("_", " ")
+        where = f"{self.name} space" + f", {self.objectives} objectives" * (self.objectives > 1)
+        announce(f"{title} ({where})")
+        place, frames = "", ""
         try:
             with _process_state.watched():  # so that the next check begins as this one did
                 found = check(self)
         except Exhausted:
             found = None  # it may have nothing to suggest
+        except SuggestionError as error:
+            found = describe(error, named=False), SUGGEST
         except (Exception, SystemExit) as error:
-            found = (
-                f"raised {type(error).__name__}: {error}",
-                "It must not raise here (Exhausted ends a study early).",
-            )
-        where = f"{self.name} space" + f", {self.objectives} objectives" * (self.objectives > 1)
-        return [Finding(title, where, *found)] if found else []
+            fix = UNSUGGESTED if check is _points_it_never_suggested_are_taken else NOT_HERE
+            found = f"raised {describe(error)}", fix
+            place, frames = blame(error)
+        method = self.cls.observe if check is _what_is_observed_is_not_changed else self.cls.suggest
+        return [Finding(title, where, *found, place or place_of(method), frames)] if found else []
 
     def make(self, seed: int = 1) -> Optimizer:
         settings = copy.deepcopy(self.settings)
@@ -211,8 +222,7 @@ def _points_lie_in_the_space(bench: _OptimizerBench) -> tuple[str, str] | None:
     try:
         _ = bench.first
     except SuggestionError as error:
-        fix = "Return as many points as asked for, each with every parameter inside its range and of its type."
-        return str(error), fix
+        return str(error), SUGGEST
     return None
 
 
@@ -243,7 +253,7 @@ def _infinite_values_are_survived(bench: _OptimizerBench) -> tuple[str, str] | N
 
 
 def _the_same_seed_gives_the_same_points(bench: _OptimizerBench) -> tuple[str, str] | None:
-    if not bench.repeats:
+    if not bench.repeats and not bench.second[1]:  # else a global random state is the reason: another check says so
         return "two runs with the same seed differ", "Draw all randomness from the `rng` that __init__ is given."
     return None
 
@@ -260,7 +270,8 @@ def _one_study_does_not_change_the_next(bench: _OptimizerBench) -> tuple[str, st
 def _global_random_state_is_left_alone(bench: _OptimizerBench) -> tuple[str, str] | None:
     if bench.second[1]:
         fix = "Use the `rng` of __init__; if a library needs the global state, restore it."
-        return f"the state of {' and '.join(bench.second[1])} changed", fix
+        random = "" if bench.repeats else ", and two runs with the same seed differ"
+        return f"the state of {' and '.join(bench.second[1])} changed{random}", fix
     return None
 
 
@@ -289,11 +300,8 @@ def _points_it_never_suggested_are_taken(bench: _OptimizerBench) -> tuple[str, s
     optimizer = bench.make()
     X = bench.space.sample(bench.batch, np.random.default_rng(7))
     given: Any = X if bench.cls.capabilities.array_native else bench.space.to_dicts(X)
-    try:
-        bench.tell(optimizer, given, bench.value(X))
-        bench.play(optimizer, rounds=1)
-    except (Exception, SystemExit) as error:
-        return f"raised {type(error).__name__}: {error}", "Take them, or declare capabilities with unsuggested=False."
+    bench.tell(optimizer, given, bench.value(X))
+    bench.play(optimizer, rounds=1)
     return None
 
 
@@ -304,7 +312,8 @@ def _what_is_observed_is_not_changed(bench: _OptimizerBench) -> tuple[str, str] 
     values = y.copy()
     bench.tell(optimizer, suggested, y)
     optimizer.close()
-    same = np.array_equal(bench.matrix(kept), bench.matrix(suggested)) and np.array_equal(values, y)
+    points = np.array_equal(kept, np.asarray(suggested)) if isinstance(kept, np.ndarray) else kept == suggested
+    same = points and np.array_equal(values, y)
     if not same:
         return "observe changed the points or the values that it was given", "Copy what you want to change."
     return None
