@@ -32,7 +32,7 @@ FLOW = [
         "space",
         "staircase",
     ],
-    ["registry", "_bayesmark_names", "_lattice"],
+    ["registry", "_bayesmark_encoding", "_bayesmark_names", "_lattice"],
     ["problem"],
     ["instance", "optimizer"],
     ["solver"],
