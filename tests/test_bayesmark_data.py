@@ -124,7 +124,7 @@ def test_the_commands_derive_what_bayesmark_derived(database, capsys):
     for name in ("agg", "baseline", "anal"):
         assert main(["bayesmark", name, *flags]) == 0
     out = capsys.readouterr().out
-    assert "median score @ 15:\noptimizer\nHyperOpt_0.3.0_a376313        0.486061\n" in out
+    assert "median score @ 15:\noptimizer\nHyperOpt_0.3.0_a376313        0.486061    [0.000000, " in out
     assert "normed mean score @ 15:" in out
     for dataset, file in DERIVED.items():
         golden = load(f"real/r01/{dataset}.json.gz")

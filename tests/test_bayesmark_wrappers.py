@@ -94,8 +94,10 @@ def test_an_installed_bayesmark_is_the_same_afterwards(monkeypatch: pytest.Monke
 
 
 def test_a_file_that_asks_for_more_than_the_stand_ins_have_says_so(tmp_path: Path) -> None:
-    (tmp_path / "optimizer.py").write_text("import bayesmark.builtin_opt\n")
-    says = r"optimizer\.py: could not be loaded: .*nothing stands in for bayesmark\.builtin_opt here \(there are bayes"
+    (tmp_path / "optimizer.py").write_text("import bayesmark.sklearn_funcs\n")
+    says = (
+        r"optimizer\.py: could not be loaded: .*nothing stands in for bayesmark\.sklearn_funcs here \(there are bayes"
+    )
     before = list(sys.meta_path)
     with pytest.raises(OptarenaError, match=says):
         get_optimizer(str(tmp_path / "optimizer.py"))

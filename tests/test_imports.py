@@ -33,7 +33,7 @@ FLOW = [
         "space",
         "staircase",
     ],
-    ["registry", "_bayesmark_names", "_lattice"],
+    ["registry", "_bayesmark_encoding", "_bayesmark_names", "_lattice"],
     ["problem"],
     ["instance", "optimizer"],
     ["solver"],

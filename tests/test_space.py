@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optarena.bayesmark import encoding
+from optarena import _bayesmark_encoding as encoding
 from optarena.errors import OptarenaError, SuggestionError
 from optarena.space import Space
 

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from optarena._bayesmark_names import VISIBLE, bayesmark_name
 from optarena.bayesmark.files import FOLDERS, read_study, write_study
-from optarena.bayesmark.studies import studies_of
+from optarena.bayesmark.logs import write_log
+from optarena.bayesmark.studies import begun_studies, studies_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
-from optarena.store import Store
+from optarena.status import UNSUCCESSFUL
+from optarena.store import IN_DATABASE, Store
 
-STORE = "optarena"
+STORE = IN_DATABASE
 """The store of a database, in its folder."""
 FEW = 10
 """Studies that are looked for one by one in its journals; of more, all are read."""
@@ -90,6 +92,7 @@ def put_into_database(path: Path, only: Collection[str] | None = None) -> list[U
     studies, left_out = studies_of(results, path, wanted)
     for study in studies:
         write_study(path, study)
+        write_log(path, study)
     out = []
     for id, row in rows.items():
         there = has_file(path, id)
@@ -98,4 +101,7 @@ def put_into_database(path: Path, only: Collection[str] | None = None) -> list[U
             name = bayesmark_name(row["problem"])
             told = (row["trial"], row["status"], reason, row["root"])
             out.append(Unfinished(uuid.UUID(id).hex, row["optimizer"], name, *told, there))
+    ends = {study.uuid: study for study in out if study.status in UNSUCCESSFUL}
+    for begun in begun_studies(results, path, {str(uuid.UUID(id)) for id in ends}):
+        write_log(path, begun, f"{ends[begun.uuid].status}: {ends[begun.uuid].reason}")
     return out

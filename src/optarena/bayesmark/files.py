@@ -242,6 +242,16 @@ def files_of(path: Path) -> dict[str, Any]:
     return {"studies": len(files), "hash": hashlib.sha256(text.encode()).hexdigest()[:16]}
 
 
+def signatures_in(file: Path) -> dict[str, list[float]]:
+    """The signatures of problems that a derived file has; what is no list of numbers is left out."""
+    found = _load_whole(file)[0].get("signature") or {}
+    return {
+        name: [float(value) for value in values]
+        for name, values in (found.items() if isinstance(found, dict) else ())
+        if isinstance(values, list) and all(isinstance(value, (int, float)) for value in values)
+    }
+
+
 def made_of(path: Path) -> dict[str, Any]:
     """What `derived/eval.json` was made of; where Bayesmark wrote it, only how many studies its cube has."""
     recorded = _first_line(path).get("made_of")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from optarena.bayesmark.wrappers import Wrapper, called, cleaned, wrappers_in
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
+from optarena.experiment.uses import as_use
 from optarena.optimizer import OPTIMIZERS as ALL_OPTIMIZERS
 from optarena.optimizer import get_optimizer
 from optarena.problem import Subject, get_suite
@@ -83,6 +84,8 @@ class Launch(Experiment):
                 raise OptarenaError(f"{name} needs one of the metrics {', '.join(kinds)}; given: {', '.join(wanted)}")
         self.elsewhere: frozenset[str] = frozenset()
         """Ids of studies that were made by others and are not made again."""
+        self.unloadable: dict[str, str] = {}
+        """Wrappers that cannot be loaded, and why: the others are launched without them."""
         uses = self._uses(optimizers, optimizer_root)
         super().__init__(
             uses,
@@ -143,6 +146,14 @@ class Launch(Experiment):
                     self.notices.append(f"{name} is called {label}: Bayesmark puts names together by underscores")
                 if out.setdefault(label, use) != use:
                     raise OptarenaError(f"{folder}: two optimizers would be called {label!r}; rename one")
+                try:
+                    get_optimizer(use.use)
+                except OptarenaError as error:
+                    self.unloadable[label] = str(error)
+                    del out[label]
+            elif name.startswith("RandomSearch("):  # with a setting it is the baseline, too
+                asked = as_use(name, 0)
+                out[asked.use] = Use(asked.use, asked.settings, asked.use)
             elif name in registered:
                 get_optimizer(name)
                 out[name] = Use(name)
@@ -152,6 +163,9 @@ class Launch(Experiment):
                     f"no optimizer named {name!r}.{nearest(name, known)} (optarena list optimizers; wrappers are looked"
                     f" for in {folder}: -odir names another directory)"
                 )
+        if not out and self.unloadable:
+            raise OptarenaError(next(iter(self.unloadable.values())))
+        self.notices += [f"left out: {name}: {why}" for name, why in self.unloadable.items()]
         return [out[label] for label in sorted(out)]
 
     def plan(self, root: uuid.UUID | None = None) -> Plan:
@@ -216,6 +230,21 @@ def _chosen(given: Sequence[str] | None, known: Sequence[str], what: str, own: t
         if "_" in name or "/" in name:
             raise OptarenaError(f"{what} {name!r}: a name has no underscore and no slash")
     return sorted(set(known if given is None else given))
+
+
+def killed_launch(path: Path, make: Callable[[uuid.UUID], Launch]) -> Launch | None:
+    """The launch of a database that did not end and has just the studies of this one, whose root is not told.
+
+    make: the launch under a root.
+    """
+    store = Store(path / STORE)
+    last = {run.root: run for run in sorted(store.runs(), key=lambda run: (run.number, run.time))}
+    for root, run in reversed(last.items()):
+        if run.how != "done" and not store.is_live(run):
+            launch = make(uuid.UUID(root))
+            if {uuid.UUID(study.id).hex for study in run.studies} == {command.uuid for command in launch.commands()}:
+                return launch
+    return None
 
 
 def refuse_other_batches(launch: Launch, path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,20 @@ def studies_of(
         else:
             out.append(rows.study(attempt, low, high, path))
     return out, left_out
+
+
+def begun_studies(results: Dataset, path: Path, ids: Collection[str]) -> list[FileStudy]:
+    """These studies as far as they went: the batches that are complete."""
+    if not ids:
+        return []
+    results = results.in_full()
+    rows = _Rows(results)
+    out = []
+    for i, attempt in enumerate(results.attempts):
+        if attempt.start.study in ids and len(attempt.card.objectives) == 1 and attempt.start.record == "all":
+            low, high = rows.traces.offsets[i : i + 2].tolist()
+            out.append(rows.study(attempt, low, high - (high - low) % attempt.start.batch, path))
+    return out
 
 
 class _Rows:

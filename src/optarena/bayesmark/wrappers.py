@@ -16,7 +16,9 @@ import hashlib
 import inspect
 import json
 import random
+import sys
 from collections.abc import Mapping
+from contextlib import redirect_stderr
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -275,14 +277,14 @@ class BayesmarkWrapper(Optimizer):
         key = entropy if isinstance(entropy, int) else int(self.rng.integers(2**63))
         self._state = SeededState(*seeds_of(key))
         arguments = {**copy.deepcopy(dict(self.arguments)), **settings}
-        with self._state, self.room:
+        with self._state, self.room, redirect_stderr(sys.stdout):
             self._inner: Any = self.wrapped(space.config, **arguments)
 
     def suggest(self, n: int) -> list[Point]:
-        with self._state, self.room:
+        with self._state, self.room, redirect_stderr(sys.stdout):
             return list(self._inner.suggest(n))
 
     def observe(self, X: Any, y: Array, violations: Array | None = None) -> None:  # noqa: ARG002
         values = np.where(np.isnan(y[:, 0]), np.inf, y[:, 0]).tolist()  # what Bayesmark says of a failed evaluation
-        with self._state, self.room:
+        with self._state, self.room, redirect_stderr(sys.stdout):
             self._inner.observe([dict(point) for point in X], values)

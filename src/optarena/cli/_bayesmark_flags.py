@@ -30,9 +30,15 @@ def as_bayesmark_says(flags: argparse.Namespace, **more: Any) -> dict[str, Any]:
     return {**out, "dry_run": False, "rev": revision(), "opt_rev": None, **more}
 
 
+def program(name: str) -> str:
+    """What one of the commands was called by: `bayesmark-launch`, or `optarena bayesmark launch`."""
+    script = f"bayesmark-{name}"
+    return script if Path(sys.argv[0]).name == script else f"optarena bayesmark {name}"
+
+
 def typed(rest: Sequence[str], name: str) -> str:
     """The command as it was typed."""
-    return shlex.join(["optarena", "bayesmark", name, *rest])
+    return f"{program(name)} {shlex.join(rest)}"
 
 
 def database(flags: argparse.Namespace) -> Path:

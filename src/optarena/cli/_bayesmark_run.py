@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import signal
 import sys
 import uuid
 from collections.abc import Sequence
+from pathlib import Path
 
 from optarena._files import write_whole
 from optarena._text import clean
 from optarena.bayesmark.database import STORE, Unfinished, made_elsewhere, prepare, put_into_database
 from optarena.bayesmark.jobs import flags_of, job_lines
-from optarena.bayesmark.launch import Launch, One, refuse_other_batches
+from optarena.bayesmark.launch import Launch, One, killed_launch, refuse_other_batches
+from optarena.bayesmark.logs import read_log, read_printed
 from optarena.cli._bayesmark_flags import as_bayesmark_says, database, name_some, say, typed
 from optarena.cli._progress import RunProgress
 from optarena.cli.run_command import _interrupt
 from optarena.errors import OptarenaError
+from optarena.experiment import Study
+from optarena.runner.attempt import Outcome
 from optarena.runner.local import run
 from optarena.status import UNSUCCESSFUL
 
@@ -25,10 +30,8 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
     """Run all, or write the jobs file."""
     if flags.timeout and flags.workers == 0:
         raise OptarenaError("-t is kept by ending a worker process: it needs --workers of at least 1")
-    root = uuid.UUID(flags.uuid) if flags.uuid else uuid.uuid4()
-    flags.uuid, flags.db = root.hex, flags.db or f"bo_{root.hex[:8]}"
-    experiment = Launch(
-        root,
+    make = functools.partial(
+        Launch,
         models=flags.classifier,
         data=flags.data,
         metrics=flags.metric,
@@ -40,9 +43,16 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
         data_root=flags.data_root,
         optimizer_root=flags.opt_root,
     )
+    killed = killed_launch(database(flags), make) if flags.db and not flags.uuid and not flags.num_jobs else None
+    experiment = killed or make(uuid.UUID(flags.uuid) if flags.uuid else uuid.uuid4())
+    root = experiment.seed
+    assert root is not None
+    flags.uuid, flags.db = root.hex, flags.db or f"bo_{root.hex[:8]}"
     print(f"Supply --uuid {root.hex} to reproduce this run.")
     print(f"Supply --dbid {flags.db} to append to this experiment or reproduce jobs file.")
     print("User must ensure equal reps of each optimizer for unbiased results", flush=True)
+    if killed:
+        say("The last launch of these studies did not end: it goes on (another --uuid begins a new one)")
     for notice in experiment.notices:
         say(clean(notice))
     commands = list(experiment.commands())
@@ -65,7 +75,8 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
     unfinished: list[Unfinished] = []
     if ids - experiment.elsewhere or not commands:
         signal.signal(signal.SIGTERM, _interrupt)
-        with RunProgress(str(path / STORE), sys.stderr) as progress:
+        experiment.prints = path / "log"
+        with (_Logged if flags.verbose else RunProgress)(str(path / STORE), sys.stderr) as progress:
             try:
                 run(experiment, path / STORE, workers=flags.workers, retry=flags.retry, progress=progress)
             except KeyboardInterrupt:
@@ -80,7 +91,25 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
         say(f"Run what failed again: {_again(flags, rest)} --retry")
     print(f"{failures} failures of benchmark script after {len(commands)} studies.")
     print("done")
-    return 1 if failures else 0
+    return 1 if failures or experiment.unloadable else 0
+
+
+class _Logged(RunProgress):
+    """Also prints the log of each study that ends, and what it printed, instead of bars."""
+
+    def _start_bars(self, todo: list[Study]) -> None:
+        pass
+
+    def ended(self, study: Study, outcome: Outcome) -> None:
+        super().ended(study, outcome)
+        path = Path(self.store).parent
+        put_into_database(path, [study.id])
+        _tell_log(path, uuid.UUID(study.id).hex)
+
+
+def _tell_log(path: Path, id: str) -> None:
+    print(read_log(path, id), end="", file=sys.stderr, flush=True)
+    print(read_printed(path, id), end="", flush=True)
 
 
 def _again(flags: argparse.Namespace, rest: Sequence[str]) -> str:
@@ -116,8 +145,12 @@ def exp(flags: argparse.Namespace, _rest: Sequence[str]) -> int:
         say(f"study {flags.uuid} is in {path}, made by another tool")
         return 0
     signal.signal(signal.SIGTERM, _interrupt)
+    experiment.prints = path / "log"
     run(experiment, path / STORE, workers=1, retry=flags.retry)
-    for study in put_into_database(path, [id]):
+    unfinished = put_into_database(path, [id])
+    if flags.verbose:
+        _tell_log(path, uuid.UUID(id).hex)
+    for study in unfinished:
         say(f"not in the database: {clean(study.text)}")
     return 0
 

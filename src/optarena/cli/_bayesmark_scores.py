@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from optarena._text import clean, table
 from optarena.bayesmark.database import prepare, put_into_database
 from optarena.bayesmark.derived import aggregate_database, refuse_stale
 from optarena.bayesmark.files import left_out_of_cubes
-from optarena.bayesmark.scores import score, write_baseline, write_performance
+from optarena.bayesmark.scores import changed_since, score, write_baseline, write_performance
 from optarena.cli._bayesmark_flags import as_bayesmark_says, database, name_some, say
 from optarena.views.fixed_cost import FixedCost
 
@@ -68,7 +69,13 @@ def anal(flags: argparse.Namespace) -> None:
         say(
             "note: derived/baseline.json is older than the scored studies (optarena bayesmark baseline makes a new one)"
         )
-    view, signatures = score(path, baseline=file)
+    changed = changed_since(path, file)
+    name_some(
+        [f"left out: {name} gives other values than when the baseline was made" for name in changed], flags.verbose
+    )
+    if changed:
+        say("(bayesmark-baseline makes a baseline of the RandomSearch of this database, with which they are scored)")
+    view, signatures = score(path, baseline=file, without=changed)
     write_performance(path, view, signatures, args)
     _tell(view, flags.verbose)
     for metric in view.metrics:
@@ -97,16 +104,23 @@ def _print_summary(view: FixedCost, metric: str) -> None:
     print(f"{VISIBLE if metric == 'value' else metric}:")
     names = rows["optimizer"].to_list()
     for title, column in (("median", "median"), ("mean", "mean"), ("normed mean", "mean_normed")):
-        _print_block(f"{title} score @ {last}:", names, rows[column].to_list())
+        ends = zip(rows[f"{column}_lb"].to_list(), rows[f"{column}_ub"].to_list(), strict=True)
+        _print_block(f"{title} score @ {last}:", names, rows[column].to_list(), list(ends))
     if metric == "value":
-        _print_block("Final score `100 x (1-loss)` for leaderboard:", names, rows["score"].to_list())
+        _print_block("Final score `100 x (1-loss)` for leaderboard:", names, rows["score"].to_list(), [])
 
 
-def _print_block(title: str, names: list[str], values: list[Any]) -> None:
+def _print_block(title: str, names: list[str], values: list[Any], intervals: list[tuple[Any, Any]]) -> None:
+    """One line per optimizer: its score, and behind it the 95 % interval over problems, where there is one."""
     print(title)
     print("optimizer")
     width = max(map(len, names))
     small = any(value is not None and 0 < abs(value) < 1e-4 for value in values)
-    for name, value in zip(names, values, strict=True):
-        text = "NaN" if value is None else f"{value:.6e}" if small else f"{value:.6f}"
-        print(f"{clean(name):{width}}    {text}")
+
+    def text(value: Any) -> str:
+        return "NaN" if value is None else f"{value:.6e}" if small else f"{value:.6f}"
+
+    for i, (name, value) in enumerate(zip(names, values, strict=True)):
+        low, high = intervals[i] if intervals else (None, None)
+        finite = all(end is not None and math.isfinite(end) for end in (low, high))
+        print(f"{clean(name):{width}}    {text(value)}" + (f"    [{text(low)}, {text(high)}]" if finite else ""))

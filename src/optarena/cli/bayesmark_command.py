@@ -1,4 +1,7 @@
-"""`optarena bayesmark`: Bayesmark's commands with its flags. The work is done in `optarena.bayesmark`."""
+"""`optarena bayesmark`, also installed as `bayesmark-launch` and so on: Bayesmark's commands with its flags.
+
+The work is done in `optarena.bayesmark`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from optarena.cli._bayesmark_flags import program
 from optarena.errors import OptarenaError, nearest
 
 PROGRAMS = {
@@ -53,11 +57,11 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _parser(name: str) -> _Parser:
-    parser = _Parser(prog=f"optarena bayesmark {name}", description=PROGRAMS[name], allow_abbrev=False)
+    parser = _Parser(prog=program(name), description=PROGRAMS[name], allow_abbrev=False)
     add = parser.add_argument
     add("-dir", "-db-root", dest="db_root", type=Path, default=Path(), help="root directory of all databases [.]")
     add("-odir", "--opt-root", dest="opt_root", type=_directory, help="directory with wrappers of optimizers [.]")
-    add("-v", "--verbose", action="store_true", help="print each study's flags")
+    add("-v", "--verbose", action="store_true", help="print each study's flags and log")
     add("-b", "--db", "--dbid", dest="db", type=_db, required=name != "launch", help="the database, a folder there")
     if name in ("launch", "exp"):
         many: dict[str, Any] = {"nargs": "+"} if name == "launch" else {"required": True}
@@ -84,9 +88,10 @@ def _parser(name: str) -> _Parser:
 
 
 def _uuid(text: str) -> str:
-    if not re.fullmatch(r"[0-9a-f]{32}", text.lower()):
+    digits = text.replace("-", "").lower()
+    if not re.fullmatch(r"[0-9a-f]{32}", digits):
         raise argparse.ArgumentTypeError(f"{text!r} is not 32 hexadecimal digits")
-    return uuid.UUID(text).hex
+    return uuid.UUID(digits).hex
 
 
 def _db(text: str) -> str:

@@ -97,6 +97,8 @@ class Experiment:
     """What to do where a store's studies cannot be continued."""
     reads_all = True
     """Whether all of a store is read before a run, or only what it has of the plan's problems."""
+    prints: Path | None = None
+    """The directory that keeps what workers' studies print, one file per study; None: it is not kept."""
 
     def __init__(
         self,

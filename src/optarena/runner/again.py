@@ -113,8 +113,10 @@ def _ends(was: Attempt, now: Attempt) -> list[str]:
 
 
 def _find(results: Dataset, study: str) -> Dataset:
-    """The one study whose id begins so."""
-    found = [i for i, attempt in enumerate(results.attempts) if attempt.start.study.startswith(study)] if study else []
+    """The one study whose id begins so, with or without its dashes."""
+    digits = study.replace("-", "").lower()
+    ids = [attempt.start.study.replace("-", "") for attempt in results.attempts]
+    found = [i for i, id in enumerate(ids) if id.startswith(digits)] if digits else []
     if len(found) != 1:
         many = f"{len(found)} studies begin with" if found else "no study begins with"
         raise OptarenaError(

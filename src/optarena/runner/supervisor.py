@@ -54,6 +54,7 @@ class Supervisor:
         self.kernels, self.retry = kernels, retry
         self.store, self.plan, self.limits = store, plan, experiment.limits
         self.base = str((experiment.base or Path.cwd()).resolve())
+        self.prints = experiment.prints
         self.progress, self.heart = progress, heart
         self._journal: Journal | None = None
         self._harms: dict[str, int] = {}
@@ -97,6 +98,7 @@ class Supervisor:
             base=self.base,
             source=self.plan.sources.get(study.optimizer.label),
             past=past or Past(),
+            prints="" if self.prints is None else str(self.prints.resolve() / f"{study.id.replace('-', '')}.out"),
         )
         if study.solver:
             assert study.budget.seconds is not None

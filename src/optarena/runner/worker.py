@@ -1,8 +1,9 @@
 """The worker program: `python -m optarena.runner.worker STORE CELL SUPERVISOR`.
 
 It takes JSON lines on its standard input, a task each, and answers with JSON lines on the standard output that it was
-started with. Both are moved out of the way before anybody's code is loaded: what a problem prints goes nowhere, and it
-finds no input. It stays warm from one study to the next, and ends with its input or with its supervisor.
+started with. Both are moved out of the way before anybody's code is loaded: what a study prints goes into a file, where
+a task names one, else nowhere, and it finds no input. It stays warm from one study to the next, and ends with its input
+or with its supervisor.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class Task(msgspec.Struct, omit_defaults=True):
     """Bytes that the process may hold."""
     hard: float | None = None
     """Seconds after which a solver is killed, whatever it does."""
+    prints: str = ""
+    """The file that keeps what the study prints; empty: it is not kept."""
     token: str = ""
     """What answers about it must repeat: what others write into the pipe of answers does not know it."""
 
@@ -155,17 +158,20 @@ def _work(store: Path, memory: int, tasks: int, answer: _Answers) -> None:
             guard.begin()
             used = task.study.optimizer
             try:
-                outcome = run_study(
-                    task.study,
-                    problems[key],
-                    get_solver(used.use, base) if task.study.solver else ready_optimizer(used.use, base, used.settings),
-                    journal,
-                    source=task.source,
-                    past=task.past,
-                    cell=cell,
-                    singly=task.singly,
-                    tick=tick,
-                )
+                with _printing(task.prints):
+                    outcome = run_study(
+                        task.study,
+                        problems[key],
+                        get_solver(used.use, base)
+                        if task.study.solver
+                        else ready_optimizer(used.use, base, used.settings),
+                        journal,
+                        source=task.source,
+                        past=task.past,
+                        cell=cell,
+                        singly=task.singly,
+                        tick=tick,
+                    )
             except Harmed as error:
                 answer.die(task, str(error))
             except WorkError as error:
@@ -214,6 +220,30 @@ def _tasks(fd: int, before_waiting: Callable[[], None]) -> Iterator[Task]:
             pending.clear()
             yield decode(whole)
         pending.append(rest)
+
+
+@contextlib.contextmanager
+def _printing(file: str) -> Iterator[None]:
+    """Keep what is printed meanwhile, also by other languages, in a file; there is none if nothing is."""
+    if not file:
+        yield
+        return
+    _print_to(file)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # it may have been closed or replaced
+            sys.stdout.flush()
+        with contextlib.suppress(OSError):
+            if not os.fstat(1).st_size:
+                Path(file).unlink()
+        _print_to(os.devnull)
+
+
+def _print_to(file: str) -> None:
+    opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    os.dup2(opened, 1)
+    os.close(opened)
 
 
 def _limit_memory(limit: int | None) -> None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PARTS = ("journal", "shards", "runs")
 MADE = ("journal", "runs")
+IN_DATABASE = "optarena"
+"""The folder of the store in a database of Bayesmark."""
 STALE_SECONDS = 60.0  # a heartbeat comes every two seconds
 
 
@@ -124,11 +126,21 @@ def _shared(run: RunFile, other: RunFile) -> set[str]:
     return found
 
 
+def within_database(path: Path) -> Path:
+    """The store of a database of Bayesmark, where the path is such a database and has one; else the path itself."""
+    inside = path / IN_DATABASE
+    return inside if _is_database(path) and inside.is_dir() else path
+
+
+def _is_database(path: Path) -> bool:
+    return all((path / part).is_dir() for part in ("eval", "derived")) and not (path / "journal").is_dir()
+
+
 class Store:
     """The paths of a store and its run files."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = within_database(Path(path))
 
     @property
     def journals(self) -> Path:
@@ -207,6 +219,11 @@ class Store:
     def must_exist(self) -> None:
         if not self.exists:
             what = "is not a store" if self.path.exists() else "does not exist"
+            if _is_database(self.path):
+                raise OptarenaError(
+                    f"{self.path} is a database of Bayesmark without a store: 'optarena import bayesmark {self.path}"
+                    " --store results' makes one"
+                )
             raise OptarenaError(f"store {self.path} {what}; 'optarena run … --store {self.path}' makes one")
 
     def runs(self, damage: list[Damage] | None = None) -> list[RunFile]:

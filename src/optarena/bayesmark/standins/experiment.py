@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
+
+logger = logging.getLogger("bayesmark.experiment")
 
 
 def experiment_main(opt_class: type, args: Any = None) -> None:  # noqa: ARG001 (wrappers may pass arguments of a study)

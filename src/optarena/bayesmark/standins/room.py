@@ -9,7 +9,12 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import ClassVar
 
-MODULES = ("abstract_optimizer", "experiment", "np_util", "random_search", "space")
+MODULES = (
+    *("abstract_optimizer", "constants", "experiment", "np_util", "random_search", "space"),
+    *("builtin_opt", "builtin_opt.config", "builtin_opt.hyperopt_optimizer", "builtin_opt.nevergrad_optimizer"),
+    *("builtin_opt.opentuner_optimizer", "builtin_opt.pysot_optimizer", "builtin_opt.random_optimizer"),
+    "builtin_opt.scikit_optimizer",
+)
 
 
 class _NothingElse:
@@ -18,7 +23,7 @@ class _NothingElse:
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> None:
         if name.startswith("bayesmark."):
-            known = ", ".join(f"bayesmark.{module}" for module in MODULES)
+            known = ", ".join(f"bayesmark.{module}" for module in MODULES if "." not in module)
             raise ModuleNotFoundError(f"nothing stands in for {name} here (there are {known})", name=name)
 
 
@@ -77,5 +82,6 @@ def _standins() -> dict[str, ModuleType]:
     out = {"bayesmark": package}
     for name in MODULES:
         out[f"bayesmark.{name}"] = importlib.import_module(f"optarena.bayesmark.standins.{name}")
-        setattr(package, name, out[f"bayesmark.{name}"])
+        if "." not in name:
+            setattr(package, name, out[f"bayesmark.{name}"])
     return out

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optarena import _bayesmark_encoding as encoding
 from optarena import space as own
-from optarena.bayesmark import encoding
 from optarena.bayesmark.standins.np_util import clip_chk, snap_to
 from optarena.errors import SuggestionError
 

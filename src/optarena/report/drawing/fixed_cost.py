@@ -24,8 +24,10 @@ from optarena.views.selection import COUNTED
 NORMED = "normalised score (0 best known, 1 random search)"
 
 
-def normalised(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool = False) -> vl.Chart:
-    """The normalised score over iterations, one line per optimizer, with 95 % bands."""
+def normalised(
+    table: pl.DataFrame | str, look: Look, *, effort: str, log: bool = False, title: str = NORMED
+) -> vl.Chart:
+    """A score over iterations, one line per optimizer, with 95 % bands."""
     base = vl.Chart(source(table)).encode(
         x=vl.Field(
             "effort:Q",
@@ -36,17 +38,17 @@ def normalised(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool 
         color=colour(look),
     )
     band = base.mark("area", opacity=BAND, clip=True, aria=False).encode(
-        y=vl.Field("lower:Q", title=NORMED), y2=vl.Field("upper:Q")
+        y=vl.Field("lower:Q", title=title), y2=vl.Field("upper:Q")
     )
     line = base.mark("line", strokeWidth=2, clip=True, aria=False).encode(
-        y=vl.Field("score:Q", title=NORMED), **dash(look)
+        y=vl.Field("score:Q", title=title), **dash(look)
     )
     point = base.mark("point", opacity=0, size=160, aria=False).encode(
-        y=vl.Field("score:Q", title=NORMED),
+        y=vl.Field("score:Q", title=title),
         tooltip=[
             vl.Field("optimizer:N"),
             vl.Field("effort:Q", title=effort, format=NUMBER),
-            vl.Field("score:Q", title="normalised score", format=".3f"),
+            vl.Field("score:Q", title="score", format=".3f"),
             vl.Field("lower:Q", title="95 % from", format=".3f"),
             vl.Field("upper:Q", title="to", format=".3f"),
         ],

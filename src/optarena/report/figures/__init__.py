@@ -52,6 +52,8 @@ FIGURES: dict[str, Figure] = {
             "fixed-cost",
             ("metric",),
         ),
+        Figure("median", "Bayesmark's median score over iterations, with 95 % bands", "fixed-cost", ("metric",)),
+        Figure("mean", "Bayesmark's mean score over iterations, with 95 % bands", "fixed-cost", ("metric",)),
         Figure("final", "the normalised score at the end, with 95 % intervals", "fixed-cost", ("metric",)),
         Figure("heatmap", "the normalised score at the end on every problem", "fixed-cost", ("metric",)),
         Figure(

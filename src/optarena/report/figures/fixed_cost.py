@@ -47,6 +47,43 @@ def normalised(material: Material, options: Options) -> list[Shown]:
     return [shown]
 
 
+def median(material: Material, options: Options) -> list[Shown]:
+    says = (
+        "Median over problems; on each, 0 is the best known value, 1 the median of random search after as many batches"
+    )
+    return _over_time(material, options, "median", says)
+
+
+def mean(material: Material, options: Options) -> list[Shown]:
+    says = "Mean over problems; on each, 0 is the best known value, 1 the median of random search's single evaluations"
+    return _over_time(material, options, "mean", says)
+
+
+def _over_time(material: Material, options: Options, statistic: str, says: str) -> list[Shown]:
+    """Bayesmark's two curves (docs/scores.md 1)."""
+    from optarena.report.drawing.fixed_cost import normalised
+    from optarena.views.fixed_cost.figure_tables import over_efforts
+
+    view, metric = material.must_score(), _metric(material, options)
+    table = over_efforts(view, metric, statistic)
+    shown = Shown(
+        f"{statistic} {metric}",
+        table,
+        partial(
+            normalised,
+            effort=view.units,
+            log=is_log(view.frame["axis"], last_effort(table)),
+            title=f"{statistic} score (0 best known)",
+        ),
+        f"{statistic.capitalize()} score over time" + hidden(metric),
+        f"{says}; lower is better. Bands: 95 % over problems.",
+        f"Line chart of the {statistic} score by {view.units}, one line per optimizer.",
+        empty=UNDEFINED if table["score"].is_null().all() else "",
+        view=view,
+    )
+    return [shown]
+
+
 def final(material: Material, options: Options) -> list[Shown]:
     from optarena.report.drawing.fixed_cost import final
 

@@ -30,6 +30,15 @@ def normalised(views: Mapping[str, FixedCost], metric: str, points: int = POINTS
     return pl.concat(parts).sort("scope", "optimizer", "effort")
 
 
+def over_efforts(view: FixedCost, metric: str, statistic: str, points: int = POINTS) -> pl.DataFrame:
+    """The `median` or `mean` score over efforts with its interval, thinned: optimizer, scope, effort, score, …"""
+    table = view.summary.filter(pl.col("metric") == metric)
+    efforts = table["effort"].unique().sort()
+    kept = efforts.gather(_thinned(efforts.to_numpy(), points))
+    shown = table.filter(pl.col("effort").is_in(kept.implode()))
+    return _scored(shown, "", statistic).sort("optimizer", "effort")
+
+
 def final(views: Mapping[str, FixedCost], metric: str) -> pl.DataFrame:
     """The leaderboard of every scope, best first; without those whose score is undefined."""
     boards = pl.concat([_scored(view.leaderboard(metric), scope) for scope, view in views.items()])
@@ -60,14 +69,14 @@ def _finite(column: str) -> pl.Expr:
     return pl.when(pl.col(column).is_finite()).then(pl.col(column)).alias(column)
 
 
-def _scored(table: pl.DataFrame, scope: str) -> pl.DataFrame:
+def _scored(table: pl.DataFrame, scope: str, score: str = "mean_normed") -> pl.DataFrame:
     return table.select(
         "optimizer",
         pl.lit(scope).alias("scope"),
         "effort",
-        score=pl.col("mean_normed"),
-        lower=_finite("mean_normed_lb"),
-        upper=_finite("mean_normed_ub"),
+        score=pl.col(score),
+        lower=_finite(f"{score}_lb"),
+        upper=_finite(f"{score}_ub"),
         n="n",
     )
 
