@@ -17,6 +17,7 @@ Run an experiment with your own problem, and look at the answer. In a notebook e
 
 What is where:
 
+    try         try_optimizers: which one for my problem? It runs a panel until decided
     run         Experiment, use (an optimizer with settings)
     read        open (a store), read (files of other tools), from_frame (your own table); all give Results
     problems    as_problem (a function), Problem, Suite, Space, Objective, Known, Evaluation; Instance for solvers
