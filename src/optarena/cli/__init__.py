@@ -93,7 +93,7 @@ EXAMPLES = {
         "optarena completion fish > optarena.fish   # in ~/.config/fish/completions",
     ),
 }
-"""Two for each command, shown by its help; they run one after the other. `replay` needs an id, `try` a file of yours."""
+"""Two for each command, shown by its help; they run in this order. `replay` needs an id, `try` a file of yours."""
 
 
 SHOWING = ("try", "score", "compare", "figure", "paper", "report")
