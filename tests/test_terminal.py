@@ -151,7 +151,7 @@ def test_failures_are_grouped_by_message_and_one_traceback_is_shown(stores, caps
     out = capsys.readouterr().out
     assert out.count("Traceback") == 1
     assert "ours.py" in out
-    assert "evaluator.py" not in out
+    assert "loop.py" not in out
 
 
 # ---- -o and -O -------------------------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def test_sentences_break_between_words_and_commands_where_a_shell_joins_them():
     assert wrapped("one two three", 8) == "one two\n  three"
     assert wrapped("one two three", None) == "one two three"
     assert wrapped_command("Go on:", ["optarena", "run"], 40) == "Go on: optarena run"
-    text = wrapped_command("Go on:", ["optarena", "run", "-o", "RandomSearch", "-n", "100"], 24)
+    text = wrapped_command("Go on:", ["optarena", "run", "-o", "RandomSearch", "-n", "100"], 26)
     assert text == "Go on:\n  optarena run -o \\\n    RandomSearch -n 100"
 
 
@@ -349,7 +349,7 @@ def test_estimates_are_round():
 
 @pytest.mark.parametrize("width", [40, 79, 119, 199])
 def test_the_progress_screen_fits_with_many_optimizers(width):
-    settings = [oa.use("QuasiRandom", name=f"{LONG}-{i}") for i in range(60)]
+    settings = [oa.use("Scipy-DifferentialEvolution", name=f"{LONG}-{i}", popsize=9 + i) for i in range(60)]
     plan = Experiment(settings, ["functions/sphere/d2"], 10, trials=2).plan()
     progress = RunProgress("store")
     progress.begin(plan, plan.studies, 0, 2)

@@ -17,6 +17,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
+from functools import partial
 from inspect import isclass
 from typing import Any, get_args
 
@@ -55,15 +56,15 @@ COMMANDS = {
 EXAMPLES = {
     "try": (
         "optarena try functions/branin/d2 -n 20",
-        "optarena try mine.py:loss -n 50   # a function of your own",
+        "optarena try mine.py:loss -n 50   # your own function",
     ),
     "run": (
-        "optarena run -o RandomSearch -o QuasiRandom -p 'functions/*/d2' -n 20 -r 2",
+        "optarena run -o RandomSearch -o QuasiRandom -p functions/sphere -n 20 -r 2",
         "optarena run -o QuasiRandom -p zdt/zdt1 -n '5*D' --seed 42 --store seeded",
     ),
     "status": ("optarena status results", "optarena status results --failed"),
     "best": ("optarena best results", "optarena best results --format json"),
-    "score": ("optarena score results", "optarena score results --view fixed-target -p functions/sphere"),
+    "score": ("optarena score results", "optarena score results --view fixed-target -d 2 -d 3"),
     "compare": ("optarena compare results", "optarena compare results RandomSearch QuasiRandom --details"),
     "figure": (
         "optarena figure convergence results -O convergence.svg",
@@ -261,7 +262,14 @@ def _named(group: Any) -> Any:
             if parameter.metavar is None and not any(issubclass(one, (bool, Enum)) for one in kinds if isclass(one)):
                 number = kinds & {int, float}
                 parameter.metavar = "NUMBER" if number else parameter.name.upper().replace("_", "-")
+            if parameter.param_type_name == "argument" and parameter.required:
+                written = (parameter.metavar or parameter.name.upper()) + "…" * (parameter.nargs != 1)
+                parameter.get_usage_pieces = partial(_pieces, written)
     return group
+
+
+def _pieces(written: str, _context: Any) -> list[str]:
+    return [written]
 
 
 def _examples(name: str) -> str:

@@ -8,10 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, TextIO
 
-import msgspec
 import typer
 
-from optarena._json import strict
 from optarena._text import clean, visible_json
 from optarena._widths import wrapped, wrapped_command
 
@@ -25,6 +23,10 @@ Wide = Annotated[
 
 def print_json(value: Any) -> None:
     """Strict JSON: an infinite number is the text "inf" or "-inf", an absent one is null."""
+    import msgspec  # here, so that help is quick
+
+    from optarena._json import strict
+
     text = msgspec.json.format(msgspec.json.encode(strict(value)), indent=2).decode()
     sys.stdout.write(visible_json(text) + "\n")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from optarena.cli._bayesmark_flags import program
+from optarena.cli._terminal import say
 from optarena.errors import OptarenaError, nearest
 
 PROGRAMS = {
@@ -33,8 +34,11 @@ class _Parser(argparse.ArgumentParser):
 def command(arguments: Sequence[str]) -> int:
     """Take what follows `optarena bayesmark` on the command line; the exit code."""
     if not arguments or arguments[0] in ("-h", "--help"):
-        print("usage: optarena bayesmark launch|exp|agg|baseline|anal|init [flags as Bayesmark's]\n")
-        print("\n".join(f"  {name:10}{text}" for name, text in PROGRAMS.items()))
+        from optarena.cli import EXAMPLES
+
+        say("Usage: optarena bayesmark COMMAND [flags as Bayesmark's]\n")
+        say("\n".join(f"  {name:10}{text}" for name, text in PROGRAMS.items()))
+        print("\n".join(["\n  Examples:", *(f"    {text}" for text in EXAMPLES["bayesmark"])]))
         return 0
     name, *rest = arguments
     if name not in PROGRAMS:

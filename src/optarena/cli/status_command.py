@@ -134,8 +134,10 @@ def _one_or_many(group: pl.DataFrame, column: str) -> str:
 
 
 def _traceback(results: Results) -> None:
-    """The traceback of the failure that was met most often, of those that left one."""
+    """The traceback of the failure that was met most often: of studies that failed, else of evaluations."""
     found = results.tracebacks()
+    failed = set(results.studies.filter(pl.col("status").is_in(UNSUCCESSFUL))["study"])
+    found = {study: text for study, text in found.items() if study in failed} or found
     if not found:
         say("no traceback was recorded: nothing that ran here raised an exception")
         return
