@@ -161,7 +161,7 @@ def test_pairings_that_cannot_work_are_refused_and_listed(monkeypatch):
         ({"seconds": -1}, "seconds: expected a number above 0"),
         ({"target": float("nan")}, "target: expected a number"),
         ({"record": "al"}, "record: expected 'all' or 'improvements', got 'al'. Did you mean 'all'?"),
-        ({"seed": "xyz"}, "seed: 'xyz' is not a UUID"),
+        ({"seed": "xyz"}, "seed: expected a whole number such as 42"),
     ],
 )
 def test_a_wrong_field_is_named(fields, said):

@@ -34,7 +34,7 @@ class _Parser(argparse.ArgumentParser):
 def command(arguments: Sequence[str]) -> int:
     """Take what follows `optarena bayesmark` on the command line; the exit code."""
     if not arguments or arguments[0] in ("-h", "--help"):
-        from optarena.cli import EXAMPLES
+        from optarena.cli._examples import EXAMPLES
 
         say("Usage: optarena bayesmark COMMAND [flags as Bayesmark's]\n")
         say("\n".join(f"  {name:10}{text}" for name, text in PROGRAMS.items()))

@@ -85,7 +85,7 @@ def words() -> dict[str, list[str]]:
 
 
 def commands() -> Iterator[Command]:
-    from optarena.cli import COMMANDS, EXAMPLES
+    from optarena.cli import COMMANDS
 
     for name in COMMANDS:
         if name == "bayesmark":
@@ -102,7 +102,6 @@ def commands() -> Iterator[Command]:
             else:
                 places.append(Taken((), True, _what(name, parameter)))
         yield Command(name, tuple(options), tuple(places))
-    assert set(EXAMPLES) == set(COMMANDS)
 
 
 def _of(name: str) -> list[inspect.Parameter]:

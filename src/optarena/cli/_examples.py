@@ -1,0 +1,46 @@
+"""Two examples of each command, which its help shows."""
+
+from __future__ import annotations
+
+EXAMPLES = {
+    "try": (
+        "optarena try functions/branin/d2 -n 20",
+        "optarena try mine.py:loss -n 50   # your own function",
+    ),
+    "run": (
+        "optarena run -o RandomSearch -o QuasiRandom -p functions/sphere -n 20 -r 2",
+        "optarena run -o QuasiRandom -p zdt/zdt1 -n '5*D' --seed 42 --store seeded",
+    ),
+    "status": ("optarena status results", "optarena status results --failed"),
+    "best": ("optarena best results", "optarena best results --format json"),
+    "score": ("optarena score results", "optarena score results --view fixed-target -d 2 -d 3"),
+    "compare": ("optarena compare results", "optarena compare results RandomSearch QuasiRandom --details"),
+    "figure": (
+        "optarena figure convergence results -O convergence.svg",
+        "optarena figure ecdf results --paper column -O ecdf.pdf",
+    ),
+    "paper": ("optarena paper coco results -O paper", "optarena paper coco results -d 2 -O paper-2"),
+    "report": ("optarena report results", "optarena report results -p 'functions/sphere/*' -O sphere.html"),
+    "check": ("optarena check QuasiRandom", "optarena check 'functions/sphere/d{2,3}'"),
+    "replay": (
+        "optarena replay results 1a2b3c4d   # the beginning of an id",
+        "optarena status results --studies --wide   # has the ids",
+    ),
+    "compact": ("optarena compact results", "optarena compact seeded"),
+    "verify": ("optarena verify results", "optarena verify seeded"),
+    "repair": ("optarena repair results", "optarena repair seeded"),
+    "merge": ("optarena merge results seeded -O both", "optarena merge results -O copy"),
+    "import": ("optarena import csv results.csv --store again", "optarena import parquet results.parquet"),
+    "export": ("optarena export csv results -O results.csv", "optarena export parquet results -O results.parquet"),
+    "bayesmark": (
+        "optarena bayesmark launch -o RandomSearch -d iris -c kNN -m nll -n 3 -r 2",
+        "optarena bayesmark init -b other",
+    ),
+    "list": ("optarena list optimizers", "optarena list problems 'functions/*/d2'"),
+    "demo": ("optarena demo", "optarena demo --store mine"),
+    "completion": (
+        'eval "$(optarena completion bash)"',
+        "optarena completion fish > optarena.fish   # in ~/.config/fish/completions",
+    ),
+}
+"""Two for each command, shown by its help; they run one after the other (`replay` needs an id, `try` a file of one's own)."""
