@@ -20,10 +20,14 @@ from optarena.dataset import tables
 from optarena.dataset.best_points import best_points
 from optarena.errors import OptarenaError, WorkError
 from optarena.report.colours import BASELINE, PALETTE, assign
+from optarena.report.drawing._style import Look, finished
 from optarena.report.drawing._vega import Chart
+from optarena.report.drawing.fixed_cost import heat_map
 from optarena.report.figures import FIGURES, chart, figure, figure_tables, sheets
+from optarena.report.material import Material
 from optarena.report.output import save
 from optarena.report.scales import scales_of
+from optarena.report.svg import svg_of
 from optarena.views.convergence import convergence
 from optarena.views.fixed_target import ert_tables
 from optarena.views.fixed_target import figure_tables as runtimes
@@ -806,3 +810,60 @@ def test_a_reference_that_took_no_time_gives_no_ratio():
 def test_contributions_say_that_nobody_reached_a_target():
     with pytest.raises(OptarenaError, match="nobody reached a target"):
         sheets("contributions", odd(value=lambda _: 1e6))
+
+
+def test_bands_are_those_of_the_best_and_do_not_set_the_scale(tmp_path):
+    names = ("RandomSearch", *(f"O{i}" for i in range(9)))
+    results = imported(tmp_path / "store", optimizers=names)
+    drawn = chart("normalised", results).to_dict()
+    svg = svg_of(chart("normalised", results))
+    bands, lines = (svg.split(f'<g class="mark-{kind} role-mark')[1:] for kind in ("area", "line"))
+    assert len(bands) == len({*names[:5]})
+    assert len(lines) == len(names)
+    kept = [one for one in drawn["layer"][0]["transform"] if "filter" in one]
+    assert {"filter": {"field": "place", "lte": 5}} in kept
+    _, _, caption = (sheets("normalised", results)[0].caption).partition("Bands")
+    assert caption.startswith(" of the best 5 at the end: intervals of the mean, 95 % over problems")
+
+
+def test_failures_are_drawn_with_their_numbers(results):
+    svg = svg_of(chart("failures", results))
+    total = int(tables.failures(results)["count"].sum())
+    assert f">{total} error</text>" in svg
+
+
+def test_a_cell_without_a_score_has_a_dash(tmp_path):
+    table = pl.DataFrame({"optimizer": ["A", "B"], "problem": ["p", "p"], "score": [0.25, None]}).with_columns(
+        lower=0.0, upper=1.0, n=3
+    )
+    svg = svg_of(finished(heat_map(table, Look(assign(["A", "B"])))))
+    assert ">0.25</text>" in svg
+    assert ">–</text>" in svg
+    assert "null" not in svg
+    assert "NaN" not in svg
+
+
+def test_of_many_optimizers_the_best_point_of_each_is_drawn(tmp_path):
+    few, many = (
+        svg_of(
+            chart("parallel", imported(tmp_path / str(n), optimizers=[f"O{i}" for i in range(n)], problems=("a/d2",)))
+        )
+        for n in (8, 9)
+    )
+    assert [svg.count('aria-roledescription="line mark container"') for svg in (few, many)] == [0, 0]  # quiet marks
+    assert len(few.split('<g class="mark-line role-mark')) - 1 == 8 * 3
+    assert len(many.split('<g class="mark-line role-mark')) - 1 == 9
+
+
+def test_panels_below_each_other_stand_flush(results):
+    spec = chart("convergence", results).to_dict()
+    axes = [layer["encoding"]["y"]["axis"] for panel in spec["concat"] for layer in panel["layer"]]
+    assert {(axis["minExtent"], axis["maxExtent"]) for axis in axes} == {(38, 38)}
+
+
+def test_optimizers_stand_in_ranked_order_in_figures_without_a_view(results):
+    ranked = Material(results).ranking
+    ends = tables.ends(results)
+    mean = ends.with_columns(rank=pl.col("key").rank().over("problem")).group_by("optimizer").agg(pl.col("rank").mean())
+    assert ranked == mean.sort("rank", "optimizer")["optimizer"].to_list()
+    assert chart("progress", results).to_dict()["layer"][0]["encoding"]["x"]["sort"] == ranked

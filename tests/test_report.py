@@ -120,7 +120,7 @@ def test_vega_is_given_names_as_data_and_never_as_expressions(tmp_path):
     specs += section(data, "problems")["blocks"][0]["specs"].values()
     found = set(expressions(specs))
     assert "optimizer" in found
-    constant = {"format(datum.value, '~s') + 's'", POWERS_OF_TEN}
+    constant = {"format(datum.value, '~s') + 's'", "format(datum.count, ',') + ' ' + datum.kind", POWERS_OF_TEN}
     assert not any(sign in text for text in found - constant for sign in "<\"'`{")
 
 

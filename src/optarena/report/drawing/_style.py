@@ -17,6 +17,8 @@ POWERS_FONT = f"'DejaVu Sans Condensed', 'DejaVu Sans', {FONT}"
 """Few fonts have a raised minus; where it is missing, the whole label would be set in another font."""
 INK, SOFT, LINE = "#1c1c1c", "#595959", "#e4e4e4"
 BAND = 0.13
+FEW_LINES = 8
+"""Optimizers whose single trials or points are drawn without becoming a tangle."""
 TALL, LOWEST = 505, 60
 """Points that rows of panels may take on a page, beside the caption and a heading, and the least of one panel."""
 FEW = 3
@@ -50,6 +52,11 @@ class Look:
         return [
             charted(name) for name in (self.ranking or self.colours.names if self.present is None else self.present)
         ]
+
+    @property
+    def band(self) -> float:
+        """How opaque bands are: many of them must not hide the lines."""
+        return BAND * min(1.0, 5 / max(1, len(self.drawn)))
 
     def sized(self, chart: vl.Chart, width: int, height: int | dict[str, Any]) -> vl.Chart:
         """The chart with this size, or the figure's own."""
@@ -91,12 +98,12 @@ def _keys(look: Look, symbol: str | None = "stroke") -> vl.Legend:
     )
 
 
-def dash(look: Look) -> dict[str, Any]:
-    """Dashes tell optimizers apart once colours repeat."""
+def dash(look: Look, symbol: str | None = "stroke") -> dict[str, Any]:
+    """Dashes tell optimizers apart once colours repeat. `symbol`: as of `colour`."""
     if not look.colours.repeat:
         return {}
     scale = vl.Scale(domain=look.names, range=[list(dashes) for dashes in look.colours.dashes])
-    return {"strokeDash": vl.Field("optimizer:N", scale=scale, legend=_keys(look))}
+    return {"strokeDash": vl.Field("optimizer:N", scale=scale, legend=_keys(look, symbol))}
 
 
 def shape(look: Look, *, legend: bool = False) -> vl.Field:
@@ -157,15 +164,18 @@ def shaded(
     """A matrix whose cells go from 0, bright, to 1, dark, each with its number. by, text: the fields of both."""
     scale = vl.Scale(domain=[0, 1], scheme="viridis", reverse=True, clamp=True)
     keys = vl.Legend(title=legend, orient="bottom", gradientLength=220, titleLimit=400)
+    absent = f"!isValid(datum.{by}) || !isFinite(datum.{by})"
     squares = base.mark("rect", stroke="white", strokeWidth=1, aria=False).encode(
-        color=vl.Field(f"{by}:Q", scale=scale, legend=keys), tooltip=tips
+        color=vl.condition(absent, "#eeeeee", vl.Field(f"{by}:Q", scale=scale, legend=keys)), tooltip=tips
     )
-    numbers = base.mark("text", fontSize=size, aria=False).encode(
+    dashes = base.transform(filter=absent).mark("text", fontSize=size, color=SOFT, text="–", aria=False)
+    there = base.transform(filter=f"!({absent})")
+    numbers = there.mark("text", fontSize=size, aria=False).encode(
         text=vl.Field(f"{text}:Q", format=form),
         color=vl.condition(f"datum.{by} > 0.45", "white", "#1c1c1c"),
         tooltip=tips,
     )
-    return vl.layer(squares, numbers)
+    return vl.layer(squares, dashes, numbers)
 
 
 def small(

@@ -22,6 +22,10 @@ from optarena.report.drawing._style import (
 from optarena.views.selection import COUNTED
 
 NORMED = "normalised score (0 best known, 1 random search)"
+BANDS = 5
+"""Optimizers that have a band, the best at the end: more would hide the lines."""
+OVER = 1.1
+"""Bands are cut so far above the highest line, in parts of its height: else the widest band sets the scale."""
 
 
 def normalised(
@@ -37,8 +41,16 @@ def normalised(
         ),
         color=colour(look),
     )
-    band = base.mark("area", opacity=BAND, clip=True, aria=False).encode(
-        y=vl.Field("lower:Q", title=title), y2=vl.Field("upper:Q")
+    band = (
+        base.transform(joinaggregate=[{"op": "max", "field": "score", "as": "top"}])
+        .transform(joinaggregate=[{"op": "argmax", "field": "effort", "as": "last"}], groupby=["optimizer"])
+        .transform(calculate="datum.last.score", **{"as": "end"})
+        .transform(window=[{"op": "dense_rank", "as": "place"}], sort=[{"field": "end"}])
+        .transform(filter={"field": "place", "lte": BANDS})
+        .transform(filter="isValid(datum.lower) && isValid(datum.upper)")
+        .transform(calculate=f"min(datum.upper, {OVER} * datum.top)", **{"as": "cut"})
+        .mark("area", opacity=BAND, clip=True, aria=False)
+        .encode(y=vl.Field("lower:Q", title=title), y2=vl.Field("cut:Q"))
     )
     line = base.mark("line", strokeWidth=2, clip=True, aria=False).encode(
         y=vl.Field("score:Q", title=title), **dash(look)

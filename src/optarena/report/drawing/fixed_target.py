@@ -94,9 +94,11 @@ def _runtimes(
     pale = {"strokeWidth": 3 if look.paper else 5, "color": REFERENCE, "opacity": 0.6}
     # every optimizer's rows hold the same background: one line
     behind = chart.mark("line", aria=False, **STEPS, **(thin if dashed else pale)).encode(x=x, y=y("reference"))
-    later = base.mark("line", strokeWidth=1.5, opacity=0.45, aria=False, **STEPS).encode(y=y("beyond"), **dash(look))
+    later = base.mark("line", strokeWidth=1.5, opacity=0.45, aria=False, **STEPS).encode(
+        y=y("beyond"), **dash(look, None)
+    )
     now = base.mark("line", strokeWidth=1.6 if look.paper else 2.2, aria=False, **STEPS)
-    now = now.encode(y=y("within"), **dash(look))
+    now = now.encode(y=y("within"), **dash(look, None))
     dots = base.mark("point", filled=True, opacity=1, size=30 if look.paper else 70, aria=False)
     ends = dots.encode(y=y("at_budget"), shape=shape(look, legend=legend), tooltip=tips)
     over = [

@@ -7,12 +7,14 @@ from typing import Any
 import polars as pl
 
 from optarena.report.drawing import _vega as vl
-from optarena.report.drawing._style import BAND, NUMBER, SOFT, Look, colour, dash, shaded, source
+from optarena.report.drawing._style import FEW_LINES, NUMBER, SOFT, Look, colour, dash, shaded, source
 
 REFERENCE = "#b9a77c"
 """Of the reference set: light brown, behind everything, as the reference of runtimes is."""
 PLAIN = "abs(datum.value) >= 1e4 && abs(datum.value) < 1e7 ? format(datum.value, ',') : datum.label"
 """Labels of an axis: 20,000 instead of 2e+4."""
+FARTHEST = 2
+"""Values of many objectives beyond so many nadirs are drawn there: one awful point would flatten all others."""
 LEVELS = {"best": [1, 0], "median": [1, 0], "worst": [4, 3]}
 
 
@@ -50,10 +52,11 @@ def parallel(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     """Many objectives: one line per point, one axis per objective, 0 the ideal and 1 the nadir."""
     line = (
         vl.Chart()
-        .mark("line", strokeWidth=1, opacity=0.4, aria=False)
+        .transform(calculate=f"min(datum.value, {FARTHEST})", **{"as": "shown"})
+        .mark("line", strokeWidth=1, opacity=max(0.15, 0.4 * min(1.0, FEW_LINES / max(1, len(look.drawn)))), aria=False)
         .encode(
             x=vl.Field("objective:N", title=None, sort=None, axis=vl.Axis(labelAngle=0, grid=True)),
-            y=vl.Field("value:Q", title="0 ideal, 1 nadir", scale=vl.Scale(zero=False)),
+            y=vl.Field("shown:Q", title="0 ideal, 1 nadir", scale=vl.Scale(zero=False)),
             color=colour(look),
             detail="point:N",
             tooltip=[vl.Field("optimizer:N"), vl.Field("objective:N"), vl.Field("value:Q", format=NUMBER)],
@@ -77,7 +80,7 @@ def hypervolume(table: pl.DataFrame | str, look: Look, *, effort: str, log: bool
         return vl.Field(f"{field}:Q", title=title, scale=vl.Scale(zero=False), axis=vl.Axis(format=NUMBER, tickCount=5))
 
     base = vl.Chart().encode(x=x, color=colour(look))
-    band = base.mark("area", opacity=BAND, clip=True, aria=False).encode(y=y("lower"), y2=vl.Field("upper:Q"))
+    band = base.mark("area", opacity=look.band, clip=True, aria=False).encode(y=y("lower"), y2=vl.Field("upper:Q"))
     line = base.mark("line", strokeWidth=2, aria=False).encode(y=y("value"), **dash(look))
     over = base.mark("point", opacity=0, size=110, aria=False).encode(
         y=y("value"),
@@ -146,7 +149,8 @@ def indicators(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     top = vl.Axis(orient="top", labelAngle=-90, labelLimit=160, domain=False, ticks=False, labelOverlap=False)
     side = vl.Axis(labelLimit=200, domain=False, ticks=False, labelOverlap=False)
     base = vl.Chart().encode(
-        x=vl.Field("optimizer:N", title=None, axis=top), y=vl.Field("name:N", title=None, sort=None, axis=side)
+        x=vl.Field("optimizer:N", title=None, sort=look.drawn, axis=top),
+        y=vl.Field("name:N", title=None, sort=None, axis=side),
     )
     tips = [
         vl.Field("panel:N", title="indicator"),

@@ -132,7 +132,9 @@ def _expected(x: vl.Field, place: vl.Field, look: Look, times: _Times, *, band: 
     ends = base.mark("area", clip=True, opacity=BAND, aria=False)
     if not band:
         ends = base.mark("rule", clip=True, strokeWidth=1.2, aria=False)
-    line = base.mark("line", strokeWidth=1.5 if look.paper else 2, aria=False).encode(y=times("ert"), **dash(look))
+    line = base.mark("line", strokeWidth=1.5 if look.paper else 2, aria=False).encode(
+        y=times("ert"), **dash(look, None)
+    )
     size = (8 if look.paper else 18) if band else (16 if look.paper else 34)
     dots = base.mark("point", filled=True, opacity=1, size=size, aria=False).encode(
         y=times("ert"),

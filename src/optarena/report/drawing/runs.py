@@ -8,7 +8,7 @@ import polars as pl
 
 from optarena.report.drawing import _vega as vl
 from optarena.report.drawing._style import (
-    BAND,
+    FEW_LINES,
     NUMBER,
     Look,
     cells,
@@ -26,6 +26,8 @@ STATISTICS = {
     "mean": ("mean", "mean_lb", "mean_ub", "mean over trials with its 95 % interval"),
 }
 MEASURES = {"gap": "distance to the optimum", "value": "best value"}
+LABELS = 38
+"""Points that the labels beside a panel take."""
 STATES = {"done": "#c9dff0", "running": "#7fb2dd", "incomplete": "#e9e9e9", "some failed": "#f5b77c"}
 
 
@@ -47,6 +49,8 @@ def convergence(
     # what is 0 or less has no place on a logarithmic axis: it is drawn at its foot
     scale = vl.Scale(type="log", domainMin=floor, clamp=True) if log else vl.Scale(zero=False)
     axis = log_axis(6) if log else vl.Axis(format="~g", tickCount=6)
+    if title is not None:  # one of several panels, which stand below each other: their labels take the same room
+        axis = vl.Axis(**axis, minExtent=LABELS, maxExtent=LABELS)
     y: dict[str, Any] = {"title": measure, "scale": scale, "axis": axis}
     base = vl.Chart(source(table)).encode(
         x=vl.Field(
@@ -59,7 +63,9 @@ def convergence(
     )
     # what was found stays the best until a better is found: steps
     steps: dict[str, Any] = {"interpolate": "step-after", "aria": False, "clip": True}
-    band = base.mark("area", opacity=BAND, **steps).encode(y=vl.Field(f"{lower}:Q", **y), y2=vl.Field(f"{upper}:Q"))
+    band = base.mark("area", opacity=look.band, **steps).encode(
+        y=vl.Field(f"{lower}:Q", **y), y2=vl.Field(f"{upper}:Q")
+    )
     line = base.mark("line", strokeWidth=2, **steps).encode(y=vl.Field(f"{middle}:Q", **y), **dash(look))
     point = base.mark("point", opacity=0, size=160, aria=False).encode(
         y=vl.Field(f"{middle}:Q", **y),
@@ -84,7 +90,7 @@ def time(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     x: dict[str, Any] = {"title": "time of an evaluation", "scale": vl.Scale(type="log"), "axis": axis}
     phases = ["suggest", "evaluate", "observe"]
     base = vl.Chart(source(table)).encode(
-        y=rows(look), yOffset=vl.Field("phase:N", sort=phases), color=colour(look, legend=False)
+        y=rows(look, sort=look.drawn), yOffset=vl.Field("phase:N", sort=phases), color=colour(look, legend=False)
     )
     tips = [
         vl.Field("optimizer:N"),
@@ -110,9 +116,10 @@ def failures(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     # of the problems that are shown: the only sum that is left to a chart
     total = {"op": "sum", "field": "count", "as": "count"}
     shown = vl.Chart(source(table)).transform(aggregate=[total], groupby=["optimizer", "kind"])
-    shown = shown.transform(calculate="datum.count * 1.35", **{"as": "room"})
+    shown = shown.transform(calculate="format(datum.count, ',') + ' ' + datum.kind", **{"as": "label"})
+    shown = shown.transform(calculate="datum.count * 1.45", **{"as": "room"})
     base = shown.encode(
-        y=rows(look, sort="ascending"),
+        y=rows(look, sort=look.drawn),
         yOffset=vl.Field("kind:N", sort="ascending"),
         x=vl.Field(
             "count:Q", title="failed evaluations", stack=None, axis=vl.Axis(format="~s", tickMinStep=1, tickCount=6)
@@ -122,13 +129,16 @@ def failures(table: pl.DataFrame | str, look: Look) -> vl.Chart:
         color=colour(look, legend=False),
         tooltip=[vl.Field("optimizer:N"), vl.Field("kind:N"), vl.Field("count:Q", title="evaluations")],
     )
-    text = base.mark("text", align="left", dx=5, fontSize=11, aria=False).encode(text="kind:N")
+    text = base.mark("text", align="left", dx=5, fontSize=11, aria=False).encode(text="label:N")
     room = base.mark("point", opacity=0, aria=False).encode(x="room:Q")  # for the word beside the longest bar
     return look.sized(vl.layer(bars, text, room), 520, vl.step(20, **{"for": "offset"}))
 
 
 def parallel(table: pl.DataFrame | str, look: Look, *, title: Any = None) -> vl.Chart:
-    """The best point of every trial on one problem: one line per trial, one axis per parameter, in the unit cube."""
+    """Best points on one problem: one line per trial, one axis per parameter, in the unit cube.
+
+    Of many optimizers only the best trial of each is drawn: lines are numbered from the best.
+    """
     x = vl.Field(
         "parameter:N",
         sort=vl.Sort(field="order", op="min"),
@@ -142,7 +152,13 @@ def parallel(table: pl.DataFrame | str, look: Look, *, title: Any = None) -> vl.
         scale=vl.Scale(domain=[0, 1]),
         axis=vl.Axis(format="%", grid=False, tickCount=3),
     )
-    base = vl.Chart(source(table)).encode(x=x, y=y, color=colour(look), detail="line:N")
+    shown = (
+        vl.Chart(source(table))
+        .transform(joinaggregate=[{"op": "distinct", "field": "optimizer", "as": "optimizers"}])
+        .transform(joinaggregate=[{"op": "min", "field": "line", "as": "best_line"}], groupby=["optimizer"])
+        .transform(filter={"or": [{"field": "optimizers", "lte": FEW_LINES}, "datum.line === datum.best_line"]})
+    )
+    base = shown.encode(x=x, y=y, color=colour(look), detail="line:N")
     lines = base.mark("line", opacity=0.55, strokeWidth=1.4, aria=False).encode(order=vl.Field("order:Q"), **dash(look))
     points = base.mark("point", filled=True, size=22, opacity=0.8, aria=False).encode(
         tooltip=[

@@ -244,7 +244,8 @@ def _present(one: Shown, material: Material) -> tuple[str, ...]:
     """The optimizers that it shows, ranked."""
     legend = one.table if one.legend is None else one.legend
     there = set(legend["optimizer"].drop_nulls().unique()) if "optimizer" in legend.columns else set()
-    return tuple(name for name in dict.fromkeys([*(_ranked(one) or material.ranking), *sorted(there)]) if name in there)
+    ranked = _ranked(one) or material.ranking
+    return tuple(name for name in dict.fromkeys([*ranked, *sorted(there)]) if name in there)
 
 
 def _ranked(one: Shown) -> Sequence[str]:

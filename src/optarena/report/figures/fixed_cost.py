@@ -25,11 +25,12 @@ def _metric(material: Material, options: Options) -> str:
 
 
 def normalised(material: Material, options: Options) -> list[Shown]:
-    from optarena.report.drawing.fixed_cost import normalised
+    from optarena.report.drawing.fixed_cost import BANDS, normalised
 
     view, metric = material.must_score(), _metric(material, options)
     table = material.summary(metric, every=options.page)
-    band = f"Bands: {view.frame['intervals']}."
+    many = f" of the best {BANDS} at the end" if table["optimizer"].n_unique() > BANDS else ""
+    band = f"Bands{many}: intervals of the mean, {view.frame['intervals']}, cut a little above the highest line."
     if not table["lower"].is_not_null().any():
         band = "One problem or one trial gives no band."
     shown = Shown(

@@ -39,7 +39,7 @@ def _view(material: Material) -> Pareto:
 
 
 def fronts(material: Material, options: Options) -> list[Shown]:
-    from optarena.report.drawing.pareto import fronts, parallel
+    from optarena.report.drawing.pareto import FARTHEST, fronts, parallel
 
     view = _view(material)
     two, many = tables.problems(view, range(2, 4)), tables.problems(view, range(4, 1000))
@@ -69,7 +69,8 @@ def fronts(material: Material, options: Options) -> list[Shown]:
         lines,
         parallel,
         "Fronts of many objectives",
-        f"One line per point of the front, one axis per objective; 0 is the ideal, 1 the nadir. {STILL}",
+        "One line per point of the front, one axis per objective; 0 is the ideal, 1 the nadir; "
+        f"what lies beyond {FARTHEST} is drawn there. {STILL}",
         "Parallel coordinates of fronts, one panel per problem.",
         head=flat.head,
         empty="" if lines.height else NO_FRONT,

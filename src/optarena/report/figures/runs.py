@@ -16,7 +16,7 @@ from optarena.views.selection import COUNTED
 CONVERGENCE, BEST_POINTS = "Convergence", "Best points"
 """Titles of the two figures that each problem has on the page."""
 PARALLEL = (
-    "One line per trial, one axis per parameter: where in its range the best point lies.",
+    "Where in its range the best point lies: one line per trial (of more than eight optimizers, per best trial).",
     "Parallel coordinates of the best point of every trial on @problem: one line per trial, one axis per parameter.",
 )
 """Caption and alternative text of best points."""

@@ -56,11 +56,15 @@ def _tables(material: Material, view: FixedTarget) -> list[Table]:
     for i, (targets, mine) in enumerate(sorted(lists.items(), reverse=True)):
         shown = [target for target in targets if target in runtimes.SHOWN] or list(targets[:7])
         part = table.filter(pl.col("name").is_in(mine), pl.col("target").is_in(shown))
-        out.append(_ert_table(view, part, shown, names["name"], i))
+        # several lists of targets: each table says of which functions it is
+        some = f": {mine[0]}{', …' if len(mine) > 1 else ''}" if len(lists) > 1 else ""
+        out.append(_ert_table(view, part, shown, names["name"], i, some))
     return out
 
 
-def _ert_table(view: FixedTarget, table: pl.DataFrame, shown: list[float], names: pl.Series, i: int) -> Table:
+def _ert_table(
+    view: FixedTarget, table: pl.DataFrame, shown: list[float], names: pl.Series, i: int, some: str
+) -> Table:
     heads = {rank: f"{target:g}" for rank, target in enumerate(shown)}
     ranks = pl.DataFrame({"target": shown, "rank": range(len(shown))})
     table = table.join(ranks, on="target", how="left").sort(pl.col("name").cast(pl.Enum(names)), "optimizer", "rank")
@@ -68,4 +72,4 @@ def _ert_table(view: FixedTarget, table: pl.DataFrame, shown: list[float], names
     note = f"Expected {axis} to a {runtimes.word(view)}; ∞: no run reached it."
     comment = [note, f"frame {view.frame['hash']}, mode {view.mode}"]
     board = boards.board(table, heads, axis, heads[len(shown) - 1])
-    return board.table(f"ert-table-{i}", "Expected running times", note=note, comment=comment)
+    return board.table(f"ert-table-{i}", f"Expected running times{some}", note=note, comment=comment)
