@@ -151,7 +151,8 @@ for line in sys.stdin:
                     wanted = ast.literal_eval(told[:end].strip())
                 except (ValueError, SyntaxError):
                     continue
-                if not (value == wanted or str(value) == str(wanted) or list(value) == wanted):
+                value = value.tolist() if hasattr(value, "tolist") else value
+                if not (value == wanted or str(value) == str(wanted)):
                     raise AssertionError(f"line {{node.lineno}}: {{value!r}}, but the page says {{wanted!r}}")
                 break
     except BaseException:

@@ -546,11 +546,3 @@ def test_init_makes_the_folders(tmp_path):
     assert sorted(path.name for path in (tmp_path / "db").iterdir()) == sorted(
         ["derived", "eval", "log", "suggest_log", "time"]
     )
-
-
-def test_the_documented_launch_from_python_runs(tmp_path, capsys):
-    text = (Path(__file__).parent.parent / "docs/bayesmark.md").read_text(encoding="utf-8")
-    (snippet,) = re.findall(r"```python\n(.*?)```", text.partition("## From Python")[2], flags=re.DOTALL)
-    exec(compile(snippet, "docs/bayesmark.md", "exec"), {"__name__": "snippet"})
-    assert "RandomSearch" in capsys.readouterr().out
-    assert len(list(Path("root/db/eval").glob("*.json"))) == 4  # two losses, two repetitions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -337,12 +336,3 @@ def test_observing_is_charged_once_when_a_study_goes_on():
     charged = results.studies.select(pl.sum_horizontal("suggest_seconds", "evaluate_seconds", "observe_seconds")).item()
     last_end = results.attempts[0].ends[-1].w[OBSERVE] * 1e-9
     assert full.traces().seconds[-1] == pytest.approx(charged - last_end, rel=1e-9)
-
-
-def test_the_documented_ways_to_read_a_store_work():
-    oa.Experiment(["RandomSearch", "QuasiRandom"], "bbob/f1/d{2,5}/i1", 20, seed=ROOT).run("results", workers=0)
-    text = (Path(__file__).parent.parent / "docs/store.md").read_text(encoding="utf-8")
-    (snippet,) = re.findall(r"```python\n(.*?)```", text.partition("## In Python")[2], flags=re.DOTALL)
-    known = {"__name__": "snippet"}
-    exec(compile(snippet, "docs/store.md", "exec"), known)
-    assert known["results"].studies.height == 4

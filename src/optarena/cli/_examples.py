@@ -43,4 +43,4 @@ EXAMPLES = {
         "optarena completion fish > optarena.fish   # in ~/.config/fish/completions",
     ),
 }
-"""Two for each command, shown by its help; they run one after the other (`replay` needs an id, `try` a file of one's own)."""
+"""They run in this order; `replay` needs an id, and `try` a file of one's own."""
