@@ -25,6 +25,9 @@ from optarena.errors import DamagedStore, OptarenaError, WorkError, nearest
 
 COMMANDS = {
     "run": "Run an experiment: a TOML file, or optimizers and problems given by flags.",
+    "jobs": "Write an experiment as jobs, one line each, for PBS, LSF, GNU parallel or a shell.",
+    "pilot": "Do a part of a run that was announced; jobs call it.",
+    "cancel": "Stop the pilots of a store; what was evaluated is kept.",
     "status": "What is done, running, failed and why, interrupted, missing.",
     "best": "The best found on each problem, with its parameters.",
     "score": "Score a store: which optimizer is best, by how much, and how sure that is.",
