@@ -139,6 +139,9 @@ def with_experiment_options(command: Callable[..., None]) -> Callable[..., None]
     @functools.wraps(command)
     def wrapped(**arguments: Any) -> None:
         values = {name: arguments.pop(name) for name in added}
+        if "sbatch" in own and str(values["file"] or "").startswith("-"):  # after --, where no file was given
+            arguments["sbatch"] = [str(values["file"]), *(arguments["sbatch"] or ())]
+            values["file"] = None
         told = {"words": _words(added, values)} if "words" in own else {}
         command(experiment=experiment_of(**values), **told, **arguments)
 

@@ -10,11 +10,13 @@ import typer
 from optarena._numbers import counted
 from optarena._text import clean
 from optarena.runner.pilot import stop
+from optarena.runner.slurm_pilots import cancel
 
 
 def command(store: Annotated[Path, typer.Argument(help="The store's directory.")]) -> None:
     """Pilots end in order within seconds; `optarena run` again adds what is missing."""
     stopped = stop(store)
+    cancel(store, stopped)
     if not stopped:
         print(f"no run of {clean(store)} waits for pilots or has any")
     for run in stopped:

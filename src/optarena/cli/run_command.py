@@ -12,6 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from optarena._numbers import counted
 from optarena._text import clean
 from optarena.cli._experiment_options import with_experiment_options
 from optarena.cli._progress import RunProgress
@@ -19,11 +20,15 @@ from optarena.errors import OptarenaError
 from optarena.experiment import Experiment
 from optarena.facade import execute
 from optarena.runner.dask_pilots import client_of
+from optarena.runner.slurm_pilots import submit
 
 
 @with_experiment_options
 def command(
     experiment: Experiment,
+    sbatch: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- SBATCH FLAGS]", help="With --slurm: more flags for sbatch.")
+    ] = None,
     store: Annotated[Path, typer.Option("--store", help="Directory for the results.")] = Path("results"),
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes; 0 runs in this one, without hard limits [all cores].")
@@ -46,11 +51,26 @@ def command(
             "--dask", metavar="ADDRESS", help="On a Dask cluster: tcp://host:8786, or local:4 (docs/clusters.md)."
         ),
     ] = None,
+    slurm: Annotated[
+        bool, typer.Option("--slurm", help="Submit pilots to SLURM and return (docs/clusters.md).")
+    ] = False,
+    nodes: Annotated[int | None, typer.Option("--nodes", help="With --slurm: how many pilots [1].")] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", help="With --slurm: the time limit of a job, such as 4:00:00 [1:00:00].")
+    ] = None,
+    partition: Annotated[str | None, typer.Option("--partition", help="With --slurm: SLURM's partition.")] = None,
 ) -> None:
     """Make the experiment and run it."""
     options: dict[str, Any] = {"workers": workers, "retry": retry, "new": new, "kernels": kernels}
     if share is not None:
         options["share"] = _share(share)
+    if slurm:
+        if share is not None or dask is not None:
+            raise OptarenaError("--slurm goes without --share and --dask")
+        _submit(experiment, store, nodes or 1, {**options, "time": time, "partition": partition, "flags": sbatch or ()})
+        return
+    if sbatch or (nodes, time, partition) != (None, None, None):
+        raise OptarenaError("--nodes, --time, --partition and flags of sbatch go with --slurm")
     signal.signal(signal.SIGTERM, _interrupt)
     with contextlib.ExitStack() as stack:
         if dask is not None:
@@ -71,6 +91,19 @@ def command(
     print(f"look: optarena status {place}   ·   optarena {further.format(place)}")
     if progress.failed:
         raise typer.Exit(1)
+
+
+def _submit(experiment: Experiment, store: Path, nodes: int, options: dict[str, Any]) -> None:
+    done = submit(experiment, store, nodes=nodes, **options)
+    for notice in done.announced.plan.notices:
+        print(clean(notice))
+    place = clean(shlex.quote(str(store)))
+    if not done.job:
+        print(f"nothing is left to do in {place}")
+        return
+    what = f"{counted(nodes, 'pilot')} for {counted(done.announced.todo, 'study')}"
+    print(f"SLURM job {done.job}: {what}, root {done.announced.plan.root}")
+    print(f"look: optarena status {place}   ·   stop: optarena cancel {place}")
 
 
 def _share(text: str) -> tuple[int, int]:

@@ -181,6 +181,7 @@ def _end_lost(store: Store, run: RunFile) -> None:
             store.end_run(other, "interrupted")
         if other.ended is not None:
             clear(store.pilots(other.id))
+            clear(store.pilots(f"slurm-{other.id}"))
 
 
 def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:
