@@ -453,12 +453,12 @@ class _Work:
 
     def _heart(self) -> None:
         """Now and then: should this pilot stop, and has somebody taken what it has?"""
+        if self.parent is not None and os.getppid() != self.parent:
+            raise Stopped
         if time.monotonic() < self._next_heart:
             return
-        self._next_heart = time.monotonic() + min(1.0, self.file.expiry / 10)
+        self._next_heart = time.monotonic() + min(BEAT_SECONDS, self.file.expiry / 6)
         if (self.store.pilots(self.file.run) / "stop").exists():
-            raise Stopped
-        if self.parent is not None and os.getppid() != self.parent:
             raise Stopped
         for chunk in self.leases.lost():
             self._left.pop(chunk, None)

@@ -36,7 +36,6 @@ FEW = 32
 DONE = "done"
 ENDED = b"ended\n"
 LONGEST = 4096
-_LEASE = re.compile(r"(\d{1,9})\.(\d{1,6}|done)")
 _PILOT = re.compile(r"[0-9a-f]{12}")
 
 
@@ -180,6 +179,7 @@ class Leases:
     def look(self) -> None:
         """See which chunks are taken and done."""
         turns: dict[int, int] = {}
+        done: list[int] = []
         try:
             names = os.listdir(self._leases)  # noqa: PTH208 (there may be many)
         except FileNotFoundError:  # the run was ended, and its leases are removed
@@ -187,16 +187,18 @@ class Leases:
             self._turns = {}
             return
         for name in names:
-            found = _LEASE.fullmatch(name)
-            if not found or int(found[1]) >= len(self._free):
+            number, _, turn = name.partition(".")
+            if not number.isdecimal() or (chunk := int(number)) >= len(self._free):
                 continue
-            chunk = int(found[1])
-            self._free[chunk] = False
-            if found[2] == DONE:
-                self._done[chunk] = True
-            else:
-                turns[chunk] = max(turns.get(chunk, 0), int(found[2]))
-        self._turns = {chunk: turn for chunk, turn in turns.items() if not self._done[chunk]}
+            if turn == DONE:
+                done.append(chunk)
+            elif turn.isdecimal():
+                turns[chunk] = max(turns.get(chunk, 0), int(turn))
+        self._done[done] = True
+        self._free[[*turns, *done]] = False
+        for chunk in done:
+            turns.pop(chunk, None)
+        self._turns = turns
         self._free_end()
 
     def _look_at_open(self) -> None:
