@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +19,8 @@ INK, SOFT, LINE = "#1c1c1c", "#595959", "#e4e4e4"
 BAND = 0.13
 TALL, LOWEST = 505, 60
 """Points that rows of panels may take on a page, beside the caption and a heading, and the least of one panel."""
+FEW = 3
+"""Ticks of a logarithmic axis in a small panel of a paper: lines between powers of ten would fill it."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,7 @@ def small(
     if flush:
         given |= {"bounds": "flush", "spacing": 36 if look.paper else 50}
     if not isinstance(table, str):
-        layers, titles = _untitled(layers, ("y",) if free else ("x", "y"))
+        layers, titles = _untitled(_few_ticks(layers) if look.paper else layers, ("y",) if free else ("x", "y"))
         soft = {"fontWeight": "normal", "color": SOFT, "fontSize": 8 if look.paper else 12}
         if titles.get("x"):
             head |= {f"title{name[:1].upper()}{name[1:]}": value for name, value in soft.items()}
@@ -217,7 +220,7 @@ def panel_matrix(
     layers: vl.Chart, table: pl.DataFrame, look: Look, row: str, column: str, *, order: str, size: tuple[int, int]
 ) -> vl.Chart:
     """The same chart for each row and column; both axes have one title. order: the field that columns are sorted by."""
-    layers, titles = _untitled(layers, ("x", "y"))
+    layers, titles = _untitled(_few_ticks(layers) if look.paper else layers, ("x", "y"))
     head = {"labelFontSize": 8 if look.paper else 11, "labelFontWeight": 600, "title": None}
     soft: dict[str, Any] = {"fontWeight": "normal", "color": SOFT, "fontSize": 8 if look.paper else 12}
     below = {f"title{name[:1].upper()}{name[1:]}": value for name, value in soft.items()}
@@ -246,15 +249,37 @@ def font_of(text: str) -> str:
 def _untitled(chart: vl.Chart, channels: tuple[str, ...]) -> tuple[vl.Chart, dict[str, str]]:
     """Layers without the titles of axes, and these."""
     titles: dict[str, str] = {}
+
+    def untitled(name: str, field: dict[str, Any]) -> dict[str, Any]:
+        titles[name] = field.get("title") or titles.get(name, "")
+        return {"title": None}
+
+    return _with_axes(chart, channels, untitled), titles
+
+
+def _few_ticks(chart: vl.Chart) -> vl.Chart:
+    """Layers for small panels of a paper: on logarithmic axes only powers of ten have a tick, if there are enough."""
+
+    def fewer(_: str, field: dict[str, Any]) -> dict[str, Any]:
+        axis = field.get("axis") or {}
+        log = (field.get("scale") or {}).get("type") == "log"
+        return {"axis": {**axis, "tickCount": min(FEW, axis["tickCount"])}} if log and "tickCount" in axis else {}
+
+    return _with_axes(chart, ("x", "y"), fewer)
+
+
+def _with_axes(
+    chart: vl.Chart, channels: tuple[str, ...], change: Callable[[str, dict[str, Any]], dict[str, Any]]
+) -> vl.Chart:
+    """Layers whose fields on these channels are changed."""
     out = []
     for one in chart.spec["layer"]:
         encoding = dict(one.spec.get("encoding", {}))
         for name in channels:
-            if isinstance(encoding.get(name), vl.Field):
-                titles[name] = encoding[name].get("title") or titles.get(name, "")
-                encoding[name] = {**encoding[name], "title": None}
+            if "field" in (encoding.get(name) or {}):
+                encoding[name] = {**encoding[name], **change(name, encoding[name])}
         out.append(one.having(encoding=encoding))
-    return chart.having(layer=out), titles
+    return chart.having(layer=out)
 
 
 def cells(look: Look) -> int:

@@ -10,10 +10,11 @@ Nothing is checked here: our tests let Altair check every figure against Vega-Li
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
+
+import msgspec
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.4.1.json"
 TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal"}
@@ -124,8 +125,7 @@ class Chart:
             if value is None:
                 continue
             if key == "data" and isinstance(value, list):
-                text = json.dumps(value, sort_keys=True)
-                name = f"data-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+                name = f"data-{hashlib.sha256(msgspec.json.encode(value, order='sorted')).hexdigest()[:32]}"
                 datasets[name] = value
                 value = {"name": name}
             elif isinstance(value, Chart):

@@ -215,20 +215,19 @@ def _sheet(
     if number[1] > 1:
         head = ", ".join(part for part in (f"{shown} (sheet {number[0]} of {number[1]})", head) if part)
 
-    def drawn(width: int | None) -> vl.Chart:
-        def look(one: Shown) -> Look:
-            legend = one.table if one.legend is None else one.legend
-            there = set(legend["optimizer"].drop_nulls()) if "optimizer" in legend.columns else set()
-            present = [name for name in dict.fromkeys([*_ranked(one), *sorted(there)]) if name in there]
-            return Look(material.colours, width, asked.height, tuple(present), paper is not None, paper == "page")
+    present = [_present(one) for one in parts]
 
-        charts = [one.draw(one.table, look(one)) for one in parts]
+    def drawn(width: int | None) -> vl.Chart:
+        looks = [
+            Look(material.colours, width, asked.height, names, paper is not None, paper == "page") for names in present
+        ]
+        charts = [one.draw(one.table, look) for one, look in zip(parts, looks, strict=True)]
         whole = _arranged(charts, known.arrange)
         if "title" in whole.spec:  # that of an axis which panels share
             whole = vl.together("hconcat", [whole])
         if head and paper is None:
             whole = whole.having(title=vl.title(head, fontWeight="normal", fontSize=12, font=font_of(head)))
-        columns = legend_columns(look(parts[0]), PAPERS[paper] if paper else width or 480)
+        columns = legend_columns(looks[0], PAPERS[paper] if paper else width or 480)
         return finished(whole, columns, "" if paper else note, paper=paper is not None)
 
     about = [*dict.fromkeys(part.caption for part in parts), *([f"Here: {shown}."] if shown else [])]
@@ -236,6 +235,13 @@ def _sheet(
     if paper is None:
         return Sheet(drawn(asked.width), "", None, shown, caption)
     return Sheet(*fitted(drawn, PAPERS[paper], guess), shown, caption)
+
+
+def _present(one: Shown) -> tuple[str, ...]:
+    """The optimizers that it shows, ranked."""
+    legend = one.table if one.legend is None else one.legend
+    there = set(legend["optimizer"].drop_nulls().unique()) if "optimizer" in legend.columns else set()
+    return tuple(name for name in dict.fromkeys([*_ranked(one), *sorted(there)]) if name in there)
 
 
 def _ranked(one: Shown) -> Sequence[str]:

@@ -50,7 +50,8 @@ def steps(scored: Scored, table: pl.DataFrame, behind: dict[Pool, Curve], points
     """Curves of the table `ecdf` with every jump, up to the first success that may follow a restart; then as they were.
 
     Before that the distribution with restarts is the plain one, whose jumps are the runtimes. `reference`: what is
-    drawn behind. points: of a curve, at most, evenly along its length. See docs/scores.md 2.6.
+    drawn behind. points: of a curve, at most, evenly along its length and that of what is behind; the end of the
+    budget is always one more. See docs/scores.md 2.6.
     """
     members = members_of(scored)
     keys = ("optimizer", "group", "dimension")
@@ -63,17 +64,18 @@ def steps(scored: Scored, table: pl.DataFrame, behind: dict[Pool, Curve], points
         # the axis begins and ends where it did, also where every run succeeds
         both = np.unique(np.concatenate((x, effort[[0, -1]], jumps)))
         both = both[(both >= min(effort[0], x.min(initial=np.inf))) & (both <= effort[-1])]
+        end = np.clip(part["budget"][0], both[0], both[-1])
+        both = np.unique(np.append(both, end))
         y, levels = (np.concatenate(([0.0], part)) for part in (y, levels))
         y = y[np.searchsorted(x, both, side="right")]
-        kept = _even(both, y, points)
+        back = levels[np.searchsorted(jumps, both, side="right")]
+        kept = np.union1d(_even(both, y + back, points), np.searchsorted(both, end))
         rows = part.select(*keys, *(name for name in part.columns if name not in (*keys, "effort", "fraction")))
         out.append(
             rows[[0] * len(kept)].with_columns(
                 effort=pl.Series(both[kept]),
                 fraction=pl.Series(y[kept]),
-                reference=pl.Series(levels[np.searchsorted(jumps, both[kept], side="right")])
-                if len(jumps)
-                else pl.lit(None, dtype=pl.Float64),
+                reference=pl.Series(back[kept]) if len(jumps) else pl.lit(None, dtype=pl.Float64),
             )
         )
     return pl.concat(out) if out else table.with_columns(reference=pl.lit(None, dtype=pl.Float64))

@@ -206,14 +206,8 @@ def _curves(
     parts = [np.split(lines[name].explode().to_numpy(), cuts) for name in columns]
     out: dict[str, list[Floats]] = {name: [] for name in CURVE}
     for x, y, back, budget in zip(*parts, lines["budget"], strict=True):
-        at = float(np.clip(budget, x[0], x[-1]))
-        before = int(np.searchsorted(x, at, side="right")) - 1
-        on, behind = float(y[before]), float(back[before])
-        place = int(np.searchsorted(x, at, side="left"))
-        if place == len(x) or x[place] != at:
-            x, y, back = np.insert(x, place, at), np.insert(y, place, on), np.insert(back, place, behind)
-        ends = np.full(len(x), np.nan)
-        ends[place] = on
+        at = np.clip(budget, x[0], x[-1])
+        ends = np.where(x == at, y, np.nan)
         within, beyond = (np.where(side, y, np.nan) for side in (x <= at, x >= at))
         for name, values in zip(CURVE, (x, within, beyond, ends, back), strict=True):
             out[name].append(values)
