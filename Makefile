@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 ALL := .venv-all
 PAGE := tools/page
 
-.PHONY: demo test test-all check bench clean
+.PHONY: demo test test-all test-cluster check bench clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.done: pyproject.toml
@@ -36,11 +36,16 @@ $(ALL)/.done: pyproject.toml
 CORE := workers kill_rig command csv csv_checks store shards loop space patterns functions fixed_cost fixed_target \
         order_statistics pareto pareto_view pareto_figures anytime traces solvers solver_files stats compare cli experiment \
         examples hpo generations closed_loop bayesmark_commands bayesmark_wrappers figures report imports dataset \
-        compaction children meter guard containers improvement what_is_scored race paper se own_fronts front_figures \
+        compaction pilots leases children meter guard containers improvement what_is_scored race paper se own_fronts front_figures \
         ranks_by_problem
 test-all: $(ALL)/.done
 	$(ALL)/bin/python -m pip check
 	$(ALL)/bin/python -m pytest $(PARALLEL) $(CORE:%=--ignore=tests/test_%.py)
+
+# pilots, Dask, and a real SLURM, for which this needs root
+test-cluster: $(ALL)/.done
+	command -v slurmctld || apt-get install --yes --no-install-recommends slurmctld slurmd slurm-client munge
+	$(ALL)/bin/python -m pytest tests/test_leases.py tests/test_pilots.py tests/test_dask.py tests/test_slurm.py
 
 # formatter and type checker of the page's JavaScript, in exact versions
 $(PAGE)/node_modules/.done: $(PAGE)/package-lock.json

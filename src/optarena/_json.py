@@ -44,6 +44,15 @@ def strict(value: Any) -> Any:
     return printable(value) if isinstance(value, str) else value
 
 
+def unstrict(value: Any) -> Any:
+    """Settings as they were: "inf", "-inf" and "nan" are numbers again."""
+    if isinstance(value, dict):
+        return {key: unstrict(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [unstrict(item) for item in value]
+    return float(value) if value in ("inf", "-inf", "nan") else value
+
+
 def _strict_rows(rows: Sequence[dict[Any, Any]]) -> list[dict[Any, Any]]:
     """The rows of a table, column by column: in most columns no cell needs a change."""
     cells = list(chain.from_iterable(row.values() for row in rows))

@@ -108,9 +108,18 @@ def run(experiment: Experiment, store: str | Path, **options: Any) -> Results:
 
 
 def execute(experiment: Experiment, store: str | Path, **options: Any) -> Race | None:
-    """Run what the store does not have yet; of a race, as many rounds as it takes (see `optarena.runner.local.run`)."""
+    """Run what the store does not have yet; of a race, as many rounds as it takes (see `optarena.runner.local.run`).
+
+    client: a `distributed.Client`, to run on its workers (see `optarena.runner.dask_pilots.run_on_dask`).
+    """
     from optarena.runner import local
 
+    client = options.pop("client", None)
+    if client is not None:
+        from optarena.runner.dask_pilots import run_on_dask
+
+        run_on_dask(experiment, store, client, **options)
+        return None
     if experiment.race is None:
         local.run(experiment, store, **options)
         return None

@@ -33,6 +33,9 @@ from optarena.errors import DamagedStore, OptarenaError, WorkError, nearest
 COMMANDS = {
     "try": "Which optimizer for my problem? Answers, and writes a report.",
     "run": "Run an experiment, given by a TOML file or by flags.",
+    "jobs": "Write an experiment as jobs for a cluster, one line each.",
+    "pilot": "Do a part of a run that was announced; jobs call it.",
+    "cancel": "Stop the pilots of a store; what was evaluated is kept.",
     "status": "What is done, running, failed and why, interrupted, missing.",
     "best": "The best found on each problem, with its parameters.",
     "score": "A view's scores: who is best, by how much, how sure.",

@@ -11,6 +11,12 @@ EXAMPLES = {
         "optarena run -o RandomSearch -o QuasiRandom -p functions/sphere -n 20 -r 2",
         "optarena run -o QuasiRandom -p zdt/zdt1 -n '5*D' --seed 42 --store seeded",
     ),
+    "jobs": (
+        "optarena jobs -o RandomSearch -p functions/sphere -n 20 -r 4 -k 2 -O jobs.txt",
+        "optarena jobs experiment.toml -k 50 -O jobs.txt --apart   # no shared directory",
+    ),
+    "pilot": ("optarena pilot results RUN   # as jobs call it", "optarena status results   # shows what pilots do"),
+    "cancel": ("optarena cancel results", "optarena run experiment.toml --store results   # goes on later"),
     "status": ("optarena status results", "optarena status results --failed"),
     "best": ("optarena best results", "optarena best results --format json"),
     "score": ("optarena score results", "optarena score results --view fixed-target -d 2 -d 3"),

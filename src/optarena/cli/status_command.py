@@ -16,8 +16,8 @@ from optarena.facade import Results, open_store
 from optarena.runner.kernels import PINNED
 from optarena.runner.reasons import kind_of, reason_of
 from optarena.status import ALL, ENDS, SUCCEEDED, UNSUCCESSFUL
-from optarena.store import Store
-from optarena.store.runs import KILLED, LIVE, state
+from optarena.store import RunFile, Store
+from optarena.store.runs import KILLED, LIVE, QUEUED, pilots, state
 
 SHOWN = 10
 KINDS = 3
@@ -27,6 +27,7 @@ RUNS = {
     KILLED: "stopped without recording its end: it was killed, or could not write",
     "interrupted": "was interrupted",
     "failed": "ended with an error",
+    QUEUED: "waits for its pilots",
 }
 """What is said of runs that did not end in order."""
 
@@ -102,10 +103,24 @@ def command(
     for note in results.notes():
         say(f"\nnote: {clean(note)}")
     for run in results.runs:
-        if text := RUNS.get(state(Store(results.path), run)):
-            say(f"\nrun {clean(run.id)} on {clean(run.host)} {text.format(pid=run.pid)}")
+        if text := _of_run(results, run):
+            say(f"\n{clean(text)}")
     for text in _refused(results):
         say(text)
+
+
+def _of_run(results: Results, run: RunFile) -> str:
+    """What is said of a run that did not end in order, or of its pilots; nothing of a pilot by itself."""
+    store = Store(results.path)
+    how = state(store, run)
+    if run.of or how not in RUNS:
+        return ""
+    if not run.pilots:
+        return f"run {run.id} on {run.host} {RUNS[how].format(pid=run.pid)}"
+    counts = pilots(store, run, results.runs)
+    told = ", ".join(f"{n:,} {word}" for word, n in counts.items())
+    what = "is running" if how == LIVE else "lost its pilots" if how == KILLED else RUNS[how]
+    return f"run {run.id} {what} (pilots: {told})"
 
 
 def _grouped(part: pl.DataFrame, title: str, what: str, width: int | None, *, everything: bool) -> None:
@@ -188,8 +203,10 @@ def as_data(results: Results) -> dict[str, Any]:
                 "ended": run.ended,
                 "state": "ended" if run.ended else "live" if Store(results.path).is_live(run) else "stale",
                 "how": state(Store(results.path), run),
+                **({"pilots": pilots(Store(results.path), run, results.runs)} if run.pilots else {}),
             }
             for run in results.runs
+            if not run.of
         ],
         "kernels": results.kernels(),
         "notes": results.notes(),

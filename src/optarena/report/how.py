@@ -12,7 +12,7 @@ from optarena._text import all_without_places, visible
 from optarena.dataset import Dataset
 from optarena.report.tables import Column, Table
 from optarena.store import RunFile, Store
-from optarena.store.runs import KILLED, LIVE, finished, state
+from optarena.store.runs import KILLED, LIVE, QUEUED, finished, state
 
 FACTS = ("python", "platform", "cpu", "cores", "numpy", "scipy", "blas", "kernels")
 
@@ -28,6 +28,7 @@ STATES = {
     "failed": "ended by an error",
     LIVE: "running",
     KILLED: "killed: no end was recorded",
+    QUEUED: "waits for its pilots",
 }
 
 
@@ -52,6 +53,7 @@ def runs(results: Dataset) -> Table:
             STATES.get(state(store, run)) or _ended(counts[run.id], len(run.todo)),
         ]
         for run in runs_of(results)
+        if not run.of
     ]
     columns = [
         Column("began", "time"),

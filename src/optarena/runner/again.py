@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from optarena._json import unstrict
 from optarena._scratch import Scratch
 from optarena._source import versions_of
 from optarena.dataset import Dataset
@@ -129,7 +130,7 @@ def _plan(attempt: Attempt) -> Plan:
     """The plan of just this study, from its card."""
     start, card = attempt.start, attempt.card
     experiment = Experiment(
-        [Use(start.use, _floats(start.settings), start.optimizer)],
+        [Use(start.use, unstrict(start.settings), start.optimizer)],
         [card.id],
         start.budget.evaluations,
         seconds=start.budget.seconds,
@@ -150,15 +151,6 @@ def _plan(attempt: Attempt) -> Plan:
         on_disk = SUITES.reference(card.id).on_disk or OPTIMIZERS.reference(start.use).on_disk
         hint = " (a file is looked up in the current directory)" if on_disk else ""
         raise OptarenaError(f"study {start.study} cannot be run again: {error}{hint}") from error
-
-
-def _floats(value: Any) -> Any:
-    """Settings as they were: "inf", "-inf" and "nan" are numbers again."""
-    if isinstance(value, dict):
-        return {key: _floats(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_floats(item) for item in value]
-    return float(value) if value in ("inf", "-inf", "nan") else value
 
 
 def _difference(names: list[str], old: Any, new: Any) -> str:

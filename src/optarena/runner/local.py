@@ -6,17 +6,14 @@ import contextlib
 import functools
 import os
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from optarena._json import numbers
 from optarena._numbers import counted
 from optarena._scratch import remove_abandoned
-from optarena._source import versions_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
@@ -24,19 +21,15 @@ from optarena.runner import kernels as kernels_
 from optarena.runner.attempt import Outcome
 from optarena.runner.compacting import Compacting
 from optarena.runner.environment import environment
-from optarena.runner.past import Pasts, needs_no_rows
-from optarena.runner.signing import Sign, signatures
+from optarena.runner.lacking import lacking, left_failed, objects_here, planned, recorded, refuse_empty, settled
+from optarena.runner.past import Pasts
+from optarena.runner.signing import signatures
 from optarena.runner.study import run_study
 from optarena.runner.supervisor import Supervisor
 from optarena.runner.torch_kernels import pin_torch
-from optarena.sense import sign as sign_of_sense
 from optarena.solver import Solver
-from optarena.status import FINISHED, PROVEN, UNSUCCESSFUL
 from optarena.store import RaceFile, RunFile, Store
-from optarena.store.columns import Columns
-from optarena.store.journal import Journal, problem_card
-from optarena.store.merging import differing
-from optarena.store.signatures import has_changed, made_with
+from optarena.store.journal import Journal
 
 HEARTBEAT_SECONDS = 2.0
 FEW_STUDIES = 64
@@ -110,51 +103,46 @@ def run(
     kernels: str = "pinned",
     progress: Progress | None = None,
     rounds: Rounds | None = None,
+    share: tuple[int, int] | None = None,
 ) -> None:
     """Run what the store lacks under its root (`new`: under a fresh one); of a race, round by round.
 
     workers: processes, by default one per core. 0 runs in this process, without hard limits: needed for a problem or a
     class that only this process has (one of a notebook), and chosen for it by default. retry: failed studies too.
     kernels: "pinned" computes the same bits on every x86-64 CPU with AVX2, "native" with what the CPU offers
-    (`optarena.runner.kernels`). This process keeps the kernels that it has.
+    (`optarena.runner.kernels`). This process keeps the kernels that it has. share: (3, 50) is the third of fifty
+    parts of the plan, which other machines run, each in a store of its own.
     """
+    if share is not None and rounds is not None:
+        raise OptarenaError("a race runs on one machine: its plan depends on results")
     chosen = kernels_.chosen(kernels)
     place = Store(store)
-    if new and experiment.seed is not None:
-        raise OptarenaError("new and seed both choose the root: give one of them")
-    root = experiment.seed or (None if new else _root_of(place, experiment)) or uuid.uuid4()
-    plan = experiment.plan(root)
+    plan = planned(experiment, place, new)
     workers = _workers(plan, workers)
     progress = progress or Silent()
     if not plan.studies:
         progress.begin(plan, [], 0, workers)
-        reasons = "; ".join(f"{r.optimizer} on {r.problem} {r.reason}" for r in plan.refused[:3])
-        raise OptarenaError(f"no pairing of these optimizers and problems can work ({reasons})")
+        refuse_empty(plan)
     remove_abandoned()
     place.create()
     with place.lock("run"):
-        if experiment.seed is None and not new:  # another run may have begun while this one was planned
-            root = _root_of(place, experiment) or root
-            plan = plan if root == plan.root else experiment.plan(root)
-        before = Dataset.of_store(place.path, *(() if experiment.reads_all else plan.problems))
-        experiment.settle(plan, before)
-        _refuse_drift(plan, before, retry)
-        _refuse_other_values(plan, before, functools.partial(signatures, kernels=chosen if workers else None))
+        sign = functools.partial(signatures, kernels=chosen if workers else None)
+        plan, before = settled(experiment, place, plan, sign, new=new, retry=retry)
         if rounds is not None:
             rounds.begin(plan, before.runs)
-        course = _Course(place, plan, before, rounds, kernels, retry)
+        course = _Course(place, plan, before, rounds, kernels, retry, share)
         todo = course.next()
         if rounds is None:  # a race counts failures, and refuses to retry
-            plan.notices += _left_failed(plan, before, todo)
+            plan.notices += left_failed(plan, before, todo)
     plan.notices += [*_others(plan, before), *_crowded(plan, workers), *_unpinned(kernels, workers)]
     if not todo:  # nothing is written, either, unless a race was decided by what the store had
-        progress.begin(plan, todo, len(plan.studies), workers)
+        progress.begin(plan, todo, len(course.mine), workers)
         course.end("done")
         return
     how = "failed"
     compacting = Compacting(place, progress.notice)
     try:
-        progress.begin(plan, todo, len(plan.studies) - len(todo), workers)
+        progress.begin(plan, todo, len(course.mine) - len(todo), workers)
         heart = _Heart(course, compacting)
         batches = course.batches(todo, progress)
         if workers:
@@ -176,27 +164,43 @@ class _Course:
     """What is run next: all that a plan lacks, or round after round of a race; and the run file of each."""
 
     def __init__(
-        self, store: Store, plan: Plan, before: Dataset, rounds: Rounds | None, kernels: str, retry: bool
+        self,
+        store: Store,
+        plan: Plan,
+        before: Dataset,
+        rounds: Rounds | None,
+        kernels: str,
+        retry: bool,
+        share: tuple[int, int] | None,
     ) -> None:
         self.store, self.plan, self.before, self.rounds = store, plan, before, rounds
-        self.kernels, self.retry = kernels, retry
+        self.kernels, self.retry, self.share = kernels, retry, share
         self.file: RunFile | None = None
         self._place = {attempt.start.study: i for i, attempt in enumerate(before.attempts)}
         self._newest = {a.start.study: (a.start.attempt, a.start.life) for a in before.attempts}
+
+    @property
+    def mine(self) -> list[Study]:
+        """The studies of the plan, or of a share of it: by their ids, which have no order, so that all are alike."""
+        if self.share is None:
+            return self.plan.studies
+        which, of = self.share
+        ids = set(sorted(study.id for study in self.plan.studies)[which - 1 :: of])
+        return [study for study in self.plan.studies if study.id in ids]
 
     def next(self) -> list[Study]:
         """The next studies, announced in a run file; none at the end. Call it under the lock "run".
 
         Rounds of a race that the store had finished before are looked at here.
         """
-        todo = list(_todo(self.plan, self.before, self.retry)) if self.rounds is None else []
+        todo = list(lacking(self.mine, self.before, self.retry)) if self.rounds is None else []
         while self.rounds is not None and not todo:
             self.plan.studies = self.rounds.studies()
             if not self.plan.studies:
                 break
             begun = [self._place[study.id] for study in self.plan.studies if study.id in self._place]
             before = self.before.select(np.array(begun, dtype=np.int64))
-            todo = list(_todo(self.plan, before, self.retry))
+            todo = list(lacking(self.plan.studies, before, self.retry))
             if not todo:
                 self.rounds.look(before)
         race = None if self.rounds is None else self.rounds.record()
@@ -207,7 +211,7 @@ class _Course:
     def batches(self, todo: list[Study], progress: Progress) -> Iterator[tuple[list[Study], Pasts]]:
         """The first studies, and after each round those of the next one, with what they continue from."""
         while todo:
-            yield todo, _recorded(self.plan, self.before, todo)
+            yield todo, recorded(self.plan, self.before, todo)
             if self.rounds is None:
                 return
             assert self.file is not None
@@ -238,27 +242,6 @@ def _only(results: Dataset, studies: list[Study]) -> Dataset:
     """Some studies of a dataset, all of which it has."""
     place = {attempt.start.study: i for i, attempt in enumerate(results.attempts)}
     return results.select(np.array([place[study.id] for study in studies], dtype=np.int64))
-
-
-def _root_of(store: Store, experiment: Experiment) -> uuid.UUID | None:
-    """The root under which this experiment continues; where run files are lost, that of the last study."""
-    root = store.root(experiment)
-    if root is not None or not any(True for part in (store.journal_paths(), store.shard_paths()) for _ in part):
-        return root
-    ran = [attempt.start for attempt in Dataset.of_store(store.path).attempts if not attempt.card.imported]
-    return uuid.UUID(ran[-1].root) if ran else None
-
-
-def _left_failed(plan: Plan, before: Dataset, todo: list[Study]) -> list[str]:
-    """What to say of studies that failed before and are not run again."""
-    planned = {study.id for study in plan.studies} - {study.id for study in todo}
-    left = [status for study, status in _statuses(before).items() if study in planned and status in UNSUCCESSFUL]
-    counts = " and ".join(f"{left.count(status):,} {status}" for status in UNSUCCESSFUL if status in left)
-    return [f"studies that ended before and are not run again: {counts} (--retry does)"] if left else []
-
-
-def _statuses(results: Dataset) -> dict[str, str]:
-    return dict(results.studies.select("study", "status").iter_rows())
 
 
 def _others(plan: Plan, before: Dataset) -> list[str]:
@@ -316,10 +299,7 @@ class _Heart:
 
 
 def _workers(plan: Plan, wanted: int | None) -> int:
-    here = [
-        *(f"problem {id!r}" for id in sorted(set(plan.problems) - set(plan.references))),
-        *(f"optimizer {item.label!r}" for item in plan.experiment.optimizers if item.given is not None),
-    ]
+    here = objects_here(plan)
     if any(issubclass(cls, Solver) for cls in plan.classes.values()) and (wanted == 0 or here):
         what = "workers: 0" if wanted == 0 else here[0]
         raise OptarenaError(
@@ -371,115 +351,3 @@ def _here(
                 tick=tick,
             )
             progress.ended(study, outcome)
-
-
-def _recorded(plan: Plan, before: Dataset, todo: list[Study]) -> Pasts:
-    """Of the studies that go on: every row, where they need them."""
-    ids = {
-        study.id
-        for study in todo
-        if not needs_no_rows(before.columns, study, plan.classes[study.optimizer.label], plan.problems[study.problem])
-    }
-    begun = [i for i, attempt in enumerate(before.attempts) if attempt.start.study in ids]
-    rows = before.select(np.array(begun)).in_full().columns if begun else Columns()
-    return Pasts(rows, ids, before.columns)
-
-
-def _todo(plan: Plan, results: Dataset, retry: bool) -> Iterator[Study]:
-    """The studies that are not finished, or that this plan gives more room than they had."""
-    known = {row["study"]: row for row in results.studies.iter_rows(named=True)}
-    endings = {attempt.start.study: word for attempt, word in zip(results.attempts, results.endings(), strict=True)}
-    for study in plan.studies:
-        row = known.get(study.id)
-        if row is None or row["status"] not in FINISHED:
-            yield study
-        elif row["status"] == "done" or _failed_in_full(row):
-            if _room(study, row, endings.get(study.id, "")) or (retry and row["status"] in UNSUCCESSFUL):
-                yield study
-        elif retry and row["status"] in UNSUCCESSFUL:
-            yield study
-
-
-def _failed_in_full(row: dict[str, Any]) -> bool:
-    """Whether a study made all evaluations of its budget and all of them failed: a larger budget may go on with it."""
-    made: int = row["evaluations"]
-    return row["status"] == "failed" and row["budget"] is not None and made >= row["budget"] and row["failures"] == made
-
-
-def _room(study: Study, row: dict[str, Any], ending: str) -> bool:
-    """Whether a study that is done has something left to do under this plan's budget."""
-    budget = study.budget
-    if study.solver:  # more time for the same solver is another run of it, unless it has proved all there is
-        given = row["budget_seconds"]
-        assert budget.seconds is not None
-        return ending not in PROVEN and (given is None or budget.seconds > given)
-    if study.record == "all" and row["record"] != "all":
-        return True  # what was not kept must be made again
-    if budget.evaluations is not None and row["evaluations"] >= budget.evaluations:
-        return False
-    spent = row["suggest_seconds"] + row["evaluate_seconds"] + row["observe_seconds"]
-    if budget.seconds is not None and spent >= budget.seconds:
-        return False
-    if budget.target is not None and row["best"] is not None:
-        sign = sign_of_sense(row["sense"])
-        goal = sign * budget.target if row["optimum"] is None else sign * row["optimum"] + budget.target
-        return bool(sign * row["best"] > goal)
-    return True
-
-
-def _refuse_drift(plan: Plan, results: Dataset, retry: bool) -> None:
-    """A problem or a user's file that changed since its studies were run must not silently continue them.
-
-    A retry may use a file that was fixed after its studies failed, if no other study used the old one.
-    """
-    afresh = plan.experiment.afresh
-    labels = {study.id: study.optimizer.label for study in plan.studies}
-    sources = {item.identity: plan.sources.get(item.label) for item in plan.experiment.optimizers}
-    status = _statuses(results)
-    cards = {}
-    for attempt in results.attempts:
-        start = attempt.start
-        label = labels.get(start.study, start.optimizer)
-        if label != start.optimizer:  # tables would have one optimizer under two names
-            raise OptarenaError(
-                f"{label}: store {results.path} calls this optimizer, with these settings, {start.optimizer!r};"
-                f" keep that name, or {afresh}"
-            )
-        if start.root == str(plan.root):
-            cards[attempt.card.id, attempt.card.version] = attempt.card
-            source = sources.get(start.use)
-            tried_again = retry and status[start.study] in UNSUCCESSFUL
-            if source is not None and start.source not in (None, source) and not tried_again:
-                raise OptarenaError(f"{start.use}: its source has changed since store {results.path} ran it; {afresh}")
-    for problem in plan.problems.values():
-        found = cards.get((problem.id, problem.version))
-        if found is None:
-            continue
-        what = differing(problem_card(problem, signed=False), found)
-        if what is not None:
-            raise OptarenaError(f"{problem.id}: its {what} has changed since store {results.path} ran it; {afresh}")
-
-
-def _refuse_other_values(plan: Plan, results: Dataset, sign: Sign) -> None:
-    """A problem whose packages changed and whose values at fixed points moved is another problem, under any root.
-
-    With the same packages its values can differ by machine only, which is noted where the store is read.
-    """
-    old = {}
-    for (id, version), signed in results.columns.signed.items():
-        problem = plan.problems.get(id)
-        if problem is not None and problem.version == version:
-            cards = [item.card for item in signed if item.card.versions != versions_of(problem.packages)]
-            if cards:
-                old[id] = cards
-    current = sign(plan, list(old))
-    for id, cards in old.items():
-        now = problem_card(plan.problems[id], signed=False)
-        now.signature = tuple(numbers(current[id]))
-        for card in cards:
-            if has_changed(card, now):
-                raise OptarenaError(
-                    f"{id}: its signature with {made_with(now)} is not that in store {results.path}, made with"
-                    f" {made_with(card)}: the same points give other values; use another --store, or the original"
-                    " package versions"
-                )

@@ -387,6 +387,7 @@ class Pool:
                 worker.tasks.popleft()
                 worker.running, worker.waits_since = 0, time.monotonic()
                 self._spent.pop(task.serial, None)
+                answer.journal = worker.journal
                 self.handler.ended(task, answer)
                 if answer.changed:
                     self._retire(worker)

@@ -50,8 +50,10 @@ class Supervisor:
         heart: Callable[[], None],
         kernels: str,
         retry: bool = False,
+        in_turn: bool = True,
     ) -> None:
-        self.kernels, self.retry = kernels, retry
+        """in_turn: a batch is asked for when all studies of the one before have ended."""
+        self.kernels, self.retry, self.in_turn = kernels, retry, in_turn
         self.store, self.plan, self.limits = store, plan, experiment.limits
         self.base = str((experiment.base or Path.cwd()).resolve())
         self.prints = experiment.prints
@@ -64,10 +66,12 @@ class Supervisor:
         self._pasts: Pasts | Mapping[str, Past] = {}
         self._serial = 0
         self._open: set[str] = set()
-        """The studies of the current batch that have not ended."""
+        """The studies that were asked for and have not ended."""
+        self.journals: set[str] = set()
+        """The journals of workers in which studies have ended."""
 
-    def run(self, batches: Iterable[Batch], workers: int) -> None:
-        """Run studies, each from its past. A batch is asked for when all studies of the one before have ended."""
+    def run(self, batches: Iterable[Batch | None], workers: int) -> None:
+        """Run studies, each from its past. None instead of a batch: there is none just now."""
         pool = Pool(self.store.path, workers, self.limits, self, self.kernels)
         pool.alone = self._alone
         try:
@@ -76,14 +80,23 @@ class Supervisor:
             if self._journal is not None:
                 self._journal.close()
 
-    def _tasks(self, batches: Iterable[Batch]) -> Iterator[Task | str]:
+    def _tasks(self, batches: Iterable[Batch | None]) -> Iterator[Task | str]:
         """The tasks; now and then, while a large past is being read, a word: the pool has deadlines to keep."""
-        for todo, self._pasts in batches:
-            self._open = {study.id for study in todo}
+        for batch in batches:
+            if batch is None:
+                yield WAITING
+                continue
+            todo, self._pasts = batch
+            self._open |= {study.id for study in todo}
             for study in todo:
                 yield from self._task(study)
-            while self._open:
+            while self.in_turn and self._open:
                 yield WAITING
+
+    @property
+    def open(self) -> int:
+        """How many studies were asked for and have not ended."""
+        return len(self._open)
 
     def _task(self, study: Study) -> Iterator[Task | str]:
         past: Past | None = None
@@ -132,6 +145,7 @@ class Supervisor:
 
     def ended(self, task: Task, answer: Answer) -> None:
         self._open.discard(task.study.id)
+        self.journals.add(answer.journal)
         self.progress.ended(
             task.study,
             Outcome(answer.status, answer.evaluations, answer.reason, failures=answer.failures, reasons=answer.reasons),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import tempfile
 import time
 import uuid
@@ -33,6 +34,7 @@ IN_DATABASE = "optarena"
 STALE_SECONDS = 60.0  # a heartbeat comes every two seconds
 
 
+_ID = re.compile(r"[0-9a-f]{12}")
 _ended: set[str] = set()
 """The runs that ended in this process, whether or not that could be written."""
 
@@ -112,6 +114,12 @@ class RunFile(msgspec.Struct):
     """Where its pid means something: the boot of the machine and the PID namespace. Empty in older files."""
     race: RaceFile | None = None
     """Of a round of a race."""
+    pilots: int = 0
+    """Of a run that pilots do: how many it was announced for. It is live as long as one of them is."""
+    of: str = ""
+    """Of a pilot: the run that it works for."""
+    pilot: int = 0
+    """Of a pilot: its number, from 1 on. One that is started again has the number that it had."""
 
 
 def _shared(run: RunFile, other: RunFile) -> set[str]:
@@ -136,6 +144,11 @@ def _is_database(path: Path) -> bool:
     return all((path / part).is_dir() for part in ("eval", "derived")) and not (path / "journal").is_dir()
 
 
+def _sign(run: RunFile) -> None:
+    """Say that this process does it."""
+    run.host, run.pid, run.born, run.place = host(), os.getpid(), born(os.getpid()), place()
+
+
 class Store:
     """The paths of a store and its run files."""
 
@@ -157,8 +170,12 @@ class Store:
     def shard_paths(self) -> Iterator[Path]:
         return _regular(self.shards.glob("*.parquet"))
 
-    def run_paths(self) -> Iterator[Path]:
-        return _regular((self.path / "runs").glob("*.json"))
+    def run_paths(self, id: str = "*") -> Iterator[Path]:
+        return _regular((self.path / "runs").glob(f"{id}.json"))
+
+    def pilots(self, run: str) -> Path:
+        """The directory in which the pilots of a run find its plan and agree on who does what."""
+        return self.path / "pilots" / run
 
     @property
     def exists(self) -> bool:
@@ -226,10 +243,10 @@ class Store:
                 )
             raise OptarenaError(f"store {self.path} {what}; 'optarena run … --store {self.path}' makes one")
 
-    def runs(self, damage: list[Damage] | None = None) -> list[RunFile]:
-        """Every run that this store knows of, oldest first; damaged files go to `damage`."""
+    def runs(self, damage: list[Damage] | None = None, only: str = "*") -> list[RunFile]:
+        """Every run that this store knows of, oldest first, or only one; damaged files go to `damage`."""
         out = []
-        for path in sorted(self.run_paths()):
+        for path in sorted(self.run_paths(only)):
             try:
                 data = path.read_bytes()
             except FileNotFoundError:
@@ -251,6 +268,10 @@ class Store:
                     damage.append(Damage(place_of(path), what, size=len(data)))
         return sorted(out, key=lambda run: (run.number, run.time))
 
+    def run(self, id: str) -> RunFile | None:
+        """A run by its id; None if it is not here, or damaged."""
+        return next((run for run in self.runs(only=id)), None) if _ID.fullmatch(id) else None
+
     def root(self, experiment: Experiment) -> uuid.UUID | None:
         """The root of the newest run of this experiment, else of the newest run: the same command uses it again."""
         runs = self.runs() if self.exists else []
@@ -264,10 +285,12 @@ class Store:
         kernels: str = "",
         before: Mapping[str, tuple[int, int]] = MappingProxyType({}),
         race: RaceFile | None = None,
+        pilots: int = 0,
     ) -> RunFile:
         """Say what is going to be done, before it is done; a live run that does some of the same is not disturbed.
 
         Call it under the lock "run", with a `todo` that was found under the same lock. before: see `RunFile.before`.
+        pilots: how many are going to do it; 0: this process.
         """
         run = RunFile(
             id=uuid.uuid4().hex[:12],
@@ -279,23 +302,41 @@ class Store:
             todo=list(todo),
             before={study: before[study] for study in todo if study in before},
             kernels=kernels,
-            host=host(),
-            pid=os.getpid(),
-            born=born(os.getpid()),
-            place=place(),
             race=race,
+            pilots=pilots,
         )
+        if not pilots:
+            _sign(run)
         others = self.runs()
         run.number = max((other.number for other in others), default=0) + 1
         for other in others:
             shared = _shared(run, other)
             if shared and other.id not in _ended and self.is_live(other):
+                who = f"process {other.pid} on {other.host}" if other.pid else "pilots"
+                stop = "stop it" if other.pid else f"stop them (optarena cancel {self.path})"
                 raise OptarenaError(
-                    f"store {self.path} is being run by process {other.pid} on {other.host}, with {len(shared)} of"
-                    " these studies; wait for it, or stop it"
+                    f"store {self.path} is being run by {who}, with {len(shared)} of these studies; wait, or {stop}"
                 )
         self._write_run(run)
         return run
+
+    def begin_pilot(self, run: RunFile, number: int) -> RunFile:
+        """Say that a pilot of a run has begun."""
+        mine = RunFile(
+            id=uuid.uuid4().hex[:12],
+            root=run.root,
+            time=time.time(),
+            experiment={},
+            studies=[],
+            refused=[],
+            number=run.number,
+            kernels=run.kernels,
+            of=run.id,
+            pilot=number,
+        )
+        _sign(mine)
+        self._write_run(mine)
+        return mine
 
     def end_run(self, run: RunFile, how: str) -> None:
         """Say how a run ended. Where that cannot be written, this process still knows that it did."""
@@ -315,7 +356,11 @@ class Store:
 
     def is_live(self, run: RunFile) -> bool:
         """Whether a run is in progress: its process exists, or, of another machine or container, its heartbeat does."""
-        if run.ended is not None or not run.pid:
+        if run.ended is not None:
+            return False
+        if run.pilots:
+            return any(self.is_live(pilot) for pilot in self.runs() if pilot.of == run.id)
+        if not run.pid:
             return False
         if run.host == host() and run.place == place():
             return alive(run.pid, run.born)

@@ -9,17 +9,32 @@ from optarena.status import FINISHED
 from optarena.store import RunFile, Store
 from optarena.store.columns import Attempt
 
-LIVE, KILLED = "live", "killed"
+LIVE, KILLED, QUEUED = "live", "killed", "queued"
+RUNNING, LOST, ENDED = "running", "lost", "ended"
 
 
 def state(store: Store, run: RunFile) -> str:
     """live; killed, where the process is gone and recorded no end; else how it ended, or ended, where that is unknown.
 
-    On another machine, a process without a heartbeat is gone.
+    On another machine, a process without a heartbeat is gone. queued: none of its pilots has begun.
     """
     if run.ended is None:
+        if run.pilots and not any(other.of == run.id for other in store.runs()):
+            return QUEUED
         return LIVE if store.is_live(run) else KILLED
     return run.how or "ended"
+
+
+def pilots(store: Store, run: RunFile, runs: Iterable[RunFile]) -> dict[str, int]:
+    """How many pilots of a run are queued, running, lost and ended: each by the last process that it had."""
+    last: dict[int, RunFile] = {}
+    for other in runs:
+        if other.of == run.id and (other.pilot not in last or other.time >= last[other.pilot].time):
+            last[other.pilot] = other
+    states = [RUNNING if store.is_live(pilot) else LOST if pilot.ended is None else ENDED for pilot in last.values()]
+    queued = max(0, run.pilots - len(last)) if run.ended is None else 0
+    counts = {QUEUED: queued, **{word: states.count(word) for word in (RUNNING, LOST, ENDED)}}
+    return {word: n for word, n in counts.items() if n}
 
 
 def finished(attempts: Iterable[Attempt], runs: Iterable[RunFile]) -> dict[str, int]:

@@ -1,0 +1,488 @@
+"""Pilots: long-lived supervisors with their workers, on any number of machines, that do one run together.
+
+`announce` writes what is to be done into the store: the run file, and in `pilots/<run>/` the plan. A `pilot` plans the
+same studies, claims chunks of them (`optarena.store.leases`), runs them with the same worker program as a local run,
+and writes its own journals. No process is in charge: pilots may come, go and die at any time, and the last chunk is a
+look at the store, which runs what is still missing and ends the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.metadata
+import os
+import platform
+import random
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from optarena._files import write_whole
+from optarena._json import strict, unstrict
+from optarena._scratch import remove_abandoned
+from optarena._source import versions_of
+from optarena._version import __version__
+from optarena.dataset import Dataset
+from optarena.errors import OptarenaError
+from optarena.experiment import Experiment, Plan, Study
+from optarena.runner import kernels as kernels_
+from optarena.runner.attempt import Outcome
+from optarena.runner.compacting import Compacting
+from optarena.runner.lacking import lacking, left_failed, objects_here, planned, recorded, refuse_empty, settled
+from optarena.runner.local import FEW_STUDIES, Progress, Silent
+from optarena.runner.past import Past, Pasts
+from optarena.runner.signing import signatures
+from optarena.runner.supervisor import Supervisor
+from optarena.store import RunFile, Store
+from optarena.store.leases import BEAT_SECONDS, EXPIRY_SECONDS, Lease, Leases, clear, make_room
+
+CHUNKS_PER_PILOT = 32
+"""So that the last chunk of a pilot is a small part of its work; a chunk costs two requests to the file system."""
+LARGEST_CHUNK = 256
+QUICK_SECONDS = 1.0
+"""Studies that take less are given to workers ahead; of others, each goes to the first pilot that is free."""
+MOST_CHUNKS = 100_000
+
+
+class PlanFile(msgspec.Struct):
+    """What the pilots of a run must know, in `pilots/<run>/plan.json`; it goes with the run."""
+
+    run: str
+    root: str
+    experiment: dict[str, Any]
+    base: str
+    """The directory in which users' files are looked up."""
+    ranges: list[tuple[int, int]]
+    """The studies to run, as places in the plan."""
+    digest: str
+    """Of their ids: a machine that plans other studies is refused."""
+    facts: dict[str, str]
+    """Packages that decide about values, with their versions."""
+    sources: dict[str, str]
+    size: int
+    """Studies in a chunk."""
+    pilots: int
+    kernels: str
+    """Those that all pilots must have."""
+    wanted: str
+    """Those that were asked for: pinned or native."""
+    retry: bool = False
+    continued: bool = False
+    """Whether some of the studies were begun before this run."""
+    expiry: float = EXPIRY_SECONDS
+
+    @property
+    def chunks(self) -> int:
+        """With the end."""
+        return -(-sum(end - begin for begin, end in self.ranges) // self.size) + 1
+
+
+class Announced(NamedTuple):
+    """A run that is ready for pilots; none where there is nothing left to do."""
+
+    run: RunFile | None
+    plan: Plan
+    todo: int
+
+
+class Flight(NamedTuple):
+    """What a pilot did."""
+
+    studies: int
+    how: str
+    """done: the run is; stopped: somebody asked for that; over: it had ended before."""
+
+
+class Stopped(BaseException):
+    """The pilot was asked to stop: it ends its workers in order, and others go on."""
+
+
+def announce(
+    experiment: Experiment,
+    store: str | Path,
+    *,
+    pilots: int,
+    retry: bool = False,
+    new: bool = False,
+    kernels: str = "pinned",
+    expiry: float = EXPIRY_SECONDS,
+) -> Announced:
+    """Write into the store what pilots are to do; an earlier run that lost all its pilots ends by that."""
+    chosen = kernels_.chosen(kernels)
+    if pilots < 1:
+        raise OptarenaError(f"pilots: expected a whole number of at least 1, got {pilots}")
+    if type(experiment) is not Experiment or experiment.race is not None:
+        raise OptarenaError("a race or a launch of Bayesmark runs on one machine: its plan depends on results")
+    place = Store(store)
+    plan = planned(experiment, place, new)
+    refuse_empty(plan)
+    if here := objects_here(plan):
+        raise OptarenaError(f"{here[0]} is an object of this process: put it in a file and name it 'file.py:name'")
+    remove_abandoned()
+    place.create()
+    with place.lock("run"):
+        sign = functools.partial(signatures, kernels=chosen)
+        plan, before = settled(experiment, place, plan, sign, new=new, retry=retry)
+        todo = list(lacking(plan.studies, before, retry))
+        plan.notices += left_failed(plan, before, todo)
+        if not todo:
+            return Announced(None, plan, 0)
+        newest = {a.start.study: (a.start.attempt, a.start.life) for a in before.attempts}
+        run = place.begin_run(plan, [study.id for study in todo], kernels, newest, pilots=pilots)
+        _end_lost(place, run)
+        ids = {study.id for study in todo}
+        size = max(1, min(LARGEST_CHUNK, len(todo) // (CHUNKS_PER_PILOT * pilots)), len(todo) // MOST_CHUNKS)
+        file = PlanFile(
+            run=run.id,
+            root=run.root,
+            experiment=run.experiment,
+            base=str((experiment.base or Path.cwd()).resolve()),
+            ranges=_ranges([i for i, study in enumerate(plan.studies) if study.id in ids]),
+            digest=_digest(todo),
+            facts=_facts(plan),
+            sources=plan.sources,
+            size=size,
+            pilots=pilots,
+            kernels=chosen,
+            wanted=kernels,
+            retry=retry,
+            continued=bool(run.before),
+            expiry=expiry,
+        )
+        make_room(place.pilots(run.id))
+        write_whole(place.pilots(run.id) / "plan.json", msgspec.json.encode(file))
+    return Announced(run, plan, len(todo))
+
+
+def announced_before(experiment: Experiment, store: Store) -> RunFile | None:
+    """The run of this very experiment that pilots are doing now: whoever announced it was lost."""
+    wanted = strict(experiment.to_data())
+    runs = store.runs() if store.exists else []
+    same = [run for run in runs if run.pilots and run.ended is None and run.experiment == wanted]
+    fits = [run for run in same if experiment.seed is None or run.root == str(experiment.seed)]
+    return next((run for run in reversed(fits) if store.is_live(run)), None)
+
+
+def _end_lost(store: Store, run: RunFile) -> None:
+    """End the runs that pilots should have done and whose studies a new run does; leave nothing of those that ended."""
+    todo = set(run.todo)
+    for other in store.runs():
+        if not other.pilots or other.id == run.id:
+            continue
+        if other.ended is None and todo & set(other.todo):
+            store.end_run(other, "interrupted")
+        if other.ended is not None:
+            clear(store.pilots(other.id))
+            clear(store.pilots(f"slurm-{other.id}"))
+
+
+def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Numbers that rise, as ranges."""
+    out: list[tuple[int, int]] = []
+    for i in places:
+        if out and out[-1][1] == i:
+            out[-1] = (out[-1][0], i + 1)
+        else:
+            out.append((i, i + 1))
+    return out
+
+
+def _digest(studies: Sequence[Study]) -> str:
+    return hashlib.sha256("\n".join(study.id for study in studies).encode()).hexdigest()
+
+
+def _facts(plan: Plan) -> dict[str, str]:
+    packages = {name for found in (*plan.classes.values(), *plan.problems.values()) for name in found.packages}
+    own = {"optarena": __version__, "python": ".".join(platform.python_version_tuple()[:2])}
+    always = {name: importlib.metadata.version(name) for name in ("numpy", "scipy")}
+    return {**versions_of(sorted(packages)), **own, **always}
+
+
+def pilot(
+    store: str | Path,
+    run: str,
+    *,
+    number: int = 1,
+    workers: int | None = None,
+    parent: int | None = None,
+    progress: Progress | None = None,
+) -> Flight:
+    """Do a part of an announced run; returns when all of it is done, or when somebody asked to stop.
+
+    number: of the pilot, from 1 on. workers: processes, by default one per core. parent: a process with which this
+    pilot ends.
+    """
+    place = Store(store)
+    place.must_exist()
+    head = place.run(run)
+    if head is None or not head.pilots:
+        raise OptarenaError(f"store {place.path} has no run {run} for pilots")
+    if head.ended is not None:
+        return Flight(0, "over")
+    file = _read(place, run)
+    if file is None:
+        return Flight(0, "over")
+    plan, todo = _planned(file)
+    _refuse_other_machine(file, plan, todo)
+    crew = min(len(todo), workers or _cores())
+    first = (file.chunks - 1) * (number - 1) // file.pilots
+    try:
+        leases = Leases(place.pilots(run), file.chunks, first, file.expiry)
+    except FileNotFoundError:
+        return Flight(0, "over")
+    mine = place.begin_pilot(head, number)
+    work = _Work(place, file, plan, todo, leases, progress or Silent(), parent)
+    how = "failed"
+    try:
+        with _beating(place, mine, leases, file.expiry):
+            work.run(crew)
+        how = "done"
+    except (Stopped, KeyboardInterrupt, SystemExit) as error:
+        how = "interrupted"
+        if not isinstance(error, Stopped):
+            raise
+    finally:
+        leases.end()
+        place.end_run(mine, how)
+    if work.ended_the_run:
+        Compacting(place, work.progress.notice).finish()
+    return Flight(work.ended_studies, "done" if how == "done" else "stopped")
+
+
+def _read(store: Store, run: str) -> PlanFile | None:
+    """The plan; None if the run has just ended."""
+    path = store.pilots(run) / "plan.json"
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=PlanFile)
+    except FileNotFoundError:
+        head = store.run(run)
+        if head is not None and head.ended is not None:
+            return None
+        raise OptarenaError(f"there is no file {path}; 'optarena run' again makes a new plan") from None
+    except OSError as error:
+        raise OptarenaError(f"{path}: {error.strerror}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise OptarenaError(f"{path}: not a plan for pilots ({error})") from error
+
+
+def _planned(file: PlanFile) -> tuple[Plan, list[Study]]:
+    experiment = Experiment.from_data(unstrict(file.experiment), base=Path(file.base))
+    plan = experiment.plan(uuid.UUID(file.root))
+    return plan, [study for begin, end in file.ranges for study in plan.studies[begin:end]]
+
+
+def _refuse_other_machine(file: PlanFile, plan: Plan, todo: Sequence[Study]) -> None:
+    """Where packages or users' files differ, studies would not be the same on all machines."""
+    facts = _facts(plan)
+    for name in sorted({*facts, *file.facts}):
+        if facts.get(name) != file.facts.get(name):
+            raise OptarenaError(
+                f"this machine has {name} {facts.get(name)}, the run was announced with {file.facts.get(name)}: pilots"
+                " need the same packages"
+            )
+    for label in sorted({*plan.sources, *file.sources}):
+        if plan.sources.get(label) != file.sources.get(label):
+            raise OptarenaError(f"{label}: its source has changed since the run was announced")
+    if _digest(todo) != file.digest:
+        raise OptarenaError("this machine plans other studies than were announced: some problems differ")
+    if kernels_.chosen(file.wanted) != file.kernels:
+        raise OptarenaError(f"this machine has no numeric kernels {file.kernels}; use --kernels native for the run")
+
+
+def _cores() -> int:
+    """The cores that this process may use: a scheduler may give it fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def _beating(store: Store, mine: RunFile, leases: Leases, expiry: float) -> Iterator[None]:
+    """Show that the pilot is alive, also while it reads a large store."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(min(BEAT_SECONDS, expiry / 6)):
+            leases.beat()
+            store.heartbeat(mine)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+class _Work:
+    """Claims chunks, gives their studies to a supervisor, and says when a chunk is done."""
+
+    def __init__(
+        self,
+        store: Store,
+        file: PlanFile,
+        plan: Plan,
+        todo: list[Study],
+        leases: Leases,
+        progress: Progress,
+        parent: int | None,
+    ) -> None:
+        self.store, self.file, self.plan, self.todo = store, file, plan, todo
+        self.leases, self.progress, self.parent = leases, progress, parent
+        self.supervisor = Supervisor(
+            store, plan, plan.experiment, self, self._heart, file.kernels, file.retry, in_turn=False
+        )
+        self.crew = 1
+        self.ended_studies = 0
+        self.ended_the_run = False
+        self._hand: deque[tuple[Study, int, Pasts | Mapping[str, Past]]] = deque()
+        """Studies of claimed chunks that no worker has yet."""
+        self._chunk: dict[str, int] = {}
+        self._left: dict[int, tuple[Lease, set[str]]] = {}
+        """Chunk -> its studies that have not ended."""
+        self._pause = self._shortest = min(1.0, file.expiry / 10)
+        self._next_look = self._next_heart = 0.0
+        self._began = time.monotonic()
+
+    def run(self, crew: int) -> None:
+        self.crew = crew
+        self.supervisor.run(self._batches(), crew)
+
+    # ---- what comes next ---------------------------------------------------------------------------------------------
+
+    def _batches(self) -> Iterator[tuple[list[Study], Pasts | Mapping[str, Past]] | None]:
+        """Study after study, as long as there are any; None where others have all that is left."""
+        while True:
+            if not self._hand and not self._claim():
+                if self.leases.all_done and not self._left:
+                    return
+                yield None
+            elif self._hand and self._enough():
+                yield None
+            elif self._hand:
+                study, _, pasts = self._hand.popleft()
+                yield [study], pasts
+
+    def _enough(self) -> bool:
+        """Whether all workers are busy and studies take long: then the next one may be free for another pilot."""
+        if self.supervisor.open < self.crew:
+            return False
+        spent = (time.monotonic() - self._began) * self.crew
+        return spent > QUICK_SECONDS * self.ended_studies
+
+    def _claim(self) -> bool:
+        lease = self.leases.claim()
+        if lease is None and time.monotonic() >= self._next_look:
+            lease = self.leases.claim_lost()
+            self._pause = min(self._pause * 1.5, self.file.expiry / 4)
+            self._next_look = time.monotonic() + self._pause * random.uniform(0.5, 1.5)
+        if lease is None:
+            return False
+        self._pause = self._shortest
+        self._take(lease)
+        return True
+
+    def _take(self, lease: Lease) -> None:
+        """Put the studies of a chunk that are not finished into the hand, each with its past."""
+        end = lease.chunk == self.file.chunks - 1
+        studies = self.todo if end else self._studies(lease.chunk)
+        pasts: Pasts | Mapping[str, Past] = {}
+        if end or lease.turn:
+            ids = [study.id for study in studies] if len(studies) <= FEW_STUDIES else []
+            before = Dataset.of_store(self.store.path, *ids)
+            studies = list(lacking(studies, before, self.file.retry and not end))
+            pasts = recorded(self.plan, before, studies)
+        elif self.file.continued:
+            pasts = self._first
+        self._left[lease.chunk] = (lease, {study.id for study in studies})
+        self._chunk |= dict.fromkeys((study.id for study in studies), lease.chunk)
+        self._hand.extend((study, lease.chunk, pasts) for study in studies)
+        if not studies:
+            self._finish(lease.chunk)
+
+    def _studies(self, chunk: int) -> list[Study]:
+        return self.todo[chunk * self.file.size : (chunk + 1) * self.file.size]
+
+    @functools.cached_property
+    def _first(self) -> Pasts:
+        """What studies that were begun before the run continue from."""
+        return recorded(self.plan, Dataset.of_store(self.store.path), self.todo)
+
+    # ---- what the supervisor tells -----------------------------------------------------------------------------------
+
+    def tick(self, study: Study, evaluations: int) -> None:
+        self.progress.tick(study, evaluations)
+
+    def notice(self, text: str) -> None:
+        self.progress.notice(text)
+
+    def ended(self, study: Study, outcome: Outcome) -> None:
+        self.ended_studies += 1
+        self.progress.ended(study, outcome)
+        chunk = self._chunk.pop(study.id)
+        if chunk in self._left:
+            self._left[chunk][1].discard(study.id)
+            if not self._left[chunk][1]:
+                self._finish(chunk)
+
+    def _finish(self, chunk: int) -> None:
+        """A chunk is done when its rows are on the disk: until then another pilot may have to run it."""
+        for name in self.supervisor.journals:
+            with contextlib.suppress(OSError):
+                _sync(self.store.journals / name)
+        self.supervisor.journals.clear()
+        lease, _ = self._left.pop(chunk)
+        if chunk == self.file.chunks - 1:
+            self._end_run()
+        self.leases.finish(lease)
+        if chunk == self.file.chunks - 1:
+            clear(self.store.pilots(self.file.run))
+
+    def _end_run(self) -> None:
+        head = self.store.run(self.file.run)
+        if head is not None and head.ended is None:
+            self.store.end_run(head, "done")
+            self.ended_the_run = True
+
+    def _heart(self) -> None:
+        """Now and then: should this pilot stop, and has somebody taken what it has?"""
+        if self.parent is not None and os.getppid() != self.parent:
+            raise Stopped
+        if time.monotonic() < self._next_heart:
+            return
+        self._next_heart = time.monotonic() + min(BEAT_SECONDS, self.file.expiry / 6)
+        if (self.store.pilots(self.file.run) / "stop").exists():
+            raise Stopped
+        for chunk in self.leases.lost():
+            self._left.pop(chunk, None)
+            self._hand = deque(item for item in self._hand if item[1] != chunk)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def stop(store: str | Path) -> list[RunFile]:
+    """Ask the pilots of all runs of a store to stop, and end these runs; those that were not over."""
+    place = Store(store)
+    place.must_exist()
+    out = []
+    for run in place.runs():
+        if run.pilots and run.ended is None:
+            directory = place.pilots(run.id)
+            if directory.is_dir():
+                write_whole(directory / "stop", b"")
+            place.end_run(run, "interrupted")
+            out.append(run)
+    return out

@@ -1,0 +1,174 @@
+"""Pilots as one array of SLURM jobs, submitted by submitit: the run goes on without the process that submitted it.
+
+A pilot near its time limit gets a signal, stops in order, gives back its chunks and is put into the queue again. So it
+is when its node fails or somebody needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from optarena._files import write_whole
+from optarena.errors import OptarenaError, WorkError
+from optarena.experiment import Experiment
+from optarena.runner.pilot import Announced, announce, pilot
+from optarena.store import RunFile, Store
+
+MINUTES = 60
+"""How long a pilot may run where no time is given; it is requeued then."""
+SIGNAL_SECONDS = 90
+"""How long before its end a job gets the signal."""
+OFTEN = 1_000_000
+
+
+class Submitted(NamedTuple):
+    """Pilots in SLURM's queue; no job where there is nothing left to do."""
+
+    job: str
+    announced: Announced
+
+
+class Flight:
+    """What a job does; submitit asks `checkpoint` for what is to be done when it is requeued: the same again."""
+
+    def __init__(self, store: str, run: str, workers: int | None) -> None:
+        self.store, self.run, self.workers = store, run, workers
+
+    def __call__(self, number: int) -> str:
+        given = os.environ.get("SLURM_CPUS_ON_NODE", "")
+        workers = self.workers or (int(given) if given.isdecimal() else None)
+        return pilot(self.store, self.run, number=number, workers=workers).how
+
+    def checkpoint(self, number: int) -> Any:
+        import submitit
+
+        return submitit.helpers.DelayedSubmission(self, number)
+
+
+def submit(
+    experiment: Experiment,
+    store: str | Path,
+    *,
+    nodes: int = 1,
+    time: str | None = None,
+    partition: str | None = None,
+    flags: Sequence[str] = (),
+    workers: int | None = None,
+    retry: bool = False,
+    new: bool = False,
+    kernels: str = "pinned",
+) -> Submitted:
+    """Submit an array of pilots, one per node, for what the store lacks; returns at once.
+
+    flags: more for sbatch, such as --account=physics. workers: processes of a pilot, by default the CPUs that SLURM
+    gives it.
+    """
+    try:
+        import submitit
+    except ImportError:
+        raise OptarenaError("submitit is not installed: pip install 'optarena[slurm]'") from None
+    if shutil.which("sbatch") is None:
+        raise OptarenaError("there is no SLURM here: the command sbatch is missing")
+    if not 1 <= nodes <= 10_000:
+        raise OptarenaError(f"--nodes: expected a whole number from 1 to 10,000, got {nodes}")
+    minutes = MINUTES if time is None else minutes_of(time)
+    more = as_parameters(flags)
+    place = Store(store)
+    _refuse_queued(place)
+    made = announce(experiment, store, pilots=nodes, retry=retry, new=new, kernels=kernels)
+    if made.run is None:
+        return Submitted("", made)
+    folder = _folder(place, made.run)
+    executor = submitit.AutoExecutor(folder=str(folder.resolve()), cluster="slurm", slurm_max_num_timeout=OFTEN)
+    parameters = {
+        "name": f"optarena-{made.run.id}",
+        "timeout_min": minutes,
+        "slurm_signal_delay_s": min(SIGNAL_SECONDS, minutes * 30),
+        "slurm_array_parallelism": nodes,
+        "slurm_additional_parameters": {"requeue": True, **more},
+        "slurm_partition": partition,
+        "cpus_per_task": workers,
+    }
+    executor.update_parameters(**{name: value for name, value in parameters.items() if value is not None})
+    flight = Flight(str(place.path.resolve()), made.run.id, workers)
+    try:
+        jobs = executor.map_array(flight, list(range(1, nodes + 1)))
+    except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError, OSError) as error:
+        place.end_run(made.run, "failed")
+        raise WorkError(f"sbatch refused the jobs: {str(error).strip().splitlines()[-1]}") from error
+    job = str(jobs[0].job_id).partition("_")[0]
+    write_whole(folder / "job", job.encode())
+    return Submitted(job, made)
+
+
+def cancel(store: str | Path, runs: Sequence[RunFile]) -> list[str]:
+    """Take the pilots of some runs out of SLURM's queue; those that run have been asked to stop. The jobs."""
+    out = []
+    for run in runs:
+        job = _job(Store(store), run)
+        if job and shutil.which("scancel"):
+            subprocess.run(["scancel", "--state=PENDING", job], capture_output=True, check=False)
+            out.append(job)
+    return out
+
+
+def _folder(store: Store, run: RunFile) -> Path:
+    """Where submitit keeps its files: jobs read them after the run has ended, too."""
+    return store.pilots(f"slurm-{run.id}")
+
+
+def _job(store: Store, run: RunFile) -> str:
+    try:
+        text = (_folder(store, run) / "job").read_text()
+    except OSError:
+        return ""
+    return text if text.isdecimal() else ""
+
+
+def _refuse_queued(store: Store) -> None:
+    for run in store.runs() if store.exists else ():
+        if run.pilots and run.ended is None and (job := _job(store, run)):
+            asked = subprocess.run(["squeue", "--noheader", "--job", job], capture_output=True, text=True, check=False)
+            if asked.stdout.strip():
+                raise OptarenaError(
+                    f"store {store.path} has pilots in SLURM's queue, job {job}; wait for them, or stop them"
+                    f" (optarena cancel {store.path})"
+                )
+
+
+def minutes_of(time: str) -> int:
+    """SLURM's time limits: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S."""
+    found = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", time)
+    if found is None:
+        raise OptarenaError(f"--time: expected minutes, H:M:S or D-H:M:S, got {time!r}")
+    days, *rest = found.groups()
+    numbers = [int(part) for part in rest if part is not None]
+    if days is not None:
+        hours, minutes, seconds = [*numbers, 0, 0][:3]
+    else:
+        hours, minutes, seconds = numbers if len(numbers) == 3 else (0, *[*numbers, 0][:2])
+    total = ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+    if not total:
+        raise OptarenaError(f"--time: expected some time, got {time!r}")
+    return -(-total // 60)
+
+
+def as_parameters(flags: Sequence[str]) -> dict[str, str | bool]:
+    """Flags of sbatch, `--name=value`, `--name value` or `--name`, by name."""
+    out: dict[str, str | bool] = {}
+    name = ""
+    for word in flags:
+        if word.startswith("--"):
+            name, given, value = word[2:].partition("=")
+            out[name] = value if given else True
+        elif name and out[name] is True:
+            out[name] = word
+        else:
+            raise OptarenaError(f"sbatch flags: expected --name=value, got {word!r}")
+    return out

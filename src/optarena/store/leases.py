@@ -1,0 +1,283 @@
+"""Leases: which pilot runs which chunk of a plan, agreed on by names in a shared directory, without locks.
+
+A pilot has one file, `alive/<pilot>`, whose time of change is its heartbeat. A lease is a symbolic link with the name
+of the pilot as its text, `leases/<chunk>.<turn>`: making a link fails if the name exists, also on NFS, so that of two
+pilots exactly one gets it. `<chunk>.done` says that a chunk is done. Nobody takes a lease away: when a pilot is lost,
+another takes the next turn of its chunk. If the first one was only cut off, both run the chunk, and their
+equal rows collapse. The last chunk is the end of the run: it is free when all others are done, so that one pilot looks
+whether anything is missing, and ends the run.
+
+Clocks of machines differ, so none is compared with another: a pilot is lost when its file did not change for some time
+on the clock of the one who looks. A pilot that ends says so in its file, which gives back all its leases; a process of
+this very machine that does not exist is lost at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from optarena._process import alive, born, host, place
+from optarena.errors import OptarenaError
+
+BEAT_SECONDS = 5.0
+EXPIRY_SECONDS = 60.0
+FEW = 32
+"""Chunks that are looked at one by one."""
+DONE = "done"
+ENDED = b"ended\n"
+LONGEST = 4096
+_PILOT = re.compile(r"[0-9a-f]{12}")
+
+
+def make_room(directory: Path) -> None:
+    """Make the directories in which pilots agree."""
+    for part in ("leases", "alive"):
+        (directory / part).mkdir(parents=True)
+
+
+def clear(directory: Path) -> None:
+    """Remove them at once, so that no pilot finds a part of them and takes it for free."""
+    gone = directory.with_name(f".{directory.name}-{secrets.token_hex(4)}")
+    with contextlib.suppress(OSError):
+        directory.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+class Process(msgspec.Struct):
+    """The process of a pilot."""
+
+    host: str
+    pid: int
+    born: int
+    place: str
+
+
+class Lease(NamedTuple):
+    """A chunk that this pilot runs."""
+
+    chunk: int
+    turn: int
+    """How many pilots had it before."""
+
+
+class _Seen(NamedTuple):
+    changed: int
+    size: int
+    since: float
+    """When this state was first seen, on our clock."""
+
+
+class Leases:
+    """The leases of one pilot, and its view of the others."""
+
+    def __init__(self, directory: Path, chunks: int, first: int = 0, expiry: float = EXPIRY_SECONDS) -> None:
+        """chunks: with the end. first: the chunk to begin with, so that pilots do not all want the same one.
+
+        FileNotFoundError: the directory was removed, since the run is over.
+        """
+        self.pilot = secrets.token_hex(6)
+        self.expiry = expiry
+        self._leases, self._alive = directory / "leases", directory / "alive"
+        self._file = self._alive / self.pilot
+        self._free = np.arange(chunks) < chunks - 1
+        self._done = np.zeros(chunks, dtype=bool)
+        self._turns: dict[int, int] = {}
+        """Chunk -> its newest turn, of chunks that are not done."""
+        self._mine: dict[int, int] = {}
+        self._at = first % chunks
+        self._seen: dict[str, _Seen] = {}
+        self._beaten = time.monotonic()
+        self._longest = 0.0
+        """Between two beats, since it was last asked for."""
+        process = Process(host(), os.getpid(), born(os.getpid()), place())
+        try:
+            self._file.write_bytes(msgspec.json.encode(process) + b"\n")
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise OptarenaError(f"cannot write to {directory}: {error.strerror}") from error
+
+    # ---- being alive -------------------------------------------------------------------------------------------------
+
+    def beat(self) -> None:
+        """Show that this pilot is alive."""
+        self._longest = max(self._longest, time.monotonic() - self._beaten)
+        self._beaten = time.monotonic()
+        with contextlib.suppress(OSError):  # the directory is gone when all is done; one beat may fail
+            os.utime(self._file)
+
+    def lost(self) -> list[int]:
+        """Chunks of ours that others have taken since, because our heart did not beat for a while."""
+        if self._longest < self.expiry / 2:
+            return []
+        self._longest = 0.0
+        self.look()
+        taken = [chunk for chunk, turn in self._mine.items() if self._done[chunk] or self._turns.get(chunk, 0) > turn]
+        for chunk in taken:
+            del self._mine[chunk]
+        return taken
+
+    def end(self) -> None:
+        """Give back all leases."""
+        with contextlib.suppress(OSError), self._file.open("ab") as file:
+            file.write(ENDED)
+            file.flush()
+            os.fsync(file.fileno())
+
+    # ---- claiming ----------------------------------------------------------------------------------------------------
+
+    def claim(self) -> Lease | None:
+        """A chunk that nobody had before; None if there is none."""
+        while self._free.any():
+            chunk = self._at if self._free[self._at] else self._middle()
+            self._free[chunk] = False
+            self._at = (chunk + 1) % len(self._free)
+            if self._take(chunk, 0):
+                return Lease(chunk, 0)
+            self.look()
+        return None
+
+    def claim_lost(self) -> Lease | None:
+        """A chunk whose pilot is lost or has ended, after a new look; None if there is none."""
+        if len(self._turns) > FEW or not self._turns:
+            self.look()
+        else:
+            self._look_at_open()
+        for chunk, turn in sorted(self._turns.items()):
+            if self._mine.get(chunk) != turn and self._is_lost(chunk, turn) and self._take(chunk, turn + 1):
+                return Lease(chunk, turn + 1)
+        return None
+
+    def finish(self, lease: Lease) -> None:
+        """Say that all studies of a chunk have ended."""
+        self._mine.pop(lease.chunk, None)
+        with contextlib.suppress(FileExistsError, FileNotFoundError):  # it is done twice, or the run was ended
+            self._name(lease.chunk, DONE).symlink_to(self.pilot)
+        self._turns.pop(lease.chunk, None)
+        self._done[lease.chunk] = True
+
+    @property
+    def all_done(self) -> bool:
+        """Whether every chunk is done, as far as the last look tells."""
+        return bool(self._done.all())
+
+    @property
+    def done(self) -> int:
+        """How many chunks are done, as far as the last look tells."""
+        return int(self._done.sum())
+
+    def look(self) -> None:
+        """See which chunks are taken and done."""
+        turns: dict[int, int] = {}
+        done: list[int] = []
+        try:
+            names = os.listdir(self._leases)  # noqa: PTH208 (there may be many)
+        except FileNotFoundError:  # the run was ended, and its leases are removed
+            self._free[:], self._done[:] = False, True
+            self._turns = {}
+            return
+        for name in names:
+            number, _, turn = name.partition(".")
+            if not number.isdecimal() or (chunk := int(number)) >= len(self._free):
+                continue
+            if turn == DONE:
+                done.append(chunk)
+            elif turn.isdecimal():
+                turns[chunk] = max(turns.get(chunk, 0), int(turn))
+        self._done[done] = True
+        self._free[[*turns, *done]] = False
+        for chunk in done:
+            turns.pop(chunk, None)
+        self._turns = turns
+        self._free_end()
+
+    def _look_at_open(self) -> None:
+        """The same for a few chunks that are not done, without a list of all the others."""
+        if not self._leases.is_dir():
+            return self.look()
+        for chunk, turn in list(self._turns.items()):
+            if os.path.lexists(self._name(chunk, DONE)):
+                self._done[chunk] = True
+                del self._turns[chunk]
+            else:
+                while os.path.lexists(self._name(chunk, turn + 1)):
+                    turn = self._turns[chunk] = turn + 1
+        self._free_end()
+        return None if self._turns else self.look()
+
+    def _free_end(self) -> None:
+        end = len(self._free) - 1
+        self._free[end] = bool(self._done[:end].all()) and not self._done[end] and end not in self._turns
+
+    def _middle(self) -> int:
+        """The middle of the longest row of free chunks: its first ones are the next of the pilot before it."""
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], self._free, [False]))))
+        begins, ends = edges[::2], edges[1::2]
+        longest = int(np.argmax(ends - begins))
+        return int((begins[longest] + ends[longest]) // 2)
+
+    def _take(self, chunk: int, turn: int) -> bool:
+        name = self._name(chunk, turn)
+        try:
+            name.symlink_to(self.pilot)
+        except FileExistsError:  # ours, perhaps: NFS may repeat a request whose answer was lost
+            if _holder(name) != self.pilot:
+                return False
+        except FileNotFoundError:  # the run was ended
+            return False
+        self._turns[chunk] = self._mine[chunk] = turn
+        return True
+
+    def _name(self, chunk: int, turn: int | str) -> Path:
+        return self._leases / f"{chunk}.{turn}"
+
+    def _is_lost(self, chunk: int, turn: int) -> bool:
+        holder = _holder(self._name(chunk, turn))
+        if holder is None:  # the run was ended
+            return False
+        if not _PILOT.fullmatch(holder):
+            return True
+        try:
+            # opened, so that NFS asks the server instead of telling what it knew
+            with (self._alive / holder).open("rb") as file:
+                facts = os.fstat(file.fileno())
+                text = file.read(LONGEST)
+        except FileNotFoundError:
+            return self._unchanged(holder, 0, 0)
+        if text.endswith(ENDED) or _is_dead(text):
+            return True
+        return self._unchanged(holder, facts.st_mtime_ns, facts.st_size)
+
+    def _unchanged(self, holder: str, changed: int, size: int) -> bool:
+        """Whether a pilot's file has not changed for so long that it is lost."""
+        now, seen = time.monotonic(), self._seen.get(holder)
+        if seen is None or (seen.changed, seen.size) != (changed, size):
+            seen = self._seen[holder] = _Seen(changed, size, now)
+        return now - seen.since > self.expiry
+
+
+def _holder(lease: Path) -> str | None:
+    try:
+        return str(lease.readlink())
+    except OSError:
+        return None
+
+
+def _is_dead(text: bytes) -> bool:
+    """Whether a pilot was a process of this machine, and is none any more."""
+    try:
+        process = msgspec.json.decode(text.partition(b"\n")[0], type=Process)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    here = process.host == host() and process.place == place()
+    return here and bool(process.place) and not alive(process.pid, process.born)

@@ -1,0 +1,142 @@
+"""Runs by a real SLURM: what a local run gives, with jobs that are signalled, requeued, killed and cancelled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import optarena as oa
+import slurm
+from optarena.cli import main
+from optarena.errors import OptarenaError
+from optarena.runner.slurm_pilots import as_parameters, minutes_of
+from optarena.store import Store
+from waiting import wait_for
+
+pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they start many processes
+
+ROOT = "00000000-0000-0000-0000-00000000abcd"
+FILE = """
+import time
+import optarena as oa
+
+@oa.as_problem({"x": {"type": "real", "space": "linear", "range": [-5.0, 5.0]}})
+def slow(x):
+    time.sleep(0.02)
+    return x["x"] ** 2
+"""
+PLAN = ["-o", "RandomSearch", "-o", "QuasiRandom", "-p", "mine.py:slow", "-p", "functions/sphere/d3", "-n", "20"]
+PLAN += ["-r", "6", "--seed", ROOT, "--store", "shared", "--workers", "1"]
+
+
+@pytest.fixture
+def queue(tmp_path_factory, monkeypatch):
+    pytest.importorskip("submitit")
+    if lacks := slurm.missing():
+        pytest.skip(f"no SLURM: {', '.join(lacks)}")
+    Path("mine.py").write_text(FILE)
+    with slurm.running(tmp_path_factory.mktemp("slurm")) as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        yield
+
+
+def asked(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def exported(store: str) -> pl.DataFrame:
+    assert main(["export", "csv", store, "-O", f"{store}.csv"]) == 0
+    return pl.read_csv(f"{store}.csv", infer_schema_length=None).drop("seconds")
+
+
+def local() -> pl.DataFrame:
+    problems = ["mine.py:slow", "functions/sphere/d3"]
+    oa.Experiment(["RandomSearch", "QuasiRandom"], problems, 20, trials=6, seed=ROOT, base=Path.cwd()).run(
+        "local", workers=2
+    )
+    return exported("local")
+
+
+def rows() -> int:
+    """Lines with evaluations."""
+    return sum(path.read_bytes().count(b'"t":"e"') for path in Store("shared").journal_paths())
+
+
+def head():
+    return [run for run in Store("shared").runs() if run.pilots][-1]
+
+
+def test_an_array_of_pilots_gives_what_a_local_run_gives_though_one_is_requeued_and_one_killed(queue, capsys):
+    assert main(["run", *PLAN, "--slurm", "--nodes", "3", "--time", "10", "--", "--comment=pilots", "--nice=5"]) == 0
+    said = capsys.readouterr().out
+    assert "3 pilots for 24 studies" in said
+    job = said.split("SLURM job ")[1].split(":")[0]
+    assert main(["run", *PLAN, "--slurm"]) == 2
+    assert "SLURM's queue" in capsys.readouterr().err or head().ended
+    wait_for(lambda: rows() > 5)
+    asked("scancel", "--signal=USR2", f"{job}_0")
+    asked("scancel", "--signal=KILL", f"{job}_1")
+    wait_for(lambda: "Restarts=1" in asked("scontrol", "show", "job", f"{job}_0"))
+    wait_for(lambda: head().ended)
+    assert head().how == "done"
+    assert exported("shared").equals(local())
+    assert main(["verify", "shared"]) == 0
+    assert main(["run", *PLAN, "--slurm"]) == 0
+    assert "nothing is left to do" in capsys.readouterr().out
+
+
+def test_cancel_takes_pilots_out_of_the_queue_stops_the_others_and_run_adds_the_rest(queue, capsys):
+    wide = ["--slurm", "--nodes", "2", "--time", "10", "--", "--exclusive"]
+    assert main(["run", *PLAN, *wide]) == 0
+    wait_for(lambda: rows() > 5)
+    capsys.readouterr()
+    assert main(["status", "shared"]) == 0
+    assert "is running (pilots: 1 queued, 1 running)" in capsys.readouterr().out
+    assert main(["cancel", "shared"]) == 0
+    wait_for(lambda: not asked("squeue", "--noheader"))
+    assert head().how == "interrupted"
+    assert main(["run", *[word for word in PLAN if word != ROOT and word != "--seed"]]) == 0
+    assert exported("shared").equals(local())
+
+
+def test_flags_that_sbatch_refuses_end_the_run_in_a_sentence(queue, capsys):
+    assert main(["run", *PLAN, "--slurm", "--partition", "nowhere"]) == 1
+    assert "sbatch refused the jobs" in capsys.readouterr().err
+    assert head().how == "failed"
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [("90", 90), ("1:30", 2), ("4:00:00", 240), ("1-2", 1560), ("1-2:30", 1590), ("1-2:30:01", 1591)],
+)
+def test_time_limits_are_read_as_slurm_reads_them(text, minutes):
+    assert minutes_of(text) == minutes
+
+
+@pytest.mark.parametrize("text", ["", "0", "soon", "1:2:3:4", "-5"])
+def test_other_times_are_refused(text):
+    with pytest.raises(OptarenaError, match="--time"):
+        minutes_of(text)
+
+
+def test_flags_of_sbatch_are_taken_in_both_forms():
+    assert as_parameters(["--account=a", "--mem", "4G", "--exclusive"]) == {
+        "account": "a",
+        "mem": "4G",
+        "exclusive": True,
+    }
+    with pytest.raises(OptarenaError, match="sbatch flags"):
+        as_parameters(["account"])
+
+
+def test_flags_for_slurm_without_slurm_are_refused(capsys):
+    Path("mine.py").write_text(FILE)
+    assert main(["run", *PLAN, "--nodes", "3"]) == 2
+    assert "go with --slurm" in capsys.readouterr().err
+    assert main(["run", *PLAN, "--", "--account=x"]) == 2
+    assert not os.path.exists("shared")  # noqa: PTH110
