@@ -72,8 +72,8 @@ def test_every_screen_fits(stores, words, width, capsys, monkeypatch):
     said = capsys.readouterr()
     lines = (said.out + said.err).splitlines()
     assert lines
-    shown = [line for line in lines if not line.startswith("  File ")]  # of a traceback
-    assert too_wide(shown, width) == []
+    shown = lines[: next((i for i, line in enumerate(lines) if line.startswith("Traceback")), len(lines))]
+    assert too_wide(shown, width) == [], "lines of programs stay as they are"
 
 
 def test_a_real_terminal_gets_what_fits_and_a_pipe_all(stores, monkeypatch):

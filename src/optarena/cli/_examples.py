@@ -12,8 +12,8 @@ EXAMPLES = {
         "optarena run -o QuasiRandom -p zdt/zdt1 -n '5*D' --seed 42 --store seeded",
     ),
     "jobs": (
-        "optarena jobs -o RandomSearch -p functions/sphere -n 20 -r 4 -k 2 -O jobs.txt",
-        "optarena jobs experiment.toml -k 50 -O jobs.txt --apart   # no shared directory",
+        "optarena jobs -o QuasiRandom -p functions/sphere -n 20 -k 2 -O jobs.txt",
+        "optarena jobs experiment.toml -k 50 -O jobs.txt --apart",
     ),
     "pilot": ("optarena pilot results RUN   # as jobs call it", "optarena status results   # shows what pilots do"),
     "cancel": ("optarena cancel results", "optarena run experiment.toml --store results   # goes on later"),
