@@ -107,6 +107,14 @@ def all_pages() -> list[str]:
     ]
 
 
+def in_sentences() -> Iterator[tuple[str, list[str]]]:
+    """The commands that stand in sentences, each with its page: the words after `optarena`, but for dots."""
+    for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]:
+        text = re.sub(r"^ *```.*?^ *```$", "", file.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for command in re.findall(r"`optarena ([^`]+)`", text):
+            yield str(file.relative_to(ROOT)), [word for word in shlex.split(command) if word not in ANY_LINES]
+
+
 def blocks(text: str) -> Iterator[Block]:
     """The fenced blocks of a page, without their indentation."""
     lines = text.splitlines(keepends=True)

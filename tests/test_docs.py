@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer
 
 import pages
-from pages import MissingExtra, all_pages, blocks, run_page, same
+from optarena.cli import COMMANDS, REFUSED, _app
+from pages import MissingExtra, all_pages, blocks, in_sentences, run_page, same
 
 
 @pytest.mark.parametrize("page", all_pages())
@@ -17,6 +19,24 @@ def test_a_page_runs_as_it_is_printed(page, tmp_path):
     except MissingExtra as missing:
         pytest.skip(str(missing))
     assert not wrong, "\n\n".join(map(str, wrong))
+
+
+def test_commands_in_sentences_have_options_that_exist():
+    """They may lack what a sentence leaves out; values are checked as far as the command line checks them."""
+    seen, wrong = 0, []
+    for page, (name, *words) in in_sentences():
+        assert name in COMMANDS or name in ("--help", "--version"), f"{page}: optarena {name}"
+        if name not in COMMANDS or name == "bayesmark" or "--help" in words:
+            continue
+        command = typer.main.get_command(_app(name))
+        try:
+            getattr(command, "commands", {name: command})[name].make_context(name, words)
+        except REFUSED as error:
+            left_out = "requires an argument" in str(error) or type(error).__name__ == "MissingParameter"
+            wrong += [] if left_out else [f"{page}: optarena {name} {' '.join(words)}: {error}"]
+        seen += 1
+    assert wrong == []
+    assert seen > 30
 
 
 @pytest.mark.parametrize(
