@@ -277,9 +277,9 @@ def _other(page: str, line: int, what: str, printed: list[str], found: list[str]
 
 
 def _refuse_missing(found: list[str]) -> None:
-    for line in found:
-        if "pip install 'optarena[" in line:
-            raise MissingExtra(line)
+    said = " ".join(" ".join(found).split())  # the terminal may have broken it anywhere
+    if missing := re.search(r"([\w-]+ is not installed: )?pip install 'optarena\[.*?\]'", said):
+        raise MissingExtra(missing[0])
 
 
 def _not_there(words: list[str]) -> list[str]:

@@ -108,6 +108,16 @@ def test_what_differs_is_told_with_its_line(tmp_path, monkeypatch):
     ]
 
 
+def test_a_missing_extra_ends_a_page_wherever_its_line_is_broken(tmp_path, monkeypatch):
+    (tmp_path / "examples").mkdir()
+    said = "optarena: Mine is not installed: pip install\\n  \\047optarena[mine]\\047"
+    (tmp_path / "page.md").write_text(f"```console\n$ printf '{said}'; false\n```\n")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    (tmp_path / "run").mkdir()
+    with pytest.raises(MissingExtra, match=r"^Mine is not installed: pip install 'optarena\[mine\]'$"):
+        run_page("page.md", tmp_path / "run")
+
+
 def test_the_blocks_of_a_page_are_found_with_their_files():
     found = list(blocks(PAGE))
     assert [(block.kind, block.file) for block in found] == [
