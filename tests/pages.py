@@ -3,8 +3,9 @@
 A page runs from top to bottom in a fresh directory that has the repository's `examples/`.
 
 - A block `console`: lines that begin with `$ ` are typed into one shell, which the page shares. A command must end
-  with 0. If lines follow it, they are its output: a line `…` or `...` stands for any lines, a `…` within a line for any
-  text. `python tests/pages.py --write docs/compare.md` renews what is printed.
+  with 0, but if its message is printed (`optarena: …`) it must be refused. If lines follow a command, they are its
+  output: a line `…` or `...` stands for any lines, a `…` within a line for any text.
+  `python tests/pages.py --write docs/compare.md` renews what is printed.
 - A block whose title is a file (```` ```csv title="old.csv" ````), or whose first line is `# mine.py`, is that file;
   a second block of the same file is added to it.
 - Other blocks `python` run in one interpreter, which the whole page shares. Where the comment behind an expression
@@ -104,6 +105,14 @@ def all_pages() -> list[str]:
         for file in files
         if any(block.kind in ("console", "python") for block in blocks(file.read_text(encoding="utf-8")))
     ]
+
+
+def in_sentences() -> Iterator[tuple[str, list[str]]]:
+    """The commands that stand in sentences, each with its page: the words after `optarena`, but for dots."""
+    for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]:
+        text = re.sub(r"^ *```.*?^ *```$", "", file.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for command in re.findall(r"`optarena ([^`]+)`", text):
+            yield str(file.relative_to(ROOT)), [word for word in shlex.split(command) if word not in ANY_LINES]
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -253,7 +262,8 @@ def _type(page: str, typed: Typed, shell: Session) -> list[Wrong]:
     if words and words[0] in NOT_RUN:
         return [Wrong(page, typed.first, said) for said in _not_there(words)]
     code, found = shell.do(f"{{ {typed.text}\n}} </dev/null\nprintf '\\n{MARK} %d\\n' $?\n")
-    if code:
+    refused = any(line.startswith("optarena: ") for line in typed.printed)
+    if bool(code) != refused:
         _refuse_missing(found)
         return [Wrong(page, typed.first, f"exit {code} of {typed.text}\n" + "\n".join(found[-20:]))]
     if typed.printed and not same(typed.printed, found):
@@ -267,9 +277,9 @@ def _other(page: str, line: int, what: str, printed: list[str], found: list[str]
 
 
 def _refuse_missing(found: list[str]) -> None:
-    for line in found:
-        if "pip install 'optarena[" in line:
-            raise MissingExtra(line)
+    said = " ".join(" ".join(found).split())  # the terminal may have broken it anywhere
+    if missing := re.search(r"([\w-]+ is not installed: )?pip install 'optarena\[.*?\]'", said):
+        raise MissingExtra(missing[0])
 
 
 def _not_there(words: list[str]) -> list[str]:

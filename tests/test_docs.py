@@ -5,25 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer
 
 import pages
-from pages import MissingExtra, all_pages, blocks, run_page, same
-
-NOT_YET = {
-    *("docs/compare.md", "docs/fixed_target.md", "docs/pareto.md", "docs/problems.md"),
-    *("docs/race.md", "docs/report.md", "docs/running.md"),
-    "docs/optimizers/local.md",
-}
-"""Pages whose commands have not all been seen to run as printed: to be taken out one by one."""
+from optarena.cli import COMMANDS, REFUSED, _app
+from pages import MissingExtra, all_pages, blocks, in_sentences, run_page, same
 
 
-@pytest.mark.parametrize("page", [page for page in all_pages() if page not in NOT_YET])
+@pytest.mark.parametrize("page", all_pages())
 def test_a_page_runs_as_it_is_printed(page, tmp_path):
     try:
         wrong = run_page(page, tmp_path)
     except MissingExtra as missing:
         pytest.skip(str(missing))
     assert not wrong, "\n\n".join(map(str, wrong))
+
+
+def test_commands_in_sentences_have_options_that_exist():
+    """They may lack what a sentence leaves out; values are checked as far as the command line checks them."""
+    seen, wrong = 0, []
+    for page, (name, *words) in in_sentences():
+        assert name in COMMANDS or name in ("--help", "--version"), f"{page}: optarena {name}"
+        if name not in COMMANDS or name == "bayesmark" or "--help" in words:
+            continue
+        command = typer.main.get_command(_app(name))
+        try:
+            getattr(command, "commands", {name: command})[name].make_context(name, words)
+        except REFUSED as error:
+            left_out = "requires an argument" in str(error) or type(error).__name__ == "MissingParameter"
+            wrong += [] if left_out else [f"{page}: optarena {name} {' '.join(words)}: {error}"]
+        seen += 1
+    assert wrong == []
+    assert seen > 30
 
 
 @pytest.mark.parametrize(
@@ -51,6 +64,10 @@ $ echo \\
     $((x + 1))
 5
 $ false
+$ echo optarena: no; false
+optarena: no
+$ echo optarena: no
+optarena: no
 $ make nothing
 $ pip install 'optarena[nothing]'
 ```
@@ -83,11 +100,22 @@ def test_what_differs_is_told_with_its_line(tmp_path, monkeypatch):
     assert wrong == [
         "page.md:7: echo \\",
         "page.md:9: exit 1 of false",
-        "page.md:10: the Makefile has no target nothing",
-        "page.md:11: there is no extra nothing",
-        "page.md:19: the snippet fails:",
-        "page.md:26: the snippet prints",
+        "page.md:12: exit 0 of echo optarena: no",
+        "page.md:14: the Makefile has no target nothing",
+        "page.md:15: there is no extra nothing",
+        "page.md:23: the snippet fails:",
+        "page.md:30: the snippet prints",
     ]
+
+
+def test_a_missing_extra_ends_a_page_wherever_its_line_is_broken(tmp_path, monkeypatch):
+    (tmp_path / "examples").mkdir()
+    said = "optarena: Mine is not installed: pip install\\n  \\047optarena[mine]\\047"
+    (tmp_path / "page.md").write_text(f"```console\n$ printf '{said}'; false\n```\n")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    (tmp_path / "run").mkdir()
+    with pytest.raises(MissingExtra, match=r"^Mine is not installed: pip install 'optarena\[mine\]'$"):
+        run_page("page.md", tmp_path / "run")
 
 
 def test_the_blocks_of_a_page_are_found_with_their_files():

@@ -278,6 +278,14 @@ def test_cuts_lie_on_the_runs(classics):
     assert sorted(found["fixed target"].select("optimizer", "effort").rows()) == sorted(times)
 
 
+def test_the_line_behind_ecdfs_is_unbroken(classics, tmp_path):
+    text = save(figure("ecdf", classics.filter(dimension=2)), tmp_path / "f.svg").read_text()
+    lines = re.findall(r'<path [^>]*?\bd="([^"]*)"[^>]*stroke-dasharray="5,3"', text)
+    assert len(lines) == 1
+    assert lines[0].count("M") == 1
+    assert lines[0].count("L") > 20
+
+
 def test_an_ecdf_jumps_at_every_runtime(classics):
     view = classics.fixed_target()
     drawn = runtimes.ecdf(view).filter(optimizer="Scipy-Powell", dimension=3).sort("effort")

@@ -72,8 +72,8 @@ def test_every_screen_fits(stores, words, width, capsys, monkeypatch):
     said = capsys.readouterr()
     lines = (said.out + said.err).splitlines()
     assert lines
-    shown = lines[: next((i for i, line in enumerate(lines) if line.startswith("Traceback")), len(lines))]
-    assert too_wide(shown, width) == [], "lines of programs stay as they are"
+    start = next((i for i, line in enumerate(lines) if line.startswith("Traceback")), len(lines))
+    assert too_wide(lines[:start], width) == []  # a traceback has lines of programs: they are not wrapped
 
 
 def test_a_real_terminal_gets_what_fits_and_a_pipe_all(stores, monkeypatch):
@@ -88,6 +88,19 @@ def test_a_real_terminal_gets_what_fits_and_a_pipe_all(stores, monkeypatch):
     assert any(LONG in line for line in lines)
     piped = subprocess.run([sys.executable, "-m", "optarena", "status", "many"], capture_output=True, text=True)
     assert LONG in piped.stdout
+
+
+def test_studies_are_listed_with_as_much_of_their_ids_as_replay_needs(stores, capsys, monkeypatch):
+    monkeypatch.chdir(stores)
+    ids = oa.open("many").studies["study"].to_list()
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["status", "many", "--studies"]) == 0
+    words = capsys.readouterr().out.split()
+    assert all(name[:8] in words for name in ids)
+    assert not any(name in words for name in ids)
+    assert main(["status", "many", "--studies", "--wide"]) == 0
+    words = capsys.readouterr().out.split()
+    assert all(name in words for name in ids)
 
 
 SLOW = """

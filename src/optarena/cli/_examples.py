@@ -30,7 +30,7 @@ EXAMPLES = {
     "check": ("optarena check QuasiRandom", "optarena check 'functions/sphere/d{2,3}'"),
     "replay": (
         "optarena replay results 1a2b3c4d   # the beginning of an id",
-        "optarena status results --studies --wide   # has the ids",
+        "optarena status results --studies   # has the ids",
     ),
     "compact": ("optarena compact results", "optarena compact seeded"),
     "verify": ("optarena verify results", "optarena verify seeded"),

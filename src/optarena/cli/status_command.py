@@ -20,6 +20,8 @@ from optarena.store import RunFile, Store
 from optarena.store.runs import KILLED, LIVE, QUEUED, pilots, state
 
 SHOWN = 10
+SHORT_ID = 8
+"""Characters of a study's id that are shown at least."""
 KINDS = 3
 """Kinds of messages that are shown without --failed."""
 RUNS = {
@@ -77,10 +79,7 @@ def command(
     if words:
         say(f"how solvers ended: {', '.join(words)}")
     if studies:
-        columns = ["study", "problem", "optimizer", "trial", "status", "reason", "evaluations", "best"]
-        right = ("trial", "evaluations", "best")
-        every = frame.select(columns).rows()
-        print(table(columns, every, right=right, width=width, drop=("study", "evaluations"), fold=("reason",)))
+        _every_study(frame, width)
     for status in ALL[len(SUCCEEDED) :]:
         part = frame.filter(pl.col("status") == status)
         if status in UNSUCCESSFUL:
@@ -164,6 +163,21 @@ def _traceback(results: Results) -> None:
     others = f" ({len(met) - 1:,} more failed alike)" if len(met) > 1 else ""
     say(f"{clean(row['optimizer'])} on {clean(row['problem'])}, trial {row['trial']}{others}")
     print(lines(found[met[0]].rstrip()))  # not wrapped: lines of programs
+
+
+def _every_study(frame: pl.DataFrame, width: int | None) -> None:
+    """A row per study. Where the width is limited, of its id only as much as `replay` needs."""
+    columns = ["study", "problem", "optimizer", "trial", "status", "reason", "evaluations", "best"]
+    if (frame["reason"].fill_null("") == "").all():
+        columns.remove("reason")
+    if width is not None:
+        ids = frame["study"].to_list()
+        apart = (n for n in range(SHORT_ID, max(map(len, ids))) if len({name[:n] for name in ids}) == len(ids))
+        frame = frame.with_columns(pl.col("study").str.slice(0, next(apart, None)))
+    right = ("trial", "evaluations", "best")
+    rows = frame.select(columns).rows()
+    whole, fold = ("study",), [name for name in columns if name == "reason"]
+    print(table(columns, rows, right=right, whole=whole, width=width, drop=("evaluations",), fold=fold))
 
 
 def _studies(part: pl.DataFrame, what: str, width: int | None, *, everything: bool) -> None:

@@ -92,8 +92,9 @@ def _runtimes(
     ]
     thin = {"strokeWidth": 1.4, "color": ERTS, "strokeDash": [5, 3]}
     pale = {"strokeWidth": 3 if look.paper else 5, "color": REFERENCE, "opacity": 0.6}
-    # every optimizer's rows hold the same background: one line
-    behind = chart.mark("line", aria=False, **STEPS, **(thin if dashed else pale)).encode(x=x, y=y("reference"))
+    # one line behind, whether the rows of every optimizer hold it or those of the first; a null would break it
+    known = chart.transform(filter="isValid(datum.reference)")
+    behind = known.mark("line", aria=False, **STEPS, **(thin if dashed else pale)).encode(x=x, y=y("reference"))
     later = base.mark("line", strokeWidth=1.5, opacity=0.45, aria=False, **STEPS).encode(
         y=y("beyond"), **dash(look, None)
     )
