@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -309,8 +311,56 @@ def test_a_changed_function_of_a_notebook_does_not_continue_the_results_of_the_o
         exec(text, namespace)
         found = oa.try_optimizers(namespace["f"], 5, **options)
         assert found.best_value == namespace["f"](found.best_point)
-    with pytest.raises(oa.OptarenaError, match="its source has changed"):
+    with pytest.raises(oa.OptarenaError, match=r"its source has changed .*; give another --store$"):
         oa.try_optimizers(namespace["f"], 5, store="f-results", **options)
+
+
+def test_a_function_of_one_parameter_may_take_it_by_its_name_or_in_a_dict():
+    options = {"space": {"a": REAL}, "optimizers": "QuasiRandom", "max_trials": 1, "progress": Quiet()}
+    by_name = oa.try_optimizers(lambda a: a**2, 5, store="by-name", **options)
+    assert by_name.best_value == by_name.best_point["a"] ** 2
+    in_a_dict = oa.try_optimizers(lambda x: x["a"] ** 2, 5, store="in-a-dict", **options)
+    assert in_a_dict.best_value == in_a_dict.best_point["a"] ** 2
+
+
+@pytest.mark.parametrize(("flag", "wrong"), [("-r", "0"), ("-r", "-1"), ("--workers", "-1")])
+def test_wrong_numbers_are_refused_before_anything_is_evaluated(capsys, flag, wrong):
+    code, out, err = call(capsys, "mine.py:loss", "-n", "5", flag, wrong)
+    assert (code, out) == (2, "")
+    assert f"expected a whole number of at least {0 if flag == '--workers' else 1}, got {wrong}" in err
+    assert not Path("mine-results").exists()
+
+
+def test_the_command_that_goes_on_can_be_pasted(capsys, monkeypatch):
+    place = "a-directory-for-results-whose-name-is-long"
+    words = ["try", "mine.py:loss", "-n", "5", "-o", "QuasiRandom", "--workers", "1", "--store", place, "-r", "1"]
+    monkeypatch.setattr(sys, "argv", ["optarena", *words])
+    code, out, _ = call(capsys, *words[1:])
+    assert code == 0
+    lines = out[out.index("Go on: ") :].splitlines()
+    assert len(lines) > 1
+    assert all(len(line) <= 80 for line in lines)
+    assert shlex.split("\n".join(lines).replace("\\\n", ""))[2:] == ["optarena", *words[:-1], "2"]
+
+
+def test_values_that_are_all_infinite_are_called_so():
+    found = oa.try_optimizers(
+        lambda a: float("inf"),
+        5,
+        space={"a": REAL},
+        optimizers="QuasiRandom",
+        max_trials=1,
+        store="infinite",
+        progress=Quiet(),
+    )
+    assert str(found) == "Nothing to recommend: none of 10 evaluations has a finite value."
+
+
+def test_a_function_without_a_space_is_told_how_to_write_one():
+    with pytest.raises(oa.OptarenaError) as told:
+        oa.try_optimizers(lambda a: a, 5)
+    example = re.search(r"write space = (.*) beside it", str(told.value))[1]
+    assert oa.Space(ast.literal_eval(example)).names == ["x"]
 
 
 def test_what_a_function_changes_itself_does_not_make_it_another_one():

@@ -242,12 +242,12 @@ class PlainFunction(FunctionProblem):
 
 
 def _takes_names(function: Callable[..., Any], names: Sequence[str]) -> bool:
-    """Whether it has a parameter for each name; one parameter is for all of them in a dict."""
+    """Whether it has a parameter for each name; a single one of another name is for a dict of all."""
     try:
         inspect.signature(function).bind(**dict.fromkeys(names))
     except (TypeError, ValueError):
         return False
-    return len(names) > 1
+    return True
 
 
 def plain_function(function: Callable[..., Any], space: Mapping[str, Any] | Space | None = None) -> FunctionProblem:
@@ -262,7 +262,7 @@ def plain_function(function: Callable[..., Any], space: Mapping[str, Any] | Spac
         if not isinstance(space, (Mapping, Space)):
             raise OptarenaError(
                 f"{name}() has no search space: write space = {{'x': {{'type': 'real', 'space': 'linear', 'range':"
-                " [0, 1]}}} beside it, or decorate it with @optarena.as_problem(space)"
+                " [0, 1]}} beside it, or decorate it with @optarena.as_problem(space)"
             )
     sense = getattr(function, "sense", around.get("sense", "min"))
     return PlainFunction(function, space, sense=sense if isinstance(sense, (str, list, tuple)) else "min")

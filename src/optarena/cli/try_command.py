@@ -74,7 +74,7 @@ def command(
     path = found.report(output or f"{name_of(given)}-report.html")
     print(wrapped(f"Full report: {clean(path)}"))
     if not found.decided:
-        print(wrapped(f"Go on: {_again(['-r', str(2 * found.race.rounds)])}"))
+        print(_pasteable(f"Go on: {_again(['-r', str(2 * found.race.rounds)])}"))
 
 
 def _so_far(watching: Watching) -> None:
@@ -97,6 +97,11 @@ def _again(more: list[str]) -> str:
             at = words.index(option)
             del words[at : at + 2]
     return clean(shlex.join(["optarena", *words, *more]))
+
+
+def _pasteable(line: str) -> str:
+    """A command that fits the terminal, in lines that a shell puts together again; one line if words have spaces."""
+    return line if "'" in line else wrapped(line, room=2).replace("\n", " \\\n")
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -298,6 +298,12 @@ class _Heart:
             self.due()
 
 
+def must_be_workers(wanted: int | None) -> None:
+    """Refuse what is not a number of processes."""
+    if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0):
+        raise OptarenaError(f"workers: expected a whole number of at least 0, got {wanted!r}")
+
+
 def _workers(plan: Plan, wanted: int | None) -> int:
     here = objects_here(plan)
     if any(issubclass(cls, Solver) for cls in plan.classes.values()) and (wanted == 0 or here):
@@ -308,8 +314,7 @@ def _workers(plan: Plan, wanted: int | None) -> int:
         )
     if wanted is None:
         return 0 if here else max(1, min(os.cpu_count() or 1, len(plan.studies)))
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
-        raise OptarenaError(f"workers: expected a whole number of at least 0, got {wanted!r}")
+    must_be_workers(wanted)
     if wanted and here:
         raise OptarenaError(
             f"{here[0]} is an object of this process and cannot go to a worker: use workers=0, or put it in a"

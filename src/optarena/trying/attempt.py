@@ -15,6 +15,7 @@ import polars as pl
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Use, evaluations
+from optarena.experiment.fields import count
 from optarena.experiment.panel import default_budget, must_be_possible, panel
 from optarena.experiment.uses import Named, as_use
 from optarena.facade import execute, open_store
@@ -110,6 +111,12 @@ def _another(place: Path, problem: Problem) -> bool:
     return any(differing(now, card) is not None for card in cards if card.id == now.id and card.version == now.version)
 
 
+class _Attempt(Experiment):
+    """The race of a try, which has no option to start again in the same store."""
+
+    afresh = "give another --store"
+
+
 class _Try:
     """One problem, and the store in which it is tried."""
 
@@ -132,6 +139,9 @@ class _Try:
         optimizers: Named | Sequence[Named | Mapping[str, Any]] | None,
         max_trials: int | None,
     ) -> Recommendation:
+        local.must_be_workers(self.workers)
+        if max_trials is not None:
+            count(max_trials, "max_trials")
         past = self._past()
         runs = Store(self.place).runs() if self.existed else []
         root = uuid.UUID((past or runs[-1]).root) if runs else uuid.uuid4()
@@ -159,7 +169,7 @@ class _Try:
         return Recommendation.of_store(self.place, self.problem.id)
 
     def _experiment(self, uses: list[Use], budget: int, max_trials: int, root: uuid.UUID) -> Experiment:
-        return Experiment(uses, self.given, budget, until_decided=True, max_trials=max_trials, seed=root)
+        return _Attempt(uses, self.given, budget, until_decided=True, max_trials=max_trials, seed=root)
 
     @property
     def _shared_by(self) -> int:
@@ -180,7 +190,7 @@ class _Try:
         if known is not None:
             return known
         for wanted in (min(FIRST, budget), min(MORE, budget)):
-            first = Experiment("RandomSearch", self.given, wanted, seed=root)
+            first = _Attempt("RandomSearch", self.given, wanted, seed=root)
             local.run(first, self.place, workers=1 if isinstance(self.given, str) and self.workers != 0 else 0)
             known = self._measured()
             results = open_store(self.place)

@@ -30,10 +30,10 @@ PARAMETERS = 12
 NARROW, WIDE = 80, 120
 
 
-def wrapped(line: str, indent: str = "") -> str:
-    """A sentence that fits the terminal, or 80 columns."""
+def wrapped(line: str, indent: str = "", room: int = 0) -> str:
+    """A sentence that fits the terminal, or 80 columns, with room at the end of its lines."""
     columns = shutil.get_terminal_size((NARROW, 24)).columns if sys.stdout.isatty() else NARROW
-    width = max(40, min(columns, WIDE))
+    width = max(40, min(columns, WIDE)) - room
     return textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent or "  ", break_on_hyphens=False)
 
 
@@ -143,7 +143,8 @@ class Recommendation:
         """The answer: what to use and the best found; whom it beats; what a usual run finds; what failed."""
         if self.best_value is None and not self.front:
             made = counted(int(self.results.studies["evaluations"].sum()), "evaluation")
-            return [f"Nothing to recommend: none of {made} found a feasible point.", *filter(None, [self._failed])]
+            what = "found a feasible point" if self.results.cards[0].constraints else "has a finite value"
+            return [f"Nothing to recommend: none of {made} {what}.", *filter(None, [self._failed])]
         first = f"Use {clean(self.use)}{'' if self.decided else ' for now; it is not decided yet'}."
         return [f"{first} {self._found}", *filter(None, [self._others, self._usual, self._failed])]
 
