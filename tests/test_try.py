@@ -170,6 +170,18 @@ def test_a_function_that_always_fails_is_one_sentence_and_leaves_nothing_behind(
     assert [path.name for path in mine.iterdir() if path.name != "__pycache__"] == ["mine.py"]
 
 
+def test_a_function_that_always_fails_leaves_the_results_of_its_neighbours_as_they_were(capsys, mine):
+    assert call(capsys, "mine.py:loss", "-n", "10", "-r", "1", "--workers", "1")[0] == 0
+    before = {path: path.read_bytes() for path in (mine / "mine-results").rglob("*") if path.is_file()}
+    code, out, err = call(capsys, "mine.py:broken", "-n", "10", "--workers", "1")
+    assert (code, out) == (2, "")
+    assert "all of its first 10 evaluations failed, so nothing more was run" in flat(err)
+    assert {path: path.read_bytes() for path in (mine / "mine-results").rglob("*") if path.is_file()} == before
+    code, out, _ = call(capsys, "mine.py:gain", "-n", "10", "-r", "1", "--workers", "1")
+    assert (code, "Use " in out) == (0, True)
+    assert set(oa.open("mine-results").studies["problem"]) == {"mine.py:loss", "mine.py:gain"}
+
+
 def test_several_objectives_are_answered_by_the_size_of_the_front(capsys):
     code, out, _ = call(capsys, "mine.py:two", "-n", "20", "-r", "2", "--workers", "1")
     assert code == 0
