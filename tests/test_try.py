@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import optarena as oa
+from optarena._numbers import digits_apart
 from optarena.cli import main
 from optarena.experiment import Use
 from optarena.experiment.panel import FEWEST_TRIALS, SIZE, SMALL_SIZE, TRIALS, default_budget, panel
@@ -240,6 +241,10 @@ def test_an_interrupt_answers_with_what_is_known_and_says_how_to_go_on(mine):
     assert re.search(r"After \d+ of at most 20 rounds:\nUse ", out)
     assert "interrupted; what was evaluated is kept. Continue: optarena try slow.py:slow -n 10" in flat(err)
     assert "Traceback" not in out + err
+
+
+def test_values_that_differ_look_different():
+    assert [digits_apart(some) for some in ([0.99996, 0.9999], [0.5, 0.5, None], [1.0, 1.0 + 1e-12])] == [5, 4, 6]
 
 
 # ---- the panel -------------------------------------------------------------------------------------------------------
