@@ -244,7 +244,7 @@ def test_an_interrupt_answers_with_what_is_known_and_says_how_to_go_on(mine):
 
 
 def test_values_that_differ_look_different():
-    assert [digits_apart(some) for some in ([0.99996, 0.9999], [0.5, 0.5, None], [1.0, 1.0 + 1e-12])] == [5, 4, 6]
+    assert [digits_apart(some) for some in ([0.99996, 0.99998], [0.5, 0.5, None], [1.0, 1.0 + 1e-12])] == [5, 4, 6]
 
 
 # ---- the panel -------------------------------------------------------------------------------------------------------

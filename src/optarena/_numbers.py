@@ -88,7 +88,7 @@ def significant(value: float | None, digits: int = 4) -> str:
 
 
 def digits_apart(values: Iterable[float | None], least: int = 4, most: int = 6) -> int:
-    """So many significant digits that values that differ look different, but at most so many: 0.99996 is not 1."""
+    """So many significant digits that values that differ look different, but at most so many: not 1 and 1."""
     found = {value for value in values if value is not None}
     return next((n for n in range(least, most) if len({significant(one, n) for one in found}) == len(found)), most)
 
