@@ -70,6 +70,17 @@ def test_a_wrapper_is_called_by_its_name_and_known_without_directories() -> None
     assert Use("/a/turbo/optimizer.py").identity == "turbo/optimizer.py"
 
 
+@pytest.mark.parametrize(
+    ("said", "packages"),
+    [("", ()), ("    primary_import = 'numpy'\n", ("numpy",)), ("    primary_import = 'bayesmark'\n", ("optarena",))],
+)
+def test_a_wrapper_has_the_version_of_what_it_imports_and_ours_where_we_stand_in(
+    tmp_path: Path, said: str, packages: tuple[str, ...]
+) -> None:
+    (tmp_path / "optimizer.py").write_text(SMALL.format(name="Mine") + said)
+    assert get_optimizer(str(tmp_path / "optimizer.py")).packages == packages
+
+
 def test_the_stand_ins_are_gone_after_loading(tmp_path: Path) -> None:
     before, path = theirs(), list(sys.path)
     get_optimizer("configured:Near", WRAPPERS)

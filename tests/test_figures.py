@@ -20,7 +20,7 @@ from optarena.dataset import tables
 from optarena.dataset.best_points import best_points
 from optarena.errors import OptarenaError, WorkError
 from optarena.report.colours import BASELINE, PALETTE, assign
-from optarena.report.drawing._style import Look, finished
+from optarena.report.drawing._style import Look, colour, finished
 from optarena.report.drawing._vega import Chart
 from optarena.report.drawing.fixed_cost import heat_map
 from optarena.report.figures import FIGURES, chart, figure, figure_tables, sheets
@@ -861,6 +861,15 @@ def test_of_many_optimizers_the_best_point_of_each_is_drawn(tmp_path):
     assert [svg.count('aria-roledescription="line mark container"') for svg in (few, many)] == [0, 0]  # quiet marks
     assert len(few.split('<g class="mark-line role-mark')) - 1 == 8 * 3
     assert len(many.split('<g class="mark-line role-mark')) - 1 == 9
+    assert "the best point of every trial: one line per trial, one axis per parameter" in few
+    assert "the best point of the best trial of each optimizer: one line per optimizer" in many
+
+
+def test_a_legend_on_paper_tells_dashed_lines_from_whole_ones():
+    names = [f"O{i}" for i in range(20)]
+    many, few = (colour(Look(assign(some), paper=True))["legend"] for some in (names, names[:3]))
+    assert many["symbolSize"] ** 0.5 > max(sum(dashes) for dashes in assign(names).dashes)
+    assert "symbolSize" not in few
 
 
 def test_panels_below_each_other_stand_flush(results):

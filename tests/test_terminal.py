@@ -355,6 +355,19 @@ def test_the_time_left_does_not_jump():
     assert left.left(25.0) < 0.9 * first
 
 
+def test_the_time_left_grows_while_a_study_takes_longer_than_those_before():
+    studies, quick, _ = planned(budget=100)
+    left = TimeLeft(1, 0.0)
+    left.add(studies)
+    left.runs(quick[0], 0, 0.0)
+    left.ended(quick[0], 5.0)
+    left.runs(quick[1], 0, 5.0)
+    first = left.left(5.0)
+    left.runs(quick[1], 10, 105.0)  # a tenth of it took 100 s
+    assert left.left(105.0) == pytest.approx(19 * (5.0 + 1000.0) / 2 - 100.0)
+    assert left.left(105.0) > 10 * first
+
+
 def test_estimates_are_round():
     assert [roughly(s) for s in (0.2, 7.4, 43.0, 100.0, 400.0, 3000.0, 12345.0)] == [
         "1 s", "7 s", "45 s", "100 s", "6 min 30 s", "50 min", "3 h 20 min",

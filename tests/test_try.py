@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import optarena as oa
+from optarena._numbers import digits_apart
 from optarena.cli import main
 from optarena.experiment import Use
 from optarena.experiment.panel import FEWEST_TRIALS, SIZE, SMALL_SIZE, TRIALS, default_budget, panel
@@ -172,6 +173,18 @@ def test_a_function_that_always_fails_is_one_sentence_and_leaves_nothing_behind(
     assert [path.name for path in mine.iterdir() if path.name != "__pycache__"] == ["mine.py"]
 
 
+def test_a_function_that_always_fails_leaves_the_results_of_its_neighbours_as_they_were(capsys, mine):
+    assert call(capsys, "mine.py:loss", "-n", "10", "-r", "1", "--workers", "1")[0] == 0
+    before = {path: path.read_bytes() for path in (mine / "mine-results").rglob("*") if path.is_file()}
+    code, out, err = call(capsys, "mine.py:broken", "-n", "10", "--workers", "1")
+    assert (code, out) == (2, "")
+    assert "all of its first 10 evaluations failed, so nothing more was run" in flat(err)
+    assert {path: path.read_bytes() for path in (mine / "mine-results").rglob("*") if path.is_file()} == before
+    code, out, _ = call(capsys, "mine.py:gain", "-n", "10", "-r", "1", "--workers", "1")
+    assert (code, "Use " in out) == (0, True)
+    assert set(oa.open("mine-results").studies["problem"]) == {"mine.py:loss", "mine.py:gain"}
+
+
 def test_several_objectives_are_answered_by_the_size_of_the_front(capsys):
     code, out, _ = call(capsys, "mine.py:two", "-n", "20", "-r", "2", "--workers", "1")
     assert code == 0
@@ -230,6 +243,10 @@ def test_an_interrupt_answers_with_what_is_known_and_says_how_to_go_on(mine):
     assert re.search(r"After \d+ of at most 20 rounds:\nUse ", out)
     assert "interrupted; what was evaluated is kept. Continue: optarena try slow.py:slow -n 10" in flat(err)
     assert "Traceback" not in out + err
+
+
+def test_values_that_differ_look_different():
+    assert [digits_apart(some) for some in ([0.99996, 0.99998], [0.5, 0.5, None], [1.0, 1.0 + 1e-12])] == [5, 4, 6]
 
 
 # ---- the panel -------------------------------------------------------------------------------------------------------

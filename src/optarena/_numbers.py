@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 ABSENT = "–"
 """Stands where there is no number."""
@@ -84,6 +85,12 @@ def fixed(value: float | None, digits: int) -> str:
 def significant(value: float | None, digits: int = 4) -> str:
     """So many digits that are not leading zeros."""
     return ABSENT if value is None else f"{value:.{digits}g}"
+
+
+def digits_apart(values: Iterable[float | None], least: int = 4, most: int = 6) -> int:
+    """So many significant digits that values that differ look different, but at most so many: not 1 and 1."""
+    found = {value for value in values if value is not None}
+    return next((n for n in range(least, most) if len({significant(one, n) for one in found}) == len(found)), most)
 
 
 def short(value: float | None) -> str:

@@ -166,10 +166,16 @@ def load(wrapper: Wrapper) -> tuple[type[Optimizer], str]:
             "wrapped": inner,
             "arguments": wrapper.settings,
             "room": room,
-            "packages": tuple(filter(None, [getattr(inner, "primary_import", None)])),
+            "packages": _packages(inner),
         },
     )
     return made, source
+
+
+def _packages(inner: type) -> tuple[str, ...]:
+    """What a wrapper says that it is made of; what stands in for Bayesmark is ours."""
+    name = getattr(inner, "primary_import", None)
+    return () if not name else ("optarena",) if name == "bayesmark" else (name,)
 
 
 def _files_of(file: Path) -> list[Path]:

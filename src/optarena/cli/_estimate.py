@@ -53,19 +53,25 @@ class TimeLeft:
         usual = mean(means.values())
         work = sum(count * means.get(label, usual) for label, count in self._todo.items()) + more * usual
         rests = []
-        for study, since, _ in self._running.values():
+        for one in self._running.values():
+            study, since, _ = one
             each = means.get(study.optimizer.label, usual)
             work -= min(now - since, each)
-            rests.append(max(0.0, each - (now - since)))
+            likely = _will_take(*one, now) if now - since > each else None
+            rests.append(max(0.0, (likely or each) - (now - since)))
         return self._calm(max(work / self.workers, *rests, 0.0), now)
 
     def _seconds(self, label: str, now: float) -> float | None:
-        """Of one study: what others took, or what those that run will take if they go on as they did."""
-        if self._took.get(label):
-            return mean(self._took[label])
+        """Of one study: what others took, and what those that run will take if they go on as they did.
+
+        Of what runs, beside others that ended, only what takes longer than they did is known to be different.
+        """
+        took = self._took.get(label, [])
         running = [one for one in self._running.values() if one[0].optimizer.label == label]
+        if took:
+            running = [one for one in running if now - one[1] > mean(took)]
         found = [seconds for one in running if (seconds := _will_take(*one, now)) is not None]
-        return mean(found) if found else None
+        return mean([*took, *found]) if took or found else None
 
     def _calm(self, left: float, now: float) -> float:
         end = now + left

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from optarena._text import clean
+from optarena.cli._terminal import say_command
 from optarena.errors import OptarenaError
 from optarena.experiment import Use
 from optarena.optimizer import OPTIMIZERS
@@ -74,7 +74,7 @@ def command(
     path = found.report(output or f"{name_of(given)}-report.html")
     print(wrapped(f"Full report: {clean(path)}"))
     if not found.decided:
-        print(_pasteable(f"Go on: {_again(['-r', str(2 * found.race.rounds)])}"))
+        say_command("Go on:", _again(["-r", str(2 * found.race.rounds)]))
 
 
 def _so_far(watching: Watching) -> None:
@@ -86,22 +86,17 @@ def _so_far(watching: Watching) -> None:
             print(found)
         except OptarenaError:  # not one round is finished
             pass
-    print(f"interrupted; what was evaluated is kept. Continue: {_again([])}", file=sys.stderr)
+    say_command("interrupted; what was evaluated is kept. Continue:", _again([]), file=sys.stderr)
 
 
-def _again(more: list[str]) -> str:
+def _again(more: list[str]) -> list[str]:
     """The command that continues, with these options instead of what they replace."""
     words = list(sys.argv[1:])
     for option in more[::2]:
         while option in words:
             at = words.index(option)
             del words[at : at + 2]
-    return clean(shlex.join(["optarena", *words, *more]))
-
-
-def _pasteable(line: str) -> str:
-    """A command that fits the terminal, in lines that a shell puts together again; one line if words have spaces."""
-    return line if "'" in line else wrapped(line, room=2).replace("\n", " \\\n")
+    return ["optarena", *words, *more]
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from optarena._numbers import ABSENT, counted, interval, number, probability, rough, significant
+from optarena._numbers import ABSENT, counted, digits_apart, interval, number, probability, rough, significant
 from optarena._text import clean
 from optarena._widths import NAME, apart, cells, padded
 from optarena.comparison.power import DETECT, MOST, NEVER, UNKNOWN
@@ -129,10 +129,11 @@ def _figures(found: Answer, names: list[str], shown: list[str], *, ends: bool) -
     heads += ["score [95 %]" if ends else "score"] if found.order else []
     heads += ["failed"] if failed else []
     rows = []
+    digits = digits_apart(row[key] for row in found.values.values() for key in ("median", "best"))
     for i, (name, written) in enumerate(zip(names, shown, strict=True), start=1):
         row = [str(i) if found.order else "", written]
         if found.values:
-            row += [significant(found.values[name][key], 4) for key in ("median", "best")]
+            row += [significant(found.values[name][key], digits) for key in ("median", "best")]
         if found.order:
             value, lower, upper = found.score[name]
             row.append(f"{number(value)} {interval(lower, upper)}" if ends and lower is not None else number(value))

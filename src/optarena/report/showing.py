@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from html import escape
 
-from optarena._numbers import ABSENT, number, significant
+from optarena._numbers import ABSENT, digits_apart, number, significant
 from optarena._text import visible
 from optarena.comparison import Comparison, words
 from optarena.comparison.by_problem import Ranks
@@ -53,10 +53,11 @@ def of_comparison(made: Comparison) -> str:
     heads = ["", "optimizer", *(["median", "best"] if found.values else [])]
     heads += [*(["score", "95 %"] if found.order else []), *(["failed"] if failed else [])]
     rows = []
+    digits = digits_apart(row[key] for row in found.values.values() for key in ("median", "best"))
     for i, name in enumerate(names, start=1):
         row = [str(i) if found.order else "", name]
         if found.values:
-            row += [significant(found.values[name][key], 4) for key in ("median", "best")]
+            row += [significant(found.values[name][key], digits) for key in ("median", "best")]
         if found.order:
             value, lower, upper = found.score[name]
             row += [number(value), ABSENT if lower is None else f"[{number(lower)}, {number(upper)}]"]

@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from optarena._scratch import Scratch
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Use, evaluations
@@ -25,7 +24,7 @@ from optarena.runner import local
 from optarena.space import Space
 from optarena.store import RunFile, Store
 from optarena.store.journal import problem_card
-from optarena.store.merging import differing
+from optarena.store.merging import differing, merge
 from optarena.trying.recommendation import Recommendation, first_failure
 from optarena.trying.watching import Watching
 
@@ -186,30 +185,42 @@ class _Try:
 
     def _seconds(self, root: uuid.UUID, budget: int) -> float:
         """What an evaluation costs: as the store says, else by the first points of random search, part of the race."""
-        known = self._measured()
+        known = self._measured(self.place)
         if known is not None:
             return known
+        if not self.existed:
+            try:
+                return self._first_look(self.place, root, budget)
+            except OptarenaError:
+                shutil.rmtree(self.place, ignore_errors=True)
+                raise
+        with Scratch("try") as folder:  # if all fails, the store with other problems stays as it was
+            apart = Path(folder) / "first"
+            seconds = self._first_look(apart, root, budget)
+            merge([Store(apart)], Store(self.place))
+        return seconds
+
+    def _first_look(self, place: Path, root: uuid.UUID, budget: int) -> float:
+        """Evaluate the first points into a store; an error if all of them fail."""
         for wanted in (min(FIRST, budget), min(MORE, budget)):
             first = _Attempt("RandomSearch", self.given, wanted, seed=root)
-            local.run(first, self.place, workers=1 if isinstance(self.given, str) and self.workers != 0 else 0)
-            known = self._measured()
-            results = open_store(self.place)
-            if results.studies.filter(pl.col("failures") < pl.col("evaluations")).height:
-                return known or 0.0
+            local.run(first, place, workers=1 if isinstance(self.given, str) and self.workers != 0 else 0)
+            seconds = self._measured(place)
+            if seconds is not None:
+                return seconds
+        results = open_store(place)
         said = first_failure(results, self.problem.id)
         reason = results.studies["reason"].drop_nulls().to_list()
-        if not self.existed:
-            shutil.rmtree(self.place)
         raise OptarenaError(
             f"{self.problem.id}: all of its first {wanted} evaluations failed, so nothing more was run. The first:"
             f" {said or (reason[0] if reason else 'without a word')}"
         )
 
-    def _measured(self) -> float | None:
-        """Seconds of an evaluation on average, where the store knows."""
-        if not Store(self.place).exists:
+    def _measured(self, place: Path) -> float | None:
+        """Seconds of an evaluation on average, where a store knows."""
+        if not Store(place).exists:
             return None
-        studies = open_store(self.place).studies.filter(problem=self.problem.id)
+        studies = open_store(place).studies.filter(problem=self.problem.id)
         made, failed, spent = (float(studies[key].sum()) for key in ("evaluations", "failures", "evaluate_seconds"))
         return spent / made if made > failed else None
 

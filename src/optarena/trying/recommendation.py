@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from optarena._numbers import counted, significant
+from optarena._numbers import counted, digits_apart, significant
 from optarena._text import clean
 from optarena.comparison import Comparison
 from optarena.comparison.race import Race, race_of
@@ -202,8 +202,11 @@ class Recommendation:
         budget = self.race.plan.budgets.get(self.problem)
         run = "A run" if budget is None else f"A run of {counted(budget, 'evaluation')}"
         chance = values.get("RandomSearch", {}).get("median")
-        beside = f", RandomSearch {significant(chance)}" if chance is not None and self.use != "RandomSearch" else ""
-        return f"{run} usually finds {significant(mine)}{beside} (medians of {counted(self.race.rounds, 'trial')})."
+        digits = digits_apart([mine, chance, self.best_value])
+        with_chance = chance is not None and self.use != "RandomSearch"
+        beside = f", RandomSearch {significant(chance, digits)}" if with_chance else ""
+        medians = f"(medians of {counted(self.race.rounds, 'trial')})"
+        return f"{run} usually finds {significant(mine, digits)}{beside} {medians}."
 
     @property
     def _failed(self) -> str:

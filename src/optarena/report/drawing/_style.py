@@ -19,6 +19,8 @@ INK, SOFT, LINE = "#1c1c1c", "#595959", "#e4e4e4"
 BAND = 0.13
 FEW_LINES = 8
 """Optimizers whose single trials or points are drawn without becoming a tangle."""
+KEY, SHORT_KEY = 110, 40
+"""Squares of the lengths of a stroke in a legend: with 40 a dashed line looks like a whole one."""
 TALL, LOWEST = 505, 60
 """Points that rows of panels may take on a page, beside the caption and a heading, and the least of one panel."""
 FEW = 3
@@ -86,7 +88,9 @@ def colour(look: Look, *, legend: bool = True, symbol: str | None = "stroke") ->
 
 def _keys(look: Look, symbol: str | None = "stroke") -> vl.Legend:
     """The legend: of those that are drawn, not of all that have a colour."""
-    kind = {} if symbol is None else {"symbolType": symbol}
+    kind: dict[str, Any] = {} if symbol is None else {"symbolType": symbol}
+    if look.paper and look.colours.repeat and symbol == "stroke":
+        kind["symbolSize"] = KEY
     return vl.Legend(
         title=None,
         orient="bottom",
@@ -324,7 +328,7 @@ def _for_paper(look: dict[str, Any]) -> dict[str, Any]:
     """The same in the sizes of a paper's captions."""
     sizes: dict[str, dict[str, Any]] = {
         "axis": {"labelFontSize": 7, "titleFontSize": 8, "tickSize": 3, "labelPadding": 2, "titlePadding": 3},
-        "legend": {"labelFontSize": 7, "titleFontSize": 7, "symbolSize": 40, "columnPadding": 6, "rowPadding": 1,
+        "legend": {"labelFontSize": 7, "titleFontSize": 7, "symbolSize": SHORT_KEY, "columnPadding": 6, "rowPadding": 1,
                    "offset": 6, "padding": 0, "layout": {"bottom": BELOW}},
         "title": {"fontSize": 8, "subtitleFontSize": 7, "offset": 4},
         "header": {"labelFontSize": 7, "titleFontSize": 8, "labelPadding": 2},
@@ -352,7 +356,7 @@ def config(columns: int = 4) -> dict[str, Any]:
         "background": "white",
         "font": FONT,
         "legend": vl.Part(
-            labelColor=INK, labelFontSize=12, symbolSize=110, titleColor=SOFT, titleFontWeight="normal", columns=columns
+            labelColor=INK, labelFontSize=12, symbolSize=KEY, titleColor=SOFT, titleFontWeight="normal", columns=columns
         ),
         "title": vl.Part(color=INK, fontSize=13, anchor="start", fontWeight=600, limit=900, offset=8),
     }

@@ -66,9 +66,12 @@ def convergence_words(measure: str, statistic: str, axis: str, *, log: bool) -> 
 
 
 def parallel(material: Material, options: Options) -> list[Shown]:
+    from optarena.report.drawing._style import FEW_LINES
     from optarena.report.drawing.runs import parallel
 
     table = material.best_points
+    every = table["optimizer"].n_unique() <= FEW_LINES
+    lines = "every trial: one line per trial" if every else "the best trial of each optimizer: one line per optimizer"
     there = set(table["problem"])
     known = [name for name in material.problems["problem"] if name in there]
     return [
@@ -79,7 +82,7 @@ def parallel(material: Material, options: Options) -> list[Shown]:
             BEST_POINTS,
             PARALLEL[0],
             PARALLEL[1].replace("@problem", name),
-            head="the best point of every trial: one line per trial, one axis per parameter",
+            head=f"the best point of {lines}, one axis per parameter",
             legend=table,
         )
         for name in few(known, "a best point of two parameters or more", options, PANELS)
