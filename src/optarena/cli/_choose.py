@@ -23,6 +23,10 @@ Problems = Annotated[
 Dimensions = Annotated[
     list[int] | None, typer.Option("--dimension", "-d", help="Only these dimensions (repeat the option).")
 ]
+Machines = Annotated[
+    list[str] | None,
+    typer.Option("--machine", help="Only studies that ran on these machines (globs; repeat the option)."),
+]
 
 
 def file_and_optimizers(
@@ -37,17 +41,20 @@ def file_and_optimizers(
     return Path(files[0]), [name for name in optimizer or [] if name != files[0]]
 
 
-def chosen(store: Path, optimizer: list[str] | None, problem: list[str] | None, dimension: list[int] | None) -> Results:
+def chosen(
+    store: Path,
+    optimizer: list[str] | None,
+    problem: list[str] | None,
+    dimension: list[int] | None,
+    machine: list[str] | None,
+) -> Results:
     """The store, or the part of it that the options name."""
     results = open_store(store)
-    if not (optimizer or problem or dimension):
+    if not (optimizer or problem or dimension or machine):
         return results
-    part = results.filter(optimizer=optimizer or None, problem=problem or None, dimension=dimension or None)
+    options = {"optimizer": optimizer, "problem": problem, "dimension": dimension, "machine": machine}
+    part = results.filter(**{name: values or None for name, values in options.items()})  # type: ignore[arg-type]
     if not part.studies.height:
-        given = " ".join(
-            f"--{name} {value}"
-            for name, values in (("optimizer", optimizer), ("problem", problem), ("dimension", dimension))
-            for value in values or []
-        )
+        given = " ".join(f"--{name} {value}" for name, values in options.items() for value in values or [])
         raise OptarenaError(f"no study of store {store} matches {given} (optarena status {store} --studies lists them)")
     return part

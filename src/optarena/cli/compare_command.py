@@ -13,7 +13,7 @@ import typer
 from optarena._numbers import p_said
 from optarena._text import clean
 from optarena._widths import wrapped
-from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._choose import Dimensions, Machines, Optimizers, Problems, chosen
 from optarena.cli._terminal import Wide, print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
 from optarena.comparison import Comparison
@@ -92,6 +92,7 @@ def command(
     optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
+    machine: Machines = None,
     format: Annotated[Format, typer.Option("--format", help="text, json, csv or latex.")] = Format.text,
     which: Annotated[str | None, typer.Option("--table", help="Which table as CSV; pairs by default.")] = None,
     wide: Wide = False,
@@ -114,7 +115,7 @@ def command(
         raise OptarenaError("--method is for plain numbers: a store is compared by the same rules everywhere")
     if which is not None and format is not Format.csv:
         raise OptarenaError("--table chooses what --format csv prints: give both")
-    results = chosen(store, optimizer, problem, dimension)
+    results = chosen(store, optimizer, problem, dimension, machine)
     metrics = [name.strip() for name in options.get("metric", "").split(",") if name.strip()]
     if by is not None:
         idle = {"--details": details, "--sequence": sequence, "--table": which}

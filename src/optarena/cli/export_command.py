@@ -9,7 +9,7 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import clean
-from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen, file_and_optimizers
+from optarena.cli._choose import Dimensions, Machines, Optimizers, Problems, chosen, file_and_optimizers
 from optarena.cli._terminal import say
 from optarena.errors import OptarenaError
 from optarena.formats import export_counted
@@ -22,6 +22,7 @@ def command(
     optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
+    machine: Machines = None,
     spreadsheet: Annotated[
         bool,
         typer.Option("--spreadsheet", help="csv: mark texts that a spreadsheet would take for formulas (= + - @)."),
@@ -31,7 +32,7 @@ def command(
     output, optimizer = file_and_optimizers(output, optimizer, (".csv", ".gz", ".zst", ".parquet"))
     if output is None:
         raise OptarenaError(f"give a file or directory to write: optarena export {format} {store} -O OUTPUT")
-    results = chosen(store, optimizer, problem, dimension)
+    results = chosen(store, optimizer, problem, dimension, machine)
     exported = export_counted(format, results, output, spreadsheet=spreadsheet)
     begun = results.studies.head(len(results.chosen))
     size = f"{counted(begun.height, 'study')}, {counted(int(begun['evaluations'].sum()), 'evaluation')}"

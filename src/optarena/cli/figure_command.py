@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optarena._text import clean, table
-from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen, file_and_optimizers
+from optarena.cli._choose import Dimensions, Machines, Optimizers, Problems, chosen, file_and_optimizers
 from optarena.cli._terminal import Wide, say, terminal_width
 from optarena.cli._view_options import with_view_options
 from optarena.errors import OptarenaError
@@ -62,6 +62,7 @@ def command(
     optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
+    machine: Machines = None,
 ) -> None:
     """Draw the figure and print the path of its file."""
     if every:
@@ -76,7 +77,7 @@ def command(
     output, optimizer = file_and_optimizers(output, optimizer, (".pdf", ".svg", ".png", ".html", ".json"))
     if output is None:
         raise OptarenaError(f"give a file to write: optarena figure {name} {store} -O {name}.pdf")
-    results = chosen(store, optimizer, problem, dimension)
+    results = chosen(store, optimizer, problem, dimension, machine)
     if paper is not None and width is not None:
         raise OptarenaError("--paper gives the width: leave out --width")
     drawn = sheets(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from optarena._text import clean
-from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._choose import Dimensions, Machines, Optimizers, Problems, chosen
 from optarena.cli._terminal import say
 from optarena.cli._view_options import with_view_options
 from optarena.errors import one_of
@@ -27,9 +27,10 @@ def command(
     optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
+    machine: Machines = None,
 ) -> None:
     """Write a workshop paper's figures and tables, and print where its LaTeX file is."""
     one_of("paper", kind, KINDS)
-    written = write_paper(chosen(store, optimizer, problem, dimension), output, **options)
+    written = write_paper(chosen(store, optimizer, problem, dimension, machine), output, **options)
     figures, tables = (sum(path.parent.name == name for path in written) for name in ("figures", "tables"))
     say(f"{clean(written[0])} ({figures} figures, {tables} tables; compile it there with pdflatex paper.tex)")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from optarena._text import clean
-from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen, file_and_optimizers
+from optarena.cli._choose import Dimensions, Machines, Optimizers, Problems, chosen, file_and_optimizers
 from optarena.cli._terminal import say
 from optarena.cli._view_options import with_view_options
 from optarena.report.page import write_report
@@ -28,9 +28,10 @@ def command(
     optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
+    machine: Machines = None,
 ) -> None:
     """Write the report and print its path."""
     by_view = options_by_view(options, None if view is None else view_named(view))
     output, optimizer = file_and_optimizers(output, optimizer, (".html", ".htm"))
-    path = write_report(chosen(store, optimizer, problem, dimension), output or Path("report.html"), by_view)
+    path = write_report(chosen(store, optimizer, problem, dimension, machine), output or Path("report.html"), by_view)
     say(f"{clean(path)} ({path.stat().st_size / 1e6:.1f} MB; opens offline in any browser)")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from optarena.cli._choose import Dimensions, Optimizers, Problems, chosen
+from optarena.cli._choose import Dimensions, Machines, Optimizers, Problems, chosen
 from optarena.cli._terminal import Wide, print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
 from optarena.errors import OptarenaError
@@ -36,6 +36,7 @@ def command(
     optimizer: Optimizers = None,
     problem: Problems = None,
     dimension: Dimensions = None,
+    machine: Machines = None,
     format: Annotated[Format, typer.Option("--format", help="table, json, csv, latex or html.")] = Format.table,
     which: Annotated[str | None, typer.Option("--table", help="Which table as CSV; the first by default.")] = None,
     wide: Wide = False,
@@ -45,7 +46,7 @@ def command(
     Without --view: solver runs by anytime, several objectives by pareto, else fixed-cost where random search was run,
     else fixed-target. A store with several kinds of studies is scored by each in turn.
     """
-    results = chosen(store, optimizer, problem, dimension)
+    results = chosen(store, optimizer, problem, dimension, machine)
     names = views_for(results, options) if view is None else [view_named(view)]
     if len(names) > 1 and (save_frame is not None or format is Format.csv):
         kinds = " or ".join(map(dashed, names))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +22,7 @@ import polars as pl
 from optarena._memory import no_collection
 from optarena._order import natural, natural_key
 from optarena._services import service
+from optarena.dataset.clocks import machines_of
 from optarena.dataset.doubts import beyond_optimum
 from optarena.dataset.matching import matcher
 from optarena.dataset.pools import Pool, pool_of
@@ -160,6 +161,11 @@ class Dataset(RowsOfStudies):
         """What whoever reads these studies should know: damage, values that cannot be, machines that differ."""
         damaged = [sentence(self.path, self.damage, places=False)] if self.damage else []
         return [*damaged, *beyond_optimum(self), *signatures.notes(self.columns, {card.id for card in self.cards})]
+
+    def notes_on(self, axis: str) -> list[str]:
+        """What whoever compares efforts on an axis should know: seconds of different machines."""
+        limited = sum(attempt.start.budget.seconds is not None for attempt in self.attempts)
+        return self.clocks.notes(axis, limited)
 
     @property
     def damage(self) -> list[Damage]:
@@ -363,13 +369,17 @@ class Dataset(RowsOfStudies):
         problem: str | Sequence[str] | None = None,
         suite: str | Sequence[str] | None = None,
         dimension: int | Sequence[int] | None = None,
+        machine: str | Sequence[str] | None = None,
     ) -> Self:
         """The studies whose optimizer, problem and suite match one of the globs, and whose dimension is given.
+
+        machine: only studies that ran on machines with these names (globs), and on no other.
 
         Braces stand for several, as where experiments choose problems: `bbob/f{1..5}/*`."""
         given = [optimizer] if isinstance(optimizer, (str, Use, type)) else optimizer
         names = None if given is None else [label_of(item) for item in given]
         tests = [matcher(names), matcher(problem), matcher(suite)]
+        ours = matcher(machine)
         wanted = None if dimension is None else set(np.atleast_1d(dimension).tolist())
         chosen = [
             i
@@ -379,6 +389,7 @@ class Dataset(RowsOfStudies):
             and tests[1](attempt.card.id)
             and tests[2](attempt.card.suite)
             and (wanted is None or attempt.card.dimension in wanted)
+            and (machine is None or _ran_on(attempt, ours))
         ]
         return self._with(self.columns, chosen, [])  # what was not begun has no card to filter by
 
@@ -389,10 +400,15 @@ class Dataset(RowsOfStudies):
     def _with(self, columns: Columns, chosen: list[int], runs: list[RunFile]) -> Self:
         """Another choice of studies, or of rows."""
         out = copy.copy(self)
-        for name in ("studies", "attributes", "rows", "_traces"):
+        for name in ("studies", "attributes", "rows", "_traces", "clocks"):
             vars(out).pop(name, None)
         out.columns, out.chosen, out.runs = columns, chosen, runs
         return out
+
+
+def _ran_on(attempt: Attempt, wanted: Callable[[str], bool]) -> bool:
+    hosts = {machine.host for machine in machines_of(attempt)}
+    return bool(hosts) and all(map(wanted, hosts))
 
 
 def _rank(attempt: Attempt, planned: dict[str, int]) -> tuple[Any, ...]:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from optarena.dataset.clocks import Clocks, clocks_of
 from optarena.dataset.pools import place_of
 from optarena.errors import OptarenaError, nearest
+from optarena.store import RunFile
 from optarena.store.columns import Attempt, Codes, Columns
 from optarena.store.costs import SECONDS, WALL
 from optarena.store.records import ProblemCard
@@ -23,6 +25,8 @@ class RowsOfStudies:
     """Columns, and the attempts of them that stand for the begun studies."""
 
     columns: Columns
+    all_runs: list[RunFile]
+    """Those of the complete store."""
     chosen: list[int]
     """The newest attempt of each study: indices into `columns.attempts`, in the order of `.studies`."""
 
@@ -95,6 +99,11 @@ class RowsOfStudies:
                     out[first:high] += sum(end.w[phase] for phase in WALL)
         return out
 
+    @cached_property
+    def clocks(self) -> Clocks:
+        """How the seconds of these studies can be compared (docs/scores.md 0.6)."""
+        return clocks_of(self.attempts, self.all_runs)
+
     @property
     def axes(self) -> list[str]:
         """The names that `efforts` knows: evaluations, batches, seconds, and those that imported rows have."""
@@ -104,14 +113,15 @@ class RowsOfStudies:
     def efforts(self, axis: str) -> Floats:
         """The effort at each row of `traces()` on an effort axis (see `axes`); NaN where its study has no such axis.
 
-        Batches are counted from 1, so that an effort is what was spent when the row was there.
+        Batches are counted from 1, so that an effort is what was spent when the row was there. Seconds of different
+        machines are those of one of them, or refused (docs/scores.md 0.6); `traces().seconds` are as measured.
         """
         columns = self.columns
         rows, counts = self.rows
         if axis == "evaluations":
             return columns.evaluation[rows].astype(float)
         if axis == "seconds":
-            return self._seconds()[rows]
+            return self.clocks.scaled(axis, self._seconds()[rows], counts)
         if axis == "batches":
             size = np.repeat([columns.attempts[i].start.batch for i in self.chosen], counts)
             usual = (columns.evaluation[rows] - 1) // np.maximum(size, 1) + 1.0
@@ -121,7 +131,11 @@ class RowsOfStudies:
             raise OptarenaError(
                 f"no effort axis {axis!r}.{nearest(axis, self.axes)} (there are {', '.join(self.axes)})"
             )
-        return self.extra("decisions" if axis == "decisions" else f"effort.{axis}")
+        return self.clocks.scaled(axis, self.extra(_column(axis)), counts)
+
+    def efforts_at_end(self, axis: str) -> Floats:
+        """(begun studies,): the effort that a study's end tells, as `efforts` has it; NaN where it tells none."""
+        return self.clocks.scaled(axis, self.extra_at_end(_column(axis)))
 
     @property
     def metrics(self) -> list[str]:
@@ -172,7 +186,7 @@ class RowsOfStudies:
         return self.columns.points(rows)
 
     def extra_at_end(self, name: str) -> Floats:
-        """The effort of each begun study when it ended (`seconds`, `decisions`, `effort.<name>`, `bound`), if that was
+        """A number of each begun study when it ended (`seconds`, `decisions`, `effort.<name>`, `bound`), if that was
         imported as a row of its own: a run may go on long after its last solution. NaN where it was not."""
         found = [[end.a[name] for end in self.columns.attempts[i].ends if name in end.a] for i in self.chosen]
         return np.array([float(given[-1]) if given else np.nan for given in found])  # type: ignore[arg-type]
@@ -180,6 +194,11 @@ class RowsOfStudies:
     def parameters(self, rows: Ints) -> list[list[Any]]:
         """The parameters of rows of `traces()`, all of one study, in the order of its space; empty where not kept."""
         return self._points(self.rows[0][rows])
+
+
+def _column(axis: str) -> str:
+    """The name under which rows and ends carry an effort."""
+    return axis if axis in ("seconds", "decisions") else f"effort.{axis}"
 
 
 def _signs(attempt: Attempt, width: int) -> list[float]:

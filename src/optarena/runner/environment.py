@@ -29,7 +29,7 @@ def environment() -> dict[str, Any]:
         "implementation": platform.python_implementation(),
         "platform": platform.platform(),
         "machine": platform.machine(),
-        "cpu": _cpu(),
+        "cpu": cpu(),
         "cores": os.cpu_count(),
         "numpy": importlib.metadata.version("numpy"),
         "scipy": importlib.metadata.version("scipy"),
@@ -45,7 +45,8 @@ def for_workers(kernel: str) -> dict[str, str]:
     return {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0", **pins}
 
 
-def _cpu() -> str:
+def cpu() -> str:
+    """The model of this machine's CPU."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):

@@ -19,6 +19,7 @@ from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.runner import kernels as kernels_
 from optarena.runner.attempt import Outcome
+from optarena.runner.calibration import machine
 from optarena.runner.compacting import Compacting
 from optarena.runner.environment import environment
 from optarena.runner.lacking import lacking, left_failed, objects_here, planned, recorded, refuse_empty, settled
@@ -205,7 +206,8 @@ class _Course:
                 self.rounds.look(before)
         race = None if self.rounds is None else self.rounds.record()
         if todo or (race is not None and race.looks):
-            self.file = self.store.begin_run(self.plan, [study.id for study in todo], self.kernels, self._newest, race)
+            ids = [study.id for study in todo]
+            self.file = self.store.begin_run(self.plan, ids, self.kernels, self._newest, race, machine=machine())
         return todo
 
     def batches(self, todo: list[Study], progress: Progress) -> Iterator[tuple[list[Study], Pasts]]:

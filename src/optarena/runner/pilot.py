@@ -35,6 +35,7 @@ from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.runner import kernels as kernels_
 from optarena.runner.attempt import Outcome
+from optarena.runner.calibration import machine
 from optarena.runner.compacting import Compacting
 from optarena.runner.lacking import lacking, left_failed, objects_here, planned, recorded, refuse_empty, settled
 from optarena.runner.local import FEW_STUDIES, Progress, Silent
@@ -238,7 +239,7 @@ def pilot(
         leases = Leases(place.pilots(run), file.chunks, first, file.expiry)
     except FileNotFoundError:
         return Flight(0, "over")
-    mine = place.begin_pilot(head, number)
+    mine = place.begin_pilot(head, number, machine())
     work = _Work(place, file, plan, todo, leases, progress or Silent(), parent)
     how = "failed"
     try:

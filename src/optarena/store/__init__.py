@@ -120,6 +120,8 @@ class RunFile(msgspec.Struct):
     """Of a pilot: the run that it works for."""
     pilot: int = 0
     """Of a pilot: its number, from 1 on. One that is started again has the number that it had."""
+    machine: dict[str, Any] = {}
+    """Of the machine that ran it: `cpu`, `cores`, and the `speed` that it measured. Empty in older files."""
 
 
 def _shared(run: RunFile, other: RunFile) -> set[str]:
@@ -286,11 +288,12 @@ class Store:
         before: Mapping[str, tuple[int, int]] = MappingProxyType({}),
         race: RaceFile | None = None,
         pilots: int = 0,
+        machine: Mapping[str, Any] = MappingProxyType({}),
     ) -> RunFile:
         """Say what is going to be done, before it is done; a live run that does some of the same is not disturbed.
 
         Call it under the lock "run", with a `todo` that was found under the same lock. before: see `RunFile.before`.
-        pilots: how many are going to do it; 0: this process.
+        pilots: how many are going to do it; 0: this process. machine: its facts.
         """
         run = RunFile(
             id=uuid.uuid4().hex[:12],
@@ -304,6 +307,7 @@ class Store:
             kernels=kernels,
             race=race,
             pilots=pilots,
+            machine=dict(machine),
         )
         if not pilots:
             _sign(run)
@@ -320,7 +324,7 @@ class Store:
         self._write_run(run)
         return run
 
-    def begin_pilot(self, run: RunFile, number: int) -> RunFile:
+    def begin_pilot(self, run: RunFile, number: int, machine: Mapping[str, Any]) -> RunFile:
         """Say that a pilot of a run has begun."""
         mine = RunFile(
             id=uuid.uuid4().hex[:12],
@@ -333,6 +337,7 @@ class Store:
             kernels=run.kernels,
             of=run.id,
             pilot=number,
+            machine=dict(machine),
         )
         _sign(mine)
         self._write_run(mine)

@@ -61,7 +61,7 @@ def solver_runs(results: Dataset) -> Bools:
         return no_space
     traces = results.traces()
     study = np.repeat(np.arange(len(traces)), traces.lengths)
-    unknown = np.bincount(study[np.isnan(results.efforts("seconds"))], minlength=len(traces)) > 0
+    unknown = np.bincount(study[np.isnan(traces.seconds)], minlength=len(traces)) > 0
     random = any(is_random_search(name) for name in begun.filter(imported)["optimizer"])
     timed = ~unknown & (traces.lengths > 0) & (begun["dimension"].fill_null(0) == 0).to_numpy() & (not random)
     rows = begun.select("problem", timed=pl.when(pl.Series(traces.lengths > 0)).then(pl.Series(timed)))

@@ -57,7 +57,7 @@ class View:
     """The studies that were scored."""
 
     def __post_init__(self) -> None:
-        of_results = [] if self.results is None else self.results.notes()
+        of_results = [] if self.results is None else self.results.notes() + self.results.notes_on(self.frame["axis"])
         self.notes = list(dict.fromkeys([*self.warnings, *of_results, *self.notes]))
         if self.results is not None:
             self.frame["provisional"] = bool((self.results.studies["status"] == "running").any())

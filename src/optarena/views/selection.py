@@ -262,18 +262,28 @@ class Selection:
         at = np.where(traces.lengths[self.kept] > 0, traces.offsets[1:][self.kept] - 1, len(effort))
         out = np.append(effort, 0.0)[at]
         if self.axis == "seconds":
-            budget = self.table["budget_seconds"].fill_null(np.nan).to_numpy()
-            out = np.fmax(out, np.where(self.ended, budget, np.nan))
+            out = np.fmax(out, np.where(self.ended, self._seconds_given, np.nan))
         return out
+
+    @cached_property
+    def _seconds_given(self) -> Floats:
+        """(studies,): its budget in seconds, as on the axis; NaN without one."""
+        given = self.table["budget_seconds"].fill_null(np.nan).to_numpy()
+        scale = self.results.clocks.scaled("seconds", np.ones(len(self.results.chosen)))
+        return given * scale[self.kept]
 
     @cached_property
     def end(self) -> Floats:
         """(studies,): how far its best is known: an ended study keeps it to the end of its budget.
 
-        On an axis that is not counted it keeps it forever: nothing more was to come.
+        On an axis that is not counted it keeps it forever: nothing more was to come. Where seconds are converted, the
+        same budget is less on a slower machine: a study is known to the end of its own.
         """
         if self.axis not in COUNTED:
-            return np.where(self.ended, np.inf, self.last)
+            own = np.full(len(self.last), np.nan)
+            if self.axis == "seconds" and self.results.clocks.scale is not None:
+                own = self._seconds_given
+            return np.where(self.ended, np.where(np.isnan(own), np.inf, own), self.last)
         reach = self.reach if self.axis == "evaluations" else np.ceil(self.reach / self.size)
         out = np.maximum(self.last, reach)
         if self.original or not self.unlimited.any():

@@ -48,6 +48,8 @@ def problems_section(material: Material) -> Content:
         last = float(table["effort"].max() or 0)  # type: ignore[arg-type]
         axes[axis] = {"dataset": f"convergence {axis}", "log": is_log(axis, last), "counted": axis in COUNTED}
         out.datasets[f"convergence {axis}"] = shared(material, table).drop("measure")
+    clocks = material.results.clocks
+    out.words += [f"{text[0].upper()}{text[1:]}." for text in (clocks.note, clocks.refusal) if text]
     # the page puts each problem's words, the statistic and the kind of the axis of effort in: to draw one takes long
     specs = {
         "log" if log else "linear": spec_of(

@@ -29,6 +29,8 @@ def time_section(material: Material) -> Content:
     ]
     listed = Table("times", "Seconds per evaluation", columns, rows, table["scope"].to_list())
     out = Content()
+    if material.results.clocks.differ:
+        out.words.append("These seconds are as measured, on machines of different speed.")
     add_figure(material, "time", out)
     out.blocks.append(listed)
     return out

@@ -164,7 +164,7 @@ def runs_of(results: Dataset, axis: str, tolerance: float, horizon: str = "budge
         status=status,
         sign=sign,
         best_known=known,
-        budget=_budgets(axis, part, instance, end, instances, notes if horizon == "budget" else []),
+        budget=_budgets(chosen, end, notes if horizon == "budget" else []),
         end=end,
         proved=checked.told.optimal[kept] & ~wrong,
         offsets=np.searchsorted(number[study[rows[events]]], np.arange(len(kept) + 1)).astype(np.int64),
@@ -233,8 +233,12 @@ def _by_proof(runs: Runs, checked: Audit, kept: Ints) -> Runs:
     )
 
 
-def _budgets(axis: str, part: pl.DataFrame, instance: Ints, end: Floats, names: list[str], notes: list[str]) -> Floats:
-    """(instances,): the largest budget declared on the axis, or the furthest that any run went."""
+def _budgets(chosen: Selection, end: Floats, notes: list[str]) -> Floats:
+    """(instances,): the largest budget declared on the axis, or the furthest that any run went.
+
+    Of seconds of different machines: what this budget is on the slowest of them, which all runs had.
+    """
+    axis, part, instance, names = chosen.axis, chosen.table, chosen.problem, chosen.problems
     column = {"seconds": "budget_seconds", "evaluations": "budget"}.get(axis)
     declared = np.full(part.height, np.nan) if column is None else part[column].to_numpy().astype(float)
     largest = np.full(len(names), -np.inf)
@@ -252,6 +256,10 @@ def _budgets(axis: str, part: pl.DataFrame, instance: Ints, end: Floats, names: 
             f"no budget in {axis} is declared for {counted(int(without.sum()), 'instance')}: the horizon is the "
             "largest effort of any run"
         )
+    if axis == "seconds" and (scale := chosen.results.clocks.scale) is not None:
+        slowest = np.full(len(names), np.inf)
+        np.fmin.at(slowest, instance, scale[chosen.kept])
+        largest *= np.where(np.isinf(slowest), 1.0, slowest)
     return np.where(without, furthest, largest)
 
 
@@ -263,12 +271,7 @@ def _lacking(found: Candidates, axis: str, y: Floats, effort: Floats) -> Bools:
     out = found.lacking(axis, ~np.isnan(y))
     if axis in (*COUNTED, "seconds"):
         return out
-    return out | (np.isnan(_at_end(found.results, axis)) & ~found.having(~np.isnan(effort)))
-
-
-def _at_end(results: Dataset, axis: str) -> Floats:
-    """(begun studies,): the effort that its end tells; NaN where it tells none."""
-    return results.extra_at_end(axis if axis in ("decisions", "seconds") else f"effort.{axis}")
+    return out | (np.isnan(found.results.efforts_at_end(axis)) & ~found.having(~np.isnan(effort)))
 
 
 def _ends(results: Dataset, axis: str, part: pl.DataFrame, kept: Ints, effort: Floats, study: Ints) -> Floats:
@@ -280,7 +283,7 @@ def _ends(results: Dataset, axis: str, part: pl.DataFrame, kept: Ints, effort: F
         return np.maximum(last[kept], part["evaluations"].to_numpy().astype(float))
     if axis == "batches":
         return last[kept]
-    return np.fmax(last[kept], _at_end(results, axis)[kept])
+    return np.fmax(last[kept], results.efforts_at_end(axis)[kept])
 
 
 def _cut_short(status: list[str]) -> list[str]:

@@ -326,7 +326,7 @@ def _spent(results: Dataset, axis: str, frame: pl.DataFrame, effort: Floats, off
     unsure = reached < made
     if axis == "seconds":  # what its own clock charged, with the last observing; 0 for what was imported
         charged = frame.select(pl.sum_horizontal("suggest_seconds", "evaluate_seconds", "observe_seconds"))
-        last = np.maximum(last, charged.to_series().to_numpy())
+        last = np.maximum(last, results.clocks.scaled(axis, charged.to_series().to_numpy()))
         unsure &= charged.to_series().to_numpy() == 0
-    at_end = results.extra_at_end(axis if axis in ("seconds", "decisions") else f"effort.{axis}")
+    at_end = results.efforts_at_end(axis)
     return np.fmax(last, at_end), unsure & np.isnan(at_end)
