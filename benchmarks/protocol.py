@@ -1,7 +1,7 @@
 """A round trip through the optimizer protocol, in 5-D with one point: 60 us to a C program, 120 us to the Python shim.
 
-A round trip is a request and its answer, as `suggest` and `observe` make them, JSON and checks included. Beside it stands
-a bare pipe: the same line to `cat` and back, written and read by the system's calls alone.
+A round trip is a request and its answer, as `suggest` and `observe` make them, JSON and checks included. Beside it: a
+bare pipe, the same line to `cat` and back, written and read by the system's calls alone.
 """
 
 from __future__ import annotations

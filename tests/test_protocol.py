@@ -414,7 +414,11 @@ def test_the_whole_kit_runs_on_a_program(capsys):
     assert_optimizer("mine.toml")
     assert main(["check", "mine.toml"]) == 0
     assert "mine.toml: a well-behaved optimizer" in capsys.readouterr().out
-    write("other.toml", body="if call == 'observe' and 'NaN' in line.replace('nan', 'NaN'): sys.exit(3)")
+    write("stays.toml", body="if call == 'close': time.sleep(600)")
+    assert [(each.check, each.problem) for each in check_optimizer("stays.toml", rounds=1)] == [
+        ("a program ends when it is closed", "it had to be killed after its input ended")
+    ]
+    write("other.toml", body="if call == 'observe' and 'nan' in line: sys.exit(3)")
     (finding,) = {(each.check, each.problem, each.place, each.traceback) for each in check_optimizer("other.toml")}
     assert finding == ("failed evaluations are survived", "raised CommandError: exit code 3", "other.toml", "")
 

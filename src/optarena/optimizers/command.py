@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -73,6 +74,8 @@ class Conversation:
         self._seconds = seconds
         self._asked = 0
         self._stray = b""
+        self.killed = False
+        """Whether it did not end by itself when it was told to."""
         self._child: Child | None = start(command, directory, longest=LONGEST_ANSWER)
 
     def ask(self, call: str, **fields: Any) -> dict[str, Any]:
@@ -104,6 +107,7 @@ class Conversation:
                 child.look(0.0)
         finally:
             child.end(now=now)
+            self.killed = not now and child.code() in (-signal.SIGTERM, -signal.SIGKILL)
 
     def _refuse_unasked(self, child: Child) -> None:
         """What it said since its last answer must not be taken for the next one."""
@@ -248,6 +252,11 @@ class CommandOptimizer(Optimizer):
     def close(self) -> None:
         if self._conversation is not None:
             self._conversation.end()
+
+    @property
+    def killed(self) -> bool:
+        """Whether the program did not end by itself when it was closed."""
+        return self._conversation is not None and self._conversation.killed
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):

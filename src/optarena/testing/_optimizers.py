@@ -343,6 +343,16 @@ def _points_asked_ahead_are_the_same(bench: _OptimizerBench) -> tuple[str, str] 
     return None
 
 
+def _a_program_ends_when_it_is_closed(bench: _OptimizerBench) -> tuple[str, str] | None:
+    if issubclass(bench.cls, CommandOptimizer):
+        optimizer = bench.make()
+        optimizer.close()
+        if optimizer.killed:  # type: ignore[attr-defined]
+            fix = "End when the input ends, or with the call `close`: every study waits for it."
+            return "it had to be killed after its input ended", fix
+    return None
+
+
 _OPTIMIZER_CHECKS: Sequence[_Check] = (
     _points_lie_in_the_space,
     _batches_of_any_size_are_given,
@@ -358,6 +368,7 @@ _OPTIMIZER_CHECKS: Sequence[_Check] = (
     _what_is_observed_is_not_changed,
     _constraint_violations_are_taken,
     _points_asked_ahead_are_the_same,
+    _a_program_ends_when_it_is_closed,
 )
 
 
