@@ -38,6 +38,7 @@ FLOW = [
     ["instance", "optimizer"],
     ["solver"],
     ["_programs", "children"],
+    ["_asking"],
     ["problems", "optimizers", "solvers"],
     ["experiment"],
     ["store"],

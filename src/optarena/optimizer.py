@@ -93,6 +93,11 @@ class Optimizer:
         """The class with the capabilities that it has with these settings: itself, where they do not matter."""
         return cls
 
+    @classmethod
+    def versions(cls, chosen: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003
+        """Versions of programs, which no package tells; asked for where studies run."""
+        return {}
+
     def suggest(self, n: int) -> Sequence[Point] | Array:
         raise NotImplementedError(f"{type(self).__name__} does not define suggest(n)")
 
@@ -136,8 +141,8 @@ def check_settings(cls: type[Optimizer], name: str, settings: Mapping[str, Any],
     """Refuse a setting that the class does not have, or that is out of its limits, before anything runs."""
     parameters = inspect.signature(cls.__init__).parameters
     any_more = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    if any_more and not cls.settings and cls.__init__ is not Optimizer.__init__:
-        return
+    if any_more and cls.settings is Optimizer.settings and cls.__init__ is not Optimizer.__init__:
+        return  # it declares nothing, and takes whatever it is given
     reserved = {"self", "space", "objectives", "rng", "budget"}
     own = [key for key, p in parameters.items() if key not in reserved and p.kind is not p.VAR_KEYWORD]
     declared = cls.settings if any_more else {}

@@ -41,6 +41,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from optarena._files import read_toml
 from optarena._source import load_module, source_hash
 from optarena.errors import OptarenaError, describe, nearest
 
@@ -169,6 +170,13 @@ class Reference(NamedTuple):
         """Whether the file exists and has this word in it: a look that executes nothing."""
         path = self.path
         return path.is_file() and word in path.read_bytes()
+
+    def describes(self, kind: str) -> bool:
+        """Whether it is a manifest with such a table: [problem], [optimizer] or [solver]. Who opens it says more."""
+        try:
+            return self.kind == "manifest" and kind in read_toml(self.path)
+        except OptarenaError:
+            return False
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -125,7 +125,9 @@ def is_solver(name: str, base: Path | None = None) -> bool:
             return False
         found = reference.load()
         return isinstance(found, type) and issubclass(found, Solver)
-    return reference.kind == "manifest" or name in SOLVERS
+    if reference.kind == "manifest":
+        return not reference.describes("optimizer")
+    return name in SOLVERS
 
 
 def get_solver(name: str, base: Path | None = None) -> type[Solver]:

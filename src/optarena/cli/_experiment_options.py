@@ -28,8 +28,8 @@ def experiment_of(
         typer.Option(
             "-o",
             "--optimizer",
-            help="A name, my.py:MyOptimizer, or a wrapper for Bayesmark (folder:Name, folder/), perhaps with settings:"
-            " 'CMA-ES(popsize=8)'; repeat.",
+            help="A name, my.py:MyOptimizer, my.toml (a program, docs/protocol.md), or a wrapper for Bayesmark"
+            " (folder:Name, folder/), perhaps with settings: 'CMA-ES(popsize=8)'; repeat.",
         ),
     ] = None,
     solver: Annotated[

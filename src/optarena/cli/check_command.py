@@ -15,7 +15,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from optarena._files import read_toml
 from optarena._numbers import counted, duration
 from optarena._source import load_module
 from optarena._text import clean, screen_width, shortened
@@ -177,7 +176,9 @@ def _things(what: str) -> list[tuple[str, Any]]:
             return [(reference.short, thing)]
         raise OptarenaError(f"{what}: {type(thing).__name__} is not an optimizer, a solver or a problem")
     if reference.kind == "manifest":
-        return [(reference.short, what if _describes_solver(Path(what)) else build(what))]
+        if reference.describes("optimizer"):
+            return [(reference.short, get_optimizer(what))]
+        return [(reference.short, what if reference.describes("solver") else build(what))]
     if what in OPTIMIZERS:
         return [(what, get_optimizer(what))]
     if what in SOLVERS:
@@ -227,13 +228,6 @@ def _problem_classes(module: ModuleType) -> list[str]:
 
 def _is_solver(thing: Any, module: str) -> bool:
     return inspect.isclass(thing) and issubclass(thing, Solver) and thing.__module__ == module
-
-
-def _describes_solver(path: Path) -> bool:
-    try:
-        return "solver" in read_toml(path)
-    except OptarenaError:
-        return False  # whoever builds it says what is wrong
 
 
 def _is_base(thing: Any, others: Iterable[Any]) -> bool:

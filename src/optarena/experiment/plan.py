@@ -193,6 +193,8 @@ class Experiment:
             raise OptarenaError(
                 f"{path} describes a solver, not an experiment: optarena run -s {path} -p … --seconds …"
             )
+        if isinstance(data.get("optimizer"), dict) and "command" in data["optimizer"]:
+            raise OptarenaError(f"{path} describes an optimizer, not an experiment: optarena run -o {path} -p … -n …")
         if "optimizers" in replaced:  # the flags -o and -s name all that take part
             data.pop("solvers", None)
         try:

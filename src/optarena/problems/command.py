@@ -16,8 +16,6 @@ failed evaluation: nothing but an interrupt leaves a problem otherwise.
 from __future__ import annotations
 
 import contextlib
-import math
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,11 +23,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from optarena._asking import CommandError, ask, last_words, short, start
 from optarena._damage import damage_named
 from optarena._files import read_toml
 from optarena._json import printable
-from optarena._programs import as_environment, find_program
-from optarena.children import GRACE, LOOK, Child, TooLong
+from optarena._programs import as_command, as_environment, as_seconds, find_program
+from optarena.children import Child
 from optarena.errors import OptarenaError, nearest
 from optarena.problem import Evaluation, FunctionProblem
 from optarena.registry import Reference
@@ -44,10 +43,6 @@ FACTS = (
 )
 FIELDS = ("command", "mode", "seconds", "environment", "directory", "space", *FACTS)
 ANSWERS = ("value", "values", "violations", "metrics", "error", "evaluation")
-
-
-class CommandError(Exception):
-    """The program failed, or its answer is not valid."""
 
 
 class CommandProblem(FunctionProblem):
@@ -66,25 +61,19 @@ class CommandProblem(FunctionProblem):
         **facts: Any,
     ) -> None:
         super().__init__(self._ask, space, id=id, **facts)
-        if isinstance(command, str) or not isinstance(command, Sequence) or not command:
-            raise OptarenaError(f"expected a list such as ['./simulate', '--fast'], got {command!r}", field="command")
-        if not all(isinstance(word, str) and word and "\0" not in word for word in command):
-            raise OptarenaError(f"every word must be a text, got {list(command)!r}", field="command")
+        words = as_command(command, "['./simulate', '--fast']")
         if mode not in MODES:
             raise OptarenaError(
                 f"expected 'study' or 'evaluation', got {mode!r}.{nearest(str(mode), MODES)}", field="mode"
-            )
-        if seconds is not None and not (type(seconds) in (int, float) and 0 < seconds < math.inf):
-            raise OptarenaError(
-                f"expected a number above 0 (without it there is no limit), got {seconds!r}", field="seconds"
             )
         added = as_environment({} if environment is None else environment)
         self.directory = Path(directory).resolve()
         if not self.directory.is_dir():
             raise OptarenaError(f"there is no directory {self.directory}", field="directory")
         self.added = added
-        self.command = [find_program(command[0], self.directory, added.get("PATH")), *command[1:]]
-        self.mode, self.seconds = mode, seconds
+        self.command = [find_program(words[0], self.directory, added.get("PATH")), *words[1:]]
+        self.mode = mode
+        self.seconds = None if seconds is None else as_seconds(seconds, " (without it there is no limit)")
         self._process: Child | None = None
 
     @classmethod
@@ -131,19 +120,13 @@ class CommandProblem(FunctionProblem):
         with contextlib.suppress(Exception):
             self.close()
 
-    def _start(self) -> Child:
-        try:
-            return Child(self.command, self.directory, self.added, listens=True, longest=LONGEST_ANSWER)
-        except OSError as error:
-            raise CommandError(f"{self.command[0]} does not start: {error.strerror}") from error
-
     def _ask(self, x: Point, rng: np.random.Generator | None = None) -> Evaluation:
         request: dict[str, Any] = {"evaluation": self.evaluation, "parameters": x}
         self.evaluation += 1
         if rng is not None:
             request["seed"] = int(rng.integers(2**31))
         if self._process is None:
-            self._process = self._start()
+            self._process = start(self.command, self.directory, self.added, longest=LONGEST_ANSWER)
         try:
             once = self.mode == "evaluation"
             text = ask(self._process, msgspec.json.encode(request) + b"\n", self.seconds, once=once)
@@ -169,7 +152,7 @@ def open_reference(reference: Reference) -> CommandProblem:
 
 def as_answer(text: bytes, evaluation: int) -> Evaluation | CommandError:
     """What a line says: values, or an error that the program reports (it is fine, and continues)."""
-    shown = _short(text)
+    shown = short(text)
     try:
         answer = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -206,69 +189,8 @@ def _number(value: Any) -> float:
     if value in ("inf", "-inf", "nan"):
         return float(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise CommandError(f"answered {_short(value)}, which is not a number (nor 'inf', '-inf', 'nan')")
+        raise CommandError(f"answered {short(value)}, which is not a number (nor 'inf', '-inf', 'nan')")
     try:
         return float(value)
     except OverflowError:
-        raise CommandError(f"answered {_short(value)}, which is larger than any float") from None
-
-
-def _short(value: Any) -> str:
-    text = value.decode("utf-8", "backslashreplace").strip() if isinstance(value, bytes) else str(value)
-    return printable(repr(text if len(text) <= 80 else text[:77] + "…"))
-
-
-# ---- asking ---------------------------------------------------------------------------------------------------------
-
-
-def ask(child: Child, request: bytes, seconds: float | None, *, once: bool) -> bytes:
-    """Write a line and give the line that answers it; `once`: all that is said until its output ends."""
-    try:
-        return _ask(child, request, seconds, once)
-    except TooLong as error:
-        raise CommandError(f"answered with {error}, beginning {_short(bytes(child.heard[:200]))}") from None
-
-
-def _ask(child: Child, request: bytes, seconds: float | None, once: bool) -> bytes:
-    if not once:
-        child.listen()
-        if child.heard:
-            raise CommandError(f"wrote {_short(child.rest())} before it was asked (one line per evaluation)")
-    deadline = None if seconds is None else time.monotonic() + seconds
-    child.say(request, last=once)
-    line = None
-    while line is None and not child.quiet:
-        left = LOOK if deadline is None else deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError(f"no answer within {seconds:g} s")
-        child.look(left)
-        line = None if once else child.line()
-    if line is None:
-        line = child.rest()
-        _must_have_ended_well(child, deadline, seconds, once)
-    elif child.heard:
-        raise CommandError(f"wrote more than one line, {_short(child.rest())} after {_short(line)}")
-    if not line.strip():
-        raise CommandError("answered nothing")
-    return line
-
-
-def _must_have_ended_well(child: Child, deadline: float | None, seconds: float | None, once: bool) -> None:
-    """Its output has ended: so must the process, with exit code 0 and, where more is to come, not at all."""
-    patience: float | None = GRACE
-    if once:
-        patience = None if deadline is None else max(0.0, deadline - time.monotonic())
-    if not child.wait(patience):
-        if once:
-            raise TimeoutError(f"no end within {seconds:g} s")
-        raise CommandError("closed its output without an answer")
-    if child.code():
-        raise CommandError(f"killed by {child.death()}" if child.code() < 0 else child.death())
-    if not once:
-        raise CommandError("ended without an answer")
-
-
-def last_words(child: Child) -> str:
-    """What it wrote to stderr last, to stand behind a failure's text."""
-    last = child.last_line()
-    return f": {printable(last)[:300]}" if last else ""
+        raise CommandError(f"answered {short(value)}, which is larger than any float") from None

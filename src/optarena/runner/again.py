@@ -22,7 +22,6 @@ from optarena.runner.local import Silent
 from optarena.runner.past import Past, from_columns
 from optarena.runner.recorded import Recorded
 from optarena.runner.supervisor import Supervisor
-from optarena.solver import Solver
 from optarena.space import Space
 from optarena.store import Store
 from optarena.store.columns import Attempt
@@ -53,7 +52,7 @@ def replay(store: str | Path, study: str) -> Verdict:
     plan = _plan(attempt)
     planned = plan.studies[-1]
     cls = plan.classes[planned.optimizer.label]
-    programs = cls.versions(planned.optimizer.settings) if issubclass(cls, Solver) else {}
+    programs = cls.versions(planned.optimizer.settings)
     kernels = _kernels(attempt)
     facts = _facts(attempt, programs, kernels)
     problem = plan.problems[planned.problem]

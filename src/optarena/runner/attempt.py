@@ -98,9 +98,7 @@ def begin(
 ) -> Start:
     """Write the start of an attempt: the card with all that scoring needs."""
     card = problem_card(subject, signed=signed)
-    versions = versions_of(cls.packages)
-    if issubclass(cls, Solver):
-        versions |= cls.versions(study.optimizer.settings)
+    versions = versions_of(cls.packages) | cls.versions(study.optimizer.settings)
     start = Start(
         s=0,
         study=study.id,

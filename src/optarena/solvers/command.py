@@ -19,12 +19,11 @@ from typing import Any, ClassVar
 
 from optarena._damage import damage_named
 from optarena._files import read_toml
-from optarena._programs import as_environment, find_program
+from optarena._programs import as_environment, as_settings, find_program
 from optarena._scratch import Scratch
 from optarena.errors import OptarenaError, nearest
 from optarena.instance import Instance
 from optarena.registry import Reference
-from optarena.settings import Setting, flag, number, text, whole
 from optarena.solver import Emit, Ended, Solver, Time
 from optarena.solvers._program import Program
 from optarena.solvers.minizinc import follow
@@ -148,7 +147,10 @@ def open_reference(reference: Reference) -> type[CommandSolver]:
     data = read_toml(path)
     table = data.get("solver")
     if not isinstance(table, dict) or len(data) > 1:
-        raise OptarenaError(f"{path}: expected a table [solver] with a command, and nothing else (docs/solvers.md)")
+        raise OptarenaError(
+            f"{path}: expected a table [solver] with a command, and nothing else (docs/solvers.md; of an optimizer:"
+            " [optimizer], docs/protocol.md)"
+        )
     for key in table:
         if key not in FIELDS:
             known = ", ".join(FIELDS)
@@ -172,10 +174,7 @@ def _make(table: dict[str, Any], path: Path) -> type[CommandSolver]:
         given = table.get(key, known[0])
         if given not in known:
             raise OptarenaError(f"expected one of {', '.join(known)}, got {given!r}", field=f"solver.{key}")
-    settings = table.get("settings", {})
-    if not isinstance(settings, dict):
-        raise OptarenaError(f"expected a table of defaults, got {settings!r}", field="solver.settings")
-    declared = {key: _setting(key, default) for key, default in settings.items()}
+    declared = as_settings(table.get("settings", {}), "solver.settings", GIVEN)
     holes = {hole for word in command for hole in _HOLE.findall(word)}
     for hole in sorted(holes):
         if hole not in (*GIVEN, *declared):
@@ -201,20 +200,4 @@ def _make(table: dict[str, Any], path: Path) -> type[CommandSolver]:
             "settings": declared,
             "told_version": str(table.get("version", "")),
         },
-    )
-
-
-def _setting(key: str, default: Any) -> Setting:
-    if key in GIVEN:
-        raise OptarenaError("the name is reserved", field=f"solver.settings.{key}")
-    if isinstance(default, bool):
-        return flag(default)
-    if isinstance(default, int):
-        return whole(default, -(2**63), 2**63 - 1)
-    if isinstance(default, float):
-        return number(default, -float("inf"))
-    if isinstance(default, str):
-        return text(default)
-    raise OptarenaError(
-        f"a default is a number, a text, true or false, got {default!r}", field=f"solver.settings.{key}"
     )

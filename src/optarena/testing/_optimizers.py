@@ -15,6 +15,7 @@ import numpy as np
 
 from optarena.errors import Exhausted, SuggestionError, describe
 from optarena.optimizer import Optimizer, get_optimizer
+from optarena.optimizers.command import CommandOptimizer
 from optarena.space import Array, Space
 from optarena.testing import _process_state
 from optarena.testing._finding import Finding, announce, blame, place_of
@@ -144,6 +145,8 @@ class _OptimizerBench:
             found = f"raised {describe(error)}", fix
             place, frames = blame(error)
         method = self.cls.observe if check is _what_is_observed_is_not_changed else self.cls.suggest
+        if issubclass(self.cls, CommandOptimizer):  # whose code is elsewhere
+            place, frames = self.cls.manifest, ""
         return [Finding(title, where, *found, place or place_of(method), frames)] if found else []
 
     def make(self, seed: int = 1) -> Optimizer:
@@ -254,7 +257,8 @@ def _infinite_values_are_survived(bench: _OptimizerBench) -> tuple[str, str] | N
 
 def _the_same_seed_gives_the_same_points(bench: _OptimizerBench) -> tuple[str, str] | None:
     if not bench.repeats and not bench.second[1]:  # else a global random state is the reason: another check says so
-        return "two runs with the same seed differ", "Draw all randomness from the `rng` that __init__ is given."
+        given = "seed of start" if issubclass(bench.cls, CommandOptimizer) else "`rng` that __init__ is given"
+        return "two runs with the same seed differ", f"Draw all randomness from the {given}."
     return None
 
 
@@ -339,6 +343,16 @@ def _points_asked_ahead_are_the_same(bench: _OptimizerBench) -> tuple[str, str] 
     return None
 
 
+def _a_program_ends_when_it_is_closed(bench: _OptimizerBench) -> tuple[str, str] | None:
+    if issubclass(bench.cls, CommandOptimizer):
+        optimizer = bench.make()
+        optimizer.close()
+        if optimizer.killed:  # type: ignore[attr-defined]
+            fix = "End when the input ends, or with the call `close`: every study waits for it."
+            return "it had to be killed after its input ended", fix
+    return None
+
+
 _OPTIMIZER_CHECKS: Sequence[_Check] = (
     _points_lie_in_the_space,
     _batches_of_any_size_are_given,
@@ -354,6 +368,7 @@ _OPTIMIZER_CHECKS: Sequence[_Check] = (
     _what_is_observed_is_not_changed,
     _constraint_violations_are_taken,
     _points_asked_ahead_are_the_same,
+    _a_program_ends_when_it_is_closed,
 )
 
 
