@@ -37,10 +37,11 @@ CORE := workers kill_rig command csv csv_checks store shards loop space patterns
         order_statistics pareto pareto_view pareto_figures anytime traces solvers solver_files stats compare cli experiment \
         examples hpo generations closed_loop bayesmark_commands bayesmark_wrappers figures report imports dataset \
         compaction pilots leases children meter guard containers improvement what_is_scored race paper se own_fronts front_figures \
-        ranks_by_problem protocol protocol_examples
+        ranks_by_problem protocol protocol_examples docs terminal try
 test-all: $(ALL)/.done
 	$(ALL)/bin/python -m pip check
 	$(ALL)/bin/python -m pytest $(PARALLEL) $(CORE:%=--ignore=tests/test_%.py)
+	$(ALL)/bin/python -m pytest $(PARALLEL) tests/test_docs.py -k "solvers or bayesian or densities or populations or surrogates"
 
 # pilots, Dask, and a real SLURM, for which this needs root
 test-cluster: $(ALL)/.done
