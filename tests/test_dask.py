@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from optarena.store import Store
 from waiting import wait_for
 
 distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they start many processes
 
@@ -157,3 +159,30 @@ def test_an_address_without_a_scheduler_is_refused_in_a_sentence(address, experi
     with pytest.raises(OptarenaError, match="--dask"), dask_pilots.client_of(address):
         pass
     assert not Path("shared").exists()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_cluster_with_tls_runs_for_whoever_has_the_certificate(experiment):
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem"]
+    made += ["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(made, check=True, capture_output=True)
+    flags = ["--tls-ca-file", "cert.pem", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]
+    where = ["--host", "127.0.0.1", "--port", "0", "--protocol", "tls", "--scheduler-file", "scheduler.json"]
+    scheduler = started("scheduler", *where, *flags)
+    wait_for(lambda: Path("scheduler.json").exists() and Path("scheduler.json").stat().st_size)
+    worker = started("worker", "--scheduler-file", "scheduler.json", "--nthreads", "1", "--no-nanny", *flags)
+    address = json.loads(Path("scheduler.json").read_text())["address"]
+    assert address.startswith("tls://127.0.0.1:")
+    run = ["run", *PLAN, "--store", "shared", "--dask", address]
+    cert, key = str(Path("cert.pem").resolve()), str(Path("key.pem").resolve())
+    tls = {"ca-file": cert, "client.cert": cert, "client.key": key}
+    try:
+        assert main(run) == 2  # without the certificate nothing is run
+        assert not Path("shared").exists()
+        with dask.config.set({f"distributed.comm.tls.{name}": file for name, file in tls.items()}):
+            assert main(run) == 0
+    finally:
+        for one in (worker, scheduler):
+            one.terminate()
+            one.wait(30)
+    assert exported("shared").equals(local(experiment))
