@@ -333,6 +333,18 @@ def test_a_study_continues_where_it_was_left():
     assert twice.studies["attempt"].to_list() == [0]
 
 
+def test_a_worker_that_is_killed_takes_its_program_with_it_and_the_study_goes_on():
+    once = "not os.path.exists('killed')"
+    kill = "open('killed', 'w').write(str(os.getpid())); os.kill(os.getppid(), 9)"
+    write(body=f"if call == 'suggest' and request['id'] == 9 and {once}: {kill}; time.sleep(600)")
+    killed = run(["mine.toml"], budget=10, workers=1)
+    assert killed.studies.select("status", "evaluations", "attempt").rows() == [("done", 10, 0)]
+    wait_for(lambda: gone(int(Path("killed").read_text())))
+    undisturbed = run(["mine.toml"], budget=10, store="t", workers=1)
+    points = [[row["parameters"] for row in each.points(each.studies["study"][0])] for each in (killed, undisturbed)]
+    assert points[0] == points[1]
+
+
 def test_one_that_does_not_repeat_is_seen_by_replay_and_by_check(capsys):
     write(body="if call == 'start': request['seed'] = time.time_ns()")
     results = run(["mine.toml"])
