@@ -270,6 +270,14 @@ def test_what_it_started_ends_with_it():
     assert not children()
 
 
+def test_what_leaves_its_group_is_ended_by_the_supervisor():
+    fork = "import subprocess; child = subprocess.Popen(['sleep', '600'], start_new_session=True)"
+    write(body=f"if call == 'start': {fork}; open('pid', 'w').write(str(child.pid))")
+    frame = run(["mine.toml", "RandomSearch"], workers=1).studies
+    assert frame["status"].to_list() == ["done", "done"]
+    wait_for(lambda: gone(int(Path("pid").read_text())))
+
+
 def test_one_that_ignores_its_end_is_killed_and_its_study_counts():
     write(body="if call == 'close': import signal; signal.signal(15, signal.SIG_IGN); time.sleep(600)")
     assert run(["mine.toml"]).studies["status"].to_list() == ["done"]
@@ -412,6 +420,8 @@ def test_other_files_and_other_settings_are_refused(capsys):
     write()
     assert main(["run", "mine.toml"]) == 2
     assert "mine.toml describes an optimizer, not an experiment: optarena run -o mine.toml" in capsys.readouterr().err
+    assert main(["run", "-s", "mine.toml", "-p", "tsp/*", "--seconds", "1"]) == 2
+    assert "mine.toml describes an optimizer, not a solver: -o mine.toml" in capsys.readouterr().err
     with pytest.raises(OptarenaError, match="has no setting 'width'"):
         run([oa.use("mine.toml", width=1.0)])
     write("set.toml", more="[optimizer.settings]\nwidth = 0.5")
