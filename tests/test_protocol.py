@@ -270,6 +270,14 @@ def test_what_it_started_ends_with_it():
     assert not children()
 
 
+def test_what_leaves_its_group_is_ended_by_the_supervisor():
+    fork = "import subprocess; child = subprocess.Popen(['sleep', '600'], start_new_session=True)"
+    write(body=f"if call == 'start': {fork}; open('pid', 'w').write(str(child.pid))")
+    frame = run(["mine.toml", "RandomSearch"], workers=1).studies
+    assert frame["status"].to_list() == ["done", "done"]
+    wait_for(lambda: gone(int(Path("pid").read_text())))
+
+
 def test_one_that_ignores_its_end_is_killed_and_its_study_counts():
     write(body="if call == 'close': import signal; signal.signal(15, signal.SIG_IGN); time.sleep(600)")
     assert run(["mine.toml"]).studies["status"].to_list() == ["done"]
@@ -331,6 +339,18 @@ def test_a_study_continues_where_it_was_left():
     assert points[0] == points[1]
     assert len(points[0]) == 12
     assert twice.studies["attempt"].to_list() == [0]
+
+
+def test_a_worker_that_is_killed_takes_its_program_with_it_and_the_study_goes_on():
+    once = "not os.path.exists('killed')"
+    kill = "open('killed', 'w').write(str(os.getpid())); os.kill(os.getppid(), 9)"
+    write(body=f"if call == 'suggest' and request['id'] == 9 and {once}: {kill}; time.sleep(600)")
+    killed = run(["mine.toml"], budget=10, workers=1)
+    assert killed.studies.select("status", "evaluations", "attempt").rows() == [("done", 10, 0)]
+    wait_for(lambda: gone(int(Path("killed").read_text())))
+    undisturbed = run(["mine.toml"], budget=10, store="t", workers=1)
+    points = [[row["parameters"] for row in each.points(each.studies["study"][0])] for each in (killed, undisturbed)]
+    assert points[0] == points[1]
 
 
 def test_one_that_does_not_repeat_is_seen_by_replay_and_by_check(capsys):
@@ -400,6 +420,8 @@ def test_other_files_and_other_settings_are_refused(capsys):
     write()
     assert main(["run", "mine.toml"]) == 2
     assert "mine.toml describes an optimizer, not an experiment: optarena run -o mine.toml" in capsys.readouterr().err
+    assert main(["run", "-s", "mine.toml", "-p", "tsp/*", "--seconds", "1"]) == 2
+    assert "mine.toml describes an optimizer, not a solver: -o mine.toml" in capsys.readouterr().err
     with pytest.raises(OptarenaError, match="has no setting 'width'"):
         run([oa.use("mine.toml", width=1.0)])
     write("set.toml", more="[optimizer.settings]\nwidth = 0.5")

@@ -75,6 +75,7 @@ class Child:
         self._longest = longest
         self._searched = 0
         self._to_say = b""
+        self._waits_to_say = False
         self._last = False
         self._complaints = b""
         self._code: int | None = None
@@ -88,10 +89,10 @@ class Child:
     # ---- talking -----------------------------------------------------------------------------------------------------
 
     def say(self, data: bytes, *, last: bool = False) -> None:
-        """Give it this to read while `look` is called; last: its input then ends."""
+        """Give it this to read, what does not fit at once while `look` is called; last: its input then ends."""
         assert self._in is not None
         self._to_say, self._last = self._to_say + data, last
-        self._poll.register(self._in, select.POLLOUT)
+        self._write()
 
     def look(self, seconds: float) -> None:
         """Wait a moment, at most so long, for something to happen: hear what it says, give what it takes."""
@@ -151,13 +152,17 @@ class Child:
         try:
             self._to_say = self._to_say[os.write(self._in.fileno(), self._to_say) :]
         except BlockingIOError:
-            return
+            pass
         except OSError:
             self._to_say = b""
-        if not self._to_say:
-            self._poll.unregister(self._in)
-            if self._last:
-                self._in.close()
+        if bool(self._to_say) != self._waits_to_say:
+            self._waits_to_say = not self._waits_to_say
+            if self._waits_to_say:
+                self._poll.register(self._in, select.POLLOUT)
+            else:
+                self._poll.unregister(self._in)
+        if not self._to_say and self._last:
+            self._in.close()
 
     def _complain(self) -> bool:
         """Take what stderr holds, and keep the tail; False at its end."""

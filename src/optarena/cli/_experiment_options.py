@@ -172,5 +172,7 @@ def _optimizer(text: str) -> Use:
 
 def _solver(name: str) -> str:
     if not is_solver(name):
+        if SOLVERS.reference(name).describes("optimizer"):
+            raise OptarenaError(f"{name} describes an optimizer, not a solver: -o {name}")
         SOLVERS.entry(name)
     return SOLVERS.reference(name).absolute
