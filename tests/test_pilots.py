@@ -163,7 +163,9 @@ def test_cancel_stops_pilots_in_order_and_run_adds_what_is_missing(experiment, c
     assert (told["how"], told["pilots"]) == ("queued", {"queued": 2})
     one = started(run.id, 1)
     wait_for(lambda: rows() > 5)
+    one.send_signal(signal.SIGSTOP)  # else it may be done before it is told
     assert main(["cancel", "shared"]) == 0
+    one.send_signal(signal.SIGCONT)
     assert "other pilots go on" in one.communicate()[0]
     assert one.returncode == 0
     assert stop("shared") == []

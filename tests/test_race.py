@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-import re
-import runpy
-import shlex
 import signal
 import subprocess
 import sys
 import time
 import uuid
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -709,21 +705,3 @@ def test_a_race_from_a_file(tmp_path, monkeypatch, capsys):
     assert "2 optimizers × 1 problem, until decided (at most 2 trials each)" in said
     assert "Not decided within its limit of 2 trials, after 2 rounds: 1 pair undecided." in said
     assert oa.Experiment.load("race.toml").to_data()["until_decided"] is True
-
-
-def test_the_page_about_races_runs_as_printed(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    text = (Path(__file__).parents[1] / "docs" / "race.md").read_text()
-    (snippet,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    Path("snippet.py").write_text(snippet.replace('run("my-race")', 'run("my-race", workers=0)'))
-    runpy.run_path("snippet.py")
-    assert "Scipy-Powell" in capsys.readouterr().out
-    first, second = re.findall(r"^\$ optarena (.*)$", text, re.MULTILINE)
-    seed = ["--seed", "00000000-0000-0000-0000-000000000023", "--workers", "0"]
-    assert main([*shlex.split(first), *seed]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    for line in text.splitlines():
-        if line.startswith(("Decided after", "Beaten:", "4 optimizers")):
-            assert line in printed
-    assert main(shlex.split(second)) == 0
-    assert "Race        Decided after" in capsys.readouterr().out

@@ -352,9 +352,10 @@ def test_the_command_that_goes_on_can_be_pasted(capsys, monkeypatch):
     place = "a-directory-for-results-whose-name-is-long"
     words = ["try", "mine.py:loss", "-n", "5", "-o", "QuasiRandom", "--workers", "1", "--store", place, "-r", "1"]
     monkeypatch.setattr(sys, "argv", ["optarena", *words])
+    monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = call(capsys, *words[1:])
     assert code == 0
-    lines = out[out.index("Go on: ") :].splitlines()
+    lines = out[out.index("Go on:") :].splitlines()
     assert len(lines) > 1
     assert all(len(line) <= 80 for line in lines)
     assert shlex.split("\n".join(lines).replace("\\\n", ""))[2:] == ["optarena", *words[:-1], "2"]

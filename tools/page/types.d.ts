@@ -140,6 +140,7 @@ interface Constants {
   signs: Record<string, string>;
   matrix: number;
   longest_name: number;
+  name_begin: number;
   longest_figure: number;
   listed: number;
   warnings: number;

@@ -13,6 +13,7 @@ import polars as pl
 
 from optarena._json import number
 from optarena._text import visible
+from optarena._widths import middle_cut
 from optarena.comparison import Comparison
 from optarena.comparison.answer import LONG, SIGNS, WIDEST
 from optarena.comparison.words import LISTED, WARNINGS
@@ -78,6 +79,7 @@ CONSTANTS = {
     "signs": SIGNS,
     "matrix": MATRIX,
     "longest_name": LONG,
+    "name_begin": middle_cut("x" * (LONG + 1), LONG).index("…"),
     "longest_figure": WIDEST,
     "listed": LISTED,
     "warnings": WARNINGS,

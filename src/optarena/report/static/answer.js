@@ -333,7 +333,9 @@ function named(names, constants) {
  */
 function shortened(name, constants) {
   const signs = [...name];
-  return signs.length <= constants.longest_name ? name : `${signs.slice(0, constants.longest_name - 1).join("")}…`;
+  if (signs.length <= constants.longest_name) return name;
+  const tail = constants.longest_name - 1 - constants.name_begin;
+  return `${signs.slice(0, constants.name_begin).join("")}…${signs.slice(-tail).join("")}`;
 }
 
 /**
