@@ -19,7 +19,7 @@ from optarena.problem import SUITES
 from optarena.settings import read_call
 from optarena.trying import Recommendation, try_optimizers
 from optarena.trying.attempt import name_of
-from optarena.trying.recommendation import wrapped
+from optarena.trying.recommendation import on_screen
 from optarena.trying.watching import Watching
 
 
@@ -72,7 +72,7 @@ def command(
         raise typer.Exit(130) from None
     print(found)
     path = found.report(output or f"{name_of(given)}-report.html")
-    print(wrapped(f"Full report: {clean(path)}"))
+    print(on_screen(f"Full report: {clean(path)}"))
     if not found.decided:
         say_command("Go on:", _again(["-r", str(2 * found.race.rounds)]))
 
@@ -82,7 +82,7 @@ def _so_far(watching: Watching) -> None:
     if watching.place is not None:
         try:
             found = Recommendation.of_store(watching.place, watching.problem)
-            print(wrapped(f"After {found.race.rounds} of at most {watching.rounds} rounds:"))
+            print(on_screen(f"After {found.race.rounds} of at most {watching.rounds} rounds:"))
             print(found)
         except OptarenaError:  # not one round is finished
             pass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import shutil
 import sys
-import textwrap
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,7 @@ import polars as pl
 
 from optarena._numbers import counted, digits_apart, significant
 from optarena._text import clean
+from optarena._widths import wrapped
 from optarena.comparison import Comparison
 from optarena.comparison.race import Race, race_of
 from optarena.dataset import Dataset
@@ -30,11 +30,10 @@ PARAMETERS = 12
 NARROW, WIDE = 80, 120
 
 
-def wrapped(line: str, indent: str = "", room: int = 0) -> str:
-    """A sentence that fits the terminal, or 80 columns, with room at the end of its lines."""
+def on_screen(line: str, indent: str = "") -> str:
+    """A sentence that fits the terminal, or 80 columns."""
     columns = shutil.get_terminal_size((NARROW, 24)).columns if sys.stdout.isatty() else NARROW
-    width = max(40, min(columns, WIDE)) - room
-    return textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent or "  ", break_on_hyphens=False)
+    return wrapped(f"{indent}{line}", max(40, min(columns, WIDE)), hanging=indent or "  ")
 
 
 def first_failure(results: Dataset, problem: str) -> str:
@@ -222,7 +221,7 @@ class Recommendation:
 
     def __str__(self) -> str:
         first, *more = self.sentences
-        return "\n".join([wrapped(first), *(wrapped(line, "  ") for line in more)])
+        return "\n".join([on_screen(first), *(on_screen(line, "  ") for line in more)])
 
     __repr__ = __str__
 

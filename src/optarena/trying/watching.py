@@ -15,7 +15,7 @@ from optarena.experiment import Plan, Study
 from optarena.experiment.panel import Panel
 from optarena.runner.attempt import Outcome
 from optarena.runner.local import Standing
-from optarena.trying.recommendation import first_failure, listed, wrapped
+from optarena.trying.recommendation import first_failure, listed, on_screen
 
 LINE_SECONDS, LOOK_SECONDS = 10.0, 5.0
 """Between two lines where there is no terminal, and between two looks for evaluations that failed."""
@@ -172,7 +172,7 @@ class Watching:
         return f"{self._end_word} {duration(max(1.0, round(self._end - time.monotonic())))} left"
 
     def _say(self, line: str) -> None:
-        text = wrapped(line)
+        text = on_screen(line)
         if self._bar is not None:
             self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
         else:
