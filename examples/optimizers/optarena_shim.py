@@ -48,7 +48,7 @@ class Adapter:
         else:
             self.ask, self.tell = self.inner.ask, self.inner.tell
             self.many = bool(_parameters(self.ask))
-        self.pending = {}  # what was asked for, as it was given, until it is told
+        self.pending = {}  # what was asked for, as it was given, until its values are known
 
     def suggest(self, n):
         given = self.ask(n) if self.many else [self.ask() for _ in range(n)]
@@ -63,13 +63,13 @@ class Adapter:
     def observe(self, rows, values, violations):
         points = [self.pending.pop(tuple(row), None) for row in rows]
         points = [dict(zip(self.names, row)) if point is None else point for row, point in zip(rows, points)]
-        told = [[self.failed if value == "nan" else float(value) for value in row] for row in values]
-        told = [row[0] for row in told] if self.single else told
+        found = [[self.failed if value == "nan" else float(value) for value in row] for row in values]
+        found = [row[0] for row in found] if self.single else found
         if self.many:
-            self.tell(points, told, *violations)
+            self.tell(points, found, *violations)
         else:
             for i, point in enumerate(points):
-                self.tell(point, told[i], *[each[i] for each in violations])
+                self.tell(point, found[i], *[each[i] for each in violations])
 
 
 def _parameters(function):
@@ -135,8 +135,8 @@ def serve(cls, **capabilities):
             elif call == "suggest":
                 answer["points"] = adapter.suggest(request["n"])
             elif call == "observe":
-                told = [request["violations"]] if "violations" in request else []
-                adapter.observe(request["points"], request["values"], told)
+                violations = [request["violations"]] if "violations" in request else []
+                adapter.observe(request["points"], request["values"], violations)
             text = encode(answer)
         except StopIteration as stop:
             text = encode({"id": request["id"], "exhausted": str(stop) or "nothing more to suggest"})

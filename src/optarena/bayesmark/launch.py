@@ -233,7 +233,7 @@ def _chosen(given: Sequence[str] | None, known: Sequence[str], what: str, own: t
 
 
 def killed_launch(path: Path, make: Callable[[uuid.UUID], Launch]) -> Launch | None:
-    """The launch of a database that did not end and has just the studies of this one, whose root is not told.
+    """The launch of a database that did not end and has just the studies of this one, whose root was not given.
 
     make: the launch under a root.
     """
