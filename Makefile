@@ -5,15 +5,20 @@ BIN := $(VENV)/bin
 ALL := .venv-all
 PAGE := tools/page
 
-.PHONY: demo test test-all test-cluster check bench clean
+.PHONY: demo test test-all test-environments test-cluster test-wheel check docs pictures bench clean
 .DEFAULT_GOAL := demo
 
-$(VENV)/.done: pyproject.toml
+# what the demo uses, so that it is there soon
+$(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cma,optuna,pymoo,report]'
+	touch $@
+
+$(VENV)/.done: $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,light]'
 	touch $@
 
-demo: $(VENV)/.done
+demo: $(VENV)/.demo
 	$(BIN)/optarena demo
 
 export OMP_NUM_THREADS := 1
@@ -23,7 +28,7 @@ export OPENBLAS_NUM_THREADS := 1
 PARALLEL := --numprocesses auto --dist loadgroup
 
 test: $(VENV)/.done
-	$(BIN)/python -m pytest $(PARALLEL)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not environments and not browser"
 
 # every extra; torch by its version first, so that the CPU build is taken where there is one
 $(ALL)/.done: pyproject.toml
@@ -36,17 +41,31 @@ $(ALL)/.done: pyproject.toml
 CORE := workers kill_rig command csv csv_checks store shards loop space patterns functions fixed_cost fixed_target \
         order_statistics pareto pareto_view pareto_figures anytime traces solvers solver_files stats compare cli experiment \
         examples hpo generations closed_loop bayesmark_commands bayesmark_wrappers figures report imports dataset \
-        compaction pilots leases children meter guard containers improvement what_is_scored race paper se own_fronts front_figures \
-        ranks_by_problem protocol protocol_examples docs terminal try
+        compaction pilots leases pieces children meter guard containers improvement what_is_scored race paper se own_fronts front_figures \
+        ranks_by_problem core_only serve protocol protocol_examples environments archive public_api costs docs terminal try
 test-all: $(ALL)/.done
 	$(ALL)/bin/python -m pip check
 	$(ALL)/bin/python -m pytest $(PARALLEL) $(CORE:%=--ignore=tests/test_%.py)
 	$(ALL)/bin/python -m pytest $(PARALLEL) tests/test_docs.py -k "solvers or bayesian or densities or populations or surrogates"
 
-# pilots, Dask, and a real SLURM, for which this needs root
+# optimizers in environments of their own, which are installed from the package index and removed afterwards
+test-environments: $(VENV)/.done
+	cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && \
+	  XDG_CACHE_HOME=$$cache $(BIN)/python -m pytest -m environments tests/test_other_environments.py
+
+# pilots, Dask, hosts in network namespaces, and a real SLURM, for which this needs root
 test-cluster: $(ALL)/.done
 	command -v slurmctld || apt-get install --yes --no-install-recommends slurmctld slurmd slurm-client munge
-	$(ALL)/bin/python -m pytest tests/test_leases.py tests/test_pilots.py tests/test_dask.py tests/test_slurm.py
+	command -v ip || apt-get install --yes --no-install-recommends iproute2
+	$(ALL)/bin/python -m pytest tests/test_leases.py tests/test_pieces.py tests/test_pilots.py tests/test_dask.py \
+	    tests/test_far_pilots.py tests/test_hosts.py tests/test_slurm.py
+
+# the wheel, and the sdist as a wheel, each in a fresh environment of $(PYTHON): the demo runs, and the wheel holds only the package
+test-wheel:
+	rm -rf dist .venv-wheel && $(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check build
+	.venv-wheel/bin/python -m build --outdir dist .
+	.venv-wheel/bin/python tools/wheel.py dist
 
 # formatter and type checker of the page's JavaScript, in exact versions
 $(PAGE)/node_modules/.done: $(PAGE)/package-lock.json
@@ -59,8 +78,21 @@ check: $(VENV)/.done $(PAGE)/node_modules/.done
 	$(BIN)/mypy
 	cd $(PAGE) && npm run --silent check
 
+# the site, in `site/`: works from a disk, searches offline; a wrong link is an error
+$(VENV)/.docs: $(VENV)/.done
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
+# the pictures of the docs and what their tutorials print, made again by the commands that the pages show; needs Chromium
+pictures: $(ALL)/.done
+	$(ALL)/bin/python docs/screenshot.py
+	$(ALL)/bin/python tests/pages.py --write docs/fixed_target.md docs/start.md docs/tutorials/*.md
+
 bench: $(VENV)/.done
 	for script in benchmarks/[a-z]*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(ALL) $(PAGE)/node_modules .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALL) .venv-wheel dist $(PAGE)/node_modules .pytest_cache .mypy_cache .ruff_cache site

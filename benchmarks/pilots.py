@@ -3,8 +3,9 @@
     python benchmarks/pilots.py [STUDIES]
 
 The first part runs an experiment with one process and one worker, and then with 8 pilots of one worker each. Both run
-the same studies, so that the difference of their CPU time, less what each costs with few studies, is scheduling:
-planning, claiming, heartbeats, the last look at the store. The second part has no workers and no evaluations: pilots in
+the same studies, so that the difference of their CPU time is scheduling: the start of all pilots, planning, claiming,
+heartbeats, the last look at the store; and, less what each costs with few studies, what a further study adds. Both are
+repeated in turn; the median counts. The second part has no workers and no evaluations: pilots in
 turn claim and finish chunks in a real directory, and what they ask of the file system is counted. It is done for a
 quarter, a half and all of the studies, to show that the cost of a study does not grow.
 """
@@ -12,6 +13,7 @@ quarter, a half and all of the studies, to show that the cost of a study does no
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,9 @@ from optarena.runner.pilot import CHUNKS_PER_PILOT, LARGEST_CHUNK, announce
 from optarena.store.leases import BEAT_SECONDS, Lease, Leases, make_room
 
 PILOTS = 8
+REPEATS = 3
+FEW = 400
+"""Studies of a run that costs hardly more than its start."""
 SIMULATED = 200
 CALLS = ("symlink", "readlink", "listdir", "lstat", "stat", "open", "utime")
 
@@ -44,18 +49,21 @@ def by_pilots(place: Path, studies: int) -> None:
 
 
 def measured(studies: int) -> None:
-    few = 400
+    """The same studies by one process and by pilots, in turn, so that a busy machine disturbs both alike."""
+    whole, each = [], []
     with tempfile.TemporaryDirectory() as directory:
         here = Path(directory)
-        start_pilots = cpu(lambda: by_pilots(here / "a", few))
-        pilots = cpu(lambda: by_pilots(here / "b", studies))
-        start_local = cpu(lambda: run(experiment(few), here / "c", workers=1))
-        local = cpu(lambda: run(experiment(studies), here / "d", workers=1))
-        added = (pilots - start_pilots) / (studies - few)
-        alone = (local - start_local) / (studies - few)
-        print(f"{studies:,} studies of one evaluation, {PILOTS} pilots on {os.cpu_count()} cores ({load()})")
-        print(f"  CPU per study: {added * 1e3:.2f} ms by pilots, {alone * 1e3:.2f} ms by a local run")
-        print(f"  scheduling by pilots: {(added - alone) * 1e3:.2f} ms per study (to reach: 2)")
+        for i in range(REPEATS):
+            pilots = {n: cpu(lambda n=n, i=i: by_pilots(here / f"p{n}-{i}", n)) for n in (FEW, studies)}
+            local = {n: cpu(lambda n=n, i=i: run(experiment(n), here / f"l{n}-{i}", workers=1)) for n in (FEW, studies)}
+            whole.append((pilots[studies] - local[studies]) / studies)
+            each.append((pilots[studies] - pilots[FEW] - local[studies] + local[FEW]) / (studies - FEW))
+    print(f"{studies:,} studies of one evaluation, {PILOTS} pilots on {os.cpu_count()} cores ({load()})")
+    for what, found in (("in all, with the start of all pilots", whole), ("for each further study", each)):
+        low, middle, high = (f"{value * 1e3:.2f}" for value in (min(found), statistics.median(found), max(found)))
+        print(
+            f"  CPU added by pilots, {what}: {middle} ms per study ({low} to {high} in {REPEATS} repeats; to reach: 2)"
+        )
 
 
 def simulated(studies: int, pilots: int) -> tuple[float, Counter[str]]:

@@ -1,6 +1,6 @@
-"""The picture of the report in the README: runs the demo and photographs the first screen of its report.
+"""The pictures of the demo: runs it, photographs the first screen of its report, and draws its scores.
 
-python docs/screenshot.py        # needs Chromium and playwright (pip install 'optarena[dev]')
+make pictures        # these, and all that the pages of docs/ draw themselves; needs Chromium
 """
 
 from __future__ import annotations
@@ -14,21 +14,30 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-PICTURE = Path(__file__).parent / "images" / "report.png"
+IMAGES = Path(__file__).parent / "images"
+PROGRAM = [sys.executable, "-m", "optarena"]
 
 
 def main() -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run([*PROGRAM, "demo"], check=True, cwd=directory)
+        store = Path(directory) / "demo-store"
+        photograph(store / "report.html", IMAGES / "report.png")
+        # as docs/fixed_cost.md says
+        subprocess.run([*PROGRAM, "figure", "normalised", store, "-O", IMAGES / "normalised.png"], check=True)
+    for picture in (IMAGES / "report.png", IMAGES / "normalised.png"):
+        print(f"{picture} ({picture.stat().st_size / 1e3:.0f} kB)")
+
+
+def photograph(report: Path, picture: Path) -> None:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    with tempfile.TemporaryDirectory() as directory, sync_playwright() as driver:
-        command = [sys.executable, "-c", "from optarena.cli import main; raise SystemExit(main())", "demo"]
-        subprocess.run(command, check=True, cwd=directory)
+    with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
-        page.goto((Path(directory) / "demo-store" / "report.html").as_uri())
+        page.goto(report.as_uri())
         page.wait_for_selector("#normalised-0 svg")
-        page.screenshot(path=PICTURE)
+        page.screenshot(path=picture)
         browser.close()
-    print(f"{PICTURE} ({PICTURE.stat().st_size / 1e3:.0f} kB)")
 
 
 if __name__ == "__main__":

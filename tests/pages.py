@@ -5,12 +5,15 @@ A page runs from top to bottom in a fresh directory that has the repository's `e
 - A block `console`: lines that begin with `$ ` are typed into one shell, which the page shares. A command must end
   with 0, but if its message is printed (`optarena: …`) it must be refused. If lines follow a command, they are its
   output: a line `…` or `...` stands for any lines, a `…` within a line for any text.
-  `python tests/pages.py --write docs/compare.md` renews what is printed.
+  `python tests/pages.py --write docs/compare.md` renews what is printed. A block `text` right after it is what its last
+  command once printed: `--write` renews it, but it is not compared, as times and drawn seeds differ.
 - A block whose title is a file (```` ```csv title="old.csv" ````), or whose first line is `# mine.py`, is that file;
   a second block of the same file is added to it.
 - Other blocks `python` run in one interpreter, which the whole page shares. Where the comment behind an expression
   begins with a value (`# 1.0`, `# None: undecided`), that is the result. A block `text` right after it is what it
   prints.
+- A picture that lies beside its page (`![…](fronts.svg)`) is one that the page's run has written; `--write` renews it,
+  and those of other folders that have the name of a file that was written.
 - What would install something or run everything (make, pip, apt-get) is not run; its targets and extras must exist.
 - Where an extra is missing, the rest of the page is left out: a test that is skipped.
 """
@@ -33,6 +36,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FENCE = re.compile(r"(?P<indent> *)```(?P<kind>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n")
 FILE = re.compile(r"# ([\w./-]+\.(?:py|toml|csv|json))\b")
+PICTURE = re.compile(r"!\[[^\]]*\]\((?P<file>[^)\s]*)\)")
 ANY_LINES = ("…", "...")
 NOT_RUN = ("make", "pip", "apt-get")
 
@@ -212,8 +216,8 @@ def programs(folder: Path) -> None:
         file.chmod(0o755)
 
 
-def run_page(page: str, directory: Path) -> list[Wrong]:
-    """Run a page in an empty directory; where it differs from what happens."""
+def run_page(page: str, directory: Path, examples: list[Wrong] | None = None) -> list[Wrong]:
+    """Run a page in an empty directory; where it differs from what happens. To `examples`: what is not compared."""
     text = (ROOT / page).read_text(encoding="utf-8")
     here = directory / "here"
     here.mkdir()
@@ -239,7 +243,8 @@ def run_page(page: str, directory: Path) -> list[Wrong]:
                         stream.write(block.text)
             elif block.kind == "console":
                 for typed in block.commands():
-                    wrong += _type(page, typed, shell)
+                    said, differs = _type(page, typed, shell)
+                    wrong += differs
             elif block.kind == "python":
                 file = directory / f"snippet-{number}.py"
                 file.write_text(block.text, encoding="utf-8")
@@ -251,24 +256,33 @@ def run_page(page: str, directory: Path) -> list[Wrong]:
                 printed = block.text.splitlines()
                 if not same(printed, said):
                     wrong.append(_other(page, block.first, "the snippet", printed, said))
+            elif block.kind == "text" and block.after == "console" and examples is not None:
+                examples.append(_other(page, block.first, "the last command", block.text.splitlines(), said))
+        wrong += [
+            Wrong(page, number, f"nothing writes {picture['file']}")
+            for number, line in enumerate(text.splitlines(), 1)
+            for picture in PICTURE.finditer(line)
+            if "/" not in picture["file"] and not (here / picture["file"]).is_file()
+        ]
     finally:
         shell.close()
         python.close()
     return wrong
 
 
-def _type(page: str, typed: Typed, shell: Session) -> list[Wrong]:
+def _type(page: str, typed: Typed, shell: Session) -> tuple[list[str], list[Wrong]]:
+    """What a command prints, and what is wrong."""
     words = shlex.split(typed.text, comments=True)
     if words and words[0] in NOT_RUN:
-        return [Wrong(page, typed.first, said) for said in _not_there(words)]
+        return [], [Wrong(page, typed.first, said) for said in _not_there(words)]
     code, found = shell.do(f"{{ {typed.text}\n}} </dev/null\nprintf '\\n{MARK} %d\\n' $?\n")
     refused = any(line.startswith("optarena: ") for line in typed.printed)
     if bool(code) != refused:
         _refuse_missing(found)
-        return [Wrong(page, typed.first, f"exit {code} of {typed.text}\n" + "\n".join(found[-20:]))]
+        return found, [Wrong(page, typed.first, f"exit {code} of {typed.text}\n" + "\n".join(found[-20:]))]
     if typed.printed and not same(typed.printed, found):
-        return [_other(page, typed.first, typed.text, typed.printed, found)]
-    return []
+        return found, [_other(page, typed.first, typed.text, typed.printed, found)]
+    return found, []
 
 
 def _other(page: str, line: int, what: str, printed: list[str], found: list[str]) -> Wrong:
@@ -303,11 +317,35 @@ def same(printed: list[str], found: list[str]) -> bool:
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in found)) is not None
 
 
+def smaller(svg: str) -> str:
+    """The same picture to a tenth of a point: steps of curves that cannot be seen are left out."""
+
+    def path(found: re.Match[str]) -> str:
+        points: list[list[str]] = []
+        for point in (step.split(",") for step in found[1].split("L")):
+            if len(points) > 1 and any(points[-2][i] == points[-1][i] == point[i] for i in (0, 1)):
+                points.pop()
+            if not points or points[-1] != point:
+                points.append(point)
+        return 'd="M' + "L".join(map(",".join, points)) + '"'
+
+    svg = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), svg)
+    return re.sub(r'd="M((?:-?[\d.]+,-?[\d.]+L?)+)"', path, svg)
+
+
 def renew(page: str, directory: Path) -> list[Wrong]:
-    """Put what commands print into a page, where that is something else; what is wrong beside that."""
-    wrong = run_page(page, directory)
-    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
-    for place in sorted((w for w in wrong if w.printed is not None), key=lambda w: -w.line):
+    """Put what commands print into a page, and what they draw beside it; what is wrong beyond that."""
+    examples: list[Wrong] = []
+    wrong = run_page(page, directory, examples)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for picture in PICTURE.finditer(text):
+        drawn, place = directory / "here" / Path(picture["file"]).name, (ROOT / page).parent / picture["file"]
+        if drawn.suffix == ".svg" and drawn.is_file():
+            place.write_text(smaller(drawn.read_text(encoding="utf-8")), encoding="utf-8")
+        elif drawn.is_file():
+            shutil.copy(drawn, place)
+    lines = text.splitlines()
+    for place in sorted((w for w in [*wrong, *examples] if w.printed is not None), key=lambda w: -w.line):
         assert place.found is not None
         lines[place.line : place.line + len(place.printed or ())] = place.found
     (ROOT / page).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -19,7 +19,7 @@ SlurmctldHost={host}(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={place}/munge.socket
+AuthInfo=socket={place}/munge.socket,cred_expire=20
 CredType=cred/munge
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -83,6 +83,10 @@ def running(place: Path) -> Iterator[dict[str, str]]:
         ["slurmd", "-D", "-f", str(config), "-N", host],
     ]
     started: list[subprocess.Popen] = []
+
+    def asked(*command: str) -> str:
+        return subprocess.run(command, env=environment, capture_output=True, text=True).stdout.strip()
+
     with (place / "out.log").open("wb") as log:
         try:
             for command in commands:
@@ -90,14 +94,12 @@ def running(place: Path) -> Iterator[dict[str, str]]:
                 if command[0] == "munged":
                     wait_for(names["socket"].exists, 30)
 
-            def ready() -> bool:
-                asked = subprocess.run(["sinfo", "-h", "-o", "%T"], env=environment, capture_output=True, text=True)
-                return asked.stdout.strip() == "idle"
-
-            wait_for(ready, 60)
+            wait_for(lambda: asked("sinfo", "-h", "-o", "%T") == "idle", 60)
             yield {"SLURM_CONF": str(config), "PATH": environment["PATH"]}
         finally:
-            subprocess.run(["scancel", "--user=root"], env=environment, capture_output=True)
+            asked("scancel", "--user=root")
+            with contextlib.suppress(AssertionError):  # who ends SLURM before its jobs leaves them running
+                wait_for(lambda: not asked("squeue", "--noheader"), 60)
             for process in reversed(started):
                 process.terminate()
             for process in started:

@@ -60,7 +60,7 @@ def test_the_figures_of_a_pair_are_those_of_the_pure_functions():
     assert found.table("pairs")["p_holm"].to_list() == pytest.approx(stats.holm(tests).tolist())
     bayes = stats.bayesian_signed_rank(0.5 - np.array(each), None, 0.06, samples=4000)
     assert row["p_better"] == pytest.approx(bayes.better, abs=0.03)
-    assert found.rated.friedman.p == pytest.approx(stats.friedman(means).p)
+    assert found.rated.details.friedman.p == pytest.approx(stats.friedman(means).p)
     good = found.table("optimizers").filter(optimizer="o0").row(0, named=True)
     assert good["iqm"] == pytest.approx(stats.iqm(1 - scores.values[:, 0].T))
     assert good["score"] == pytest.approx(means[:, 0].mean())

@@ -7,18 +7,23 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import optarena as oa
 from optarena.cli import main
 from optarena.errors import OptarenaError, WorkError
+from optarena.runner import dask_pilots
+from optarena.runner.local import Silent
+from optarena.runner.pilot import announce
+from optarena.runner.tail import Tail
 from optarena.store import Store
+from pilot_runs import FILE, PLAN, ROOT, exported, local, rows
 from waiting import wait_for
 
 distributed = pytest.importorskip("distributed")
@@ -26,40 +31,12 @@ dask = pytest.importorskip("dask")
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they start many processes
 
-ROOT = "00000000-0000-0000-0000-00000000abcd"
-FILE = """
-import time
-import optarena as oa
-
-@oa.as_problem({"x": {"type": "real", "space": "linear", "range": [-5.0, 5.0]}})
-def slow(x):
-    time.sleep(0.02)
-    return x["x"] ** 2
-"""
-PLAN = ["-o", "RandomSearch", "-o", "QuasiRandom", "-p", "mine.py:slow", "-p", "functions/sphere/d3", "-n", "20"]
-PLAN += ["-r", "6", "--seed", ROOT]
-
 
 @pytest.fixture
 def experiment() -> oa.Experiment:
     Path("mine.py").write_text(FILE)
     problems = ["mine.py:slow", "functions/sphere/d3"]
     return oa.Experiment(["RandomSearch", "QuasiRandom"], problems, 20, trials=6, seed=ROOT, base=Path.cwd())
-
-
-def exported(store: str) -> pl.DataFrame:
-    assert main(["export", "csv", store, "-O", f"{store}.csv"]) == 0
-    return pl.read_csv(f"{store}.csv", infer_schema_length=None).drop("seconds")
-
-
-def local(experiment: oa.Experiment) -> pl.DataFrame:
-    experiment.run("local", workers=2)
-    return exported("local")
-
-
-def rows(store: str = "shared") -> int:
-    """Lines with evaluations."""
-    return sum(path.read_bytes().count(b'"t":"e"') for path in Store(store).journal_paths())
 
 
 @pytest.fixture
@@ -136,29 +113,32 @@ def test_where_the_scheduler_is_lost_another_one_continues(experiment, cluster):
     assert exported("shared").equals(local(experiment))
 
 
-def test_workers_that_do_not_see_the_store_are_refused(experiment, cluster, monkeypatch):
-    with distributed.Client(cluster) as client:
-        client.run(_blind)
-        with pytest.raises(WorkError, match="no worker of Dask can have a pilot: it does not see the directory"):
-            experiment.run("shared", client=client)
-    assert rows() == 0
-
-
-def _blind() -> None:
-    from optarena.store import Store
-
-    Store.pilots = lambda self, run: Path("/nowhere") / run
-    Store.run = lambda self, run: None
-
-
-@pytest.mark.parametrize("address", ["local:", "local:0", "tcp://127.0.0.1:1"])
+@pytest.mark.parametrize("address", ["local:", "local:0", "tcp://127.0.0.1:1", "tls://127.0.0.1:1", "http://a", ""])
 def test_an_address_without_a_scheduler_is_refused_in_a_sentence(address, experiment, monkeypatch):
-    from optarena.runner import dask_pilots
-
     monkeypatch.setattr(dask_pilots, "CONNECT_SECONDS", 1)
     with pytest.raises(OptarenaError, match="--dask"), dask_pilots.client_of(address):
         pass
     assert not Path("shared").exists()
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.0 400 Bad request\r\n", b"\1" + bytes(15)])
+def test_another_program_that_listens_is_refused_instead_of_waited_for(answer, monkeypatch):
+    monkeypatch.setattr(dask_pilots, "CONNECT_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+
+        def greet() -> None:
+            connection, _ = other.accept()
+            with connection:
+                connection.sendall(answer)
+                while connection.recv(1000):
+                    pass
+
+        thread = threading.Thread(target=greet)
+        thread.start()
+        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        with pytest.raises(OptarenaError, match="no Dask scheduler answers"), dask_pilots.client_of(address):
+            pass
+        thread.join()
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
@@ -186,3 +166,66 @@ def test_a_cluster_with_tls_runs_for_whoever_has_the_certificate(experiment):
             one.terminate()
             one.wait(30)
     assert exported("shared").equals(local(experiment))
+
+
+def test_pilots_that_die_in_vain_end_the_run_in_a_sentence(experiment, monkeypatch):
+    monkeypatch.setattr(dask_pilots, "fly", lambda *_: (1, "No space left on device"))
+    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.Client(n_workers=2, **options) as client,
+        pytest.raises(WorkError, match="No space left on device"),
+    ):
+        experiment.run("shared", client=client)
+    (run,) = Store("shared").runs()
+    assert run.how == "interrupted"
+
+
+def test_a_study_that_kills_its_pilot_is_given_up_on_the_only_worker(experiment):
+    kill = (
+        "import os\n"
+        "    if b'optarena' in Path(f'/proc/{os.getppid()}/cmdline').read_bytes():  # no other parent\n"
+        "        os.kill(os.getppid(), 9)\n"
+        "    time.sleep(60)"
+    )
+    Path("mine.py").write_text("from pathlib import Path\n" + FILE.replace("time.sleep(0.02)", kill))
+    deadly = oa.Experiment("RandomSearch", experiment.problems, 5, trials=2, seed=ROOT, base=Path.cwd())
+    with dask_pilots.client_of("local:1") as client:
+        results = deadly.run("shared", client=client)
+    ended = dict(results.studies.select("problem", "status").iter_rows())
+    assert ended == {"mine.py:slow": "failed", "functions/sphere/d3": "done"}
+    assert results.studies.filter(status="failed")["reason"].str.contains("3 pilots were lost").all()
+
+
+class Heard(Silent):
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.ticks: list[tuple[str, int]] = []
+        self.ends: list[tuple[str, str, int, int]] = []
+
+    def tick(self, study, evaluations) -> None:
+        self.ticks.append((study.id, evaluations))
+
+    def ended(self, study, outcome) -> None:
+        self.ends.append((study.id, outcome.status, outcome.evaluations, outcome.failures))
+
+
+def test_progress_is_told_from_the_journals_while_they_grow_and_every_end_once(experiment):
+    Path("shared").mkdir()
+    heard, store = Heard(), Store("shared")
+    run = announce(experiment, "shared", pilots=1).run
+    plan = experiment.plan(experiment.seed)
+    tail = Tail(store, run, plan.studies, heard, set())
+    one = subprocess.Popen([sys.executable, "-m", "optarena", "pilot", "shared", run.id], stdout=subprocess.DEVNULL)
+    while one.poll() is None:
+        tail.look()
+    tail.look()
+    assert sorted(heard.ends) == sorted((study.id, "done", 20, 0) for study in plan.studies)
+    assert not tail.left
+    assert all(1 <= k <= 20 for _, k in heard.ticks)
+    assert heard.ticks
+    larger = oa.Experiment(experiment.optimizers, experiment.problems, 30, trials=6, seed=ROOT, base=Path.cwd())
+    again = announce(larger, "shared", pilots=1).run
+    tail = Tail(store, again, plan.studies, heard, set())
+    tail.look()
+    assert len(tail.left) == len(plan.studies)  # what ended before this run is not told

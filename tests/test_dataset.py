@@ -336,3 +336,34 @@ def test_observing_is_charged_once_when_a_study_goes_on():
     charged = results.studies.select(pl.sum_horizontal("suggest_seconds", "evaluate_seconds", "observe_seconds")).item()
     last_end = results.attempts[0].ends[-1].w[OBSERVE] * 1e-9
     assert full.traces().seconds[-1] == pytest.approx(charged - last_end, rel=1e-9)
+
+
+def test_a_part_is_the_same_whether_or_not_the_whole_was_looked_at_before():
+    run()
+    alone = oa.open("store").filter(optimizer="QuasiRandom", problem=["two", "hidden"])
+    whole = oa.open("store")
+    n = whole.studies.height
+    part = whole.filter(optimizer="QuasiRandom", problem=["two", "hidden"])
+    assert part.studies.equals(alone.studies)
+    assert part.versions().equals(alone.versions())
+    assert part.hosts == alone.hosts
+    assert part.environments() == alone.environments()
+    backwards = whole.select(np.arange(n)[::-1])
+    assert backwards.studies.equals(whole.studies.reverse())
+    np.testing.assert_array_equal(backwards.select(np.arange(n)[::-1]).traces().values, whole.traces().values)
+
+
+def test_a_pool_is_read_again_only_where_rows_were_left_out(monkeypatch):
+    for budget, reads in ((1, False), (60, True)):
+        path = f"store{budget}"
+        oa.Experiment("RandomSearch", "functions/sphere/d2", budget, trials=3, seed=ROOT).run(path, workers=0)
+        results = oa.open(path)
+        asked = []
+        pieces = results._reader.pieces
+        with monkeypatch.context() as patched:
+            noted = lambda _, keys, of=pieces, asked=asked: asked.append(1) or of(keys)  # noqa: E731
+            patched.setattr(type(results._reader), "pieces", noted)
+            pool = results.pool(np.arange(3))
+        assert bool(asked) is reads
+        np.testing.assert_array_equal(pool.visible, results.in_full().traces().values[:, 0])
+        assert pool.study.tolist() == np.repeat(np.arange(3), budget).tolist()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 import typer
 
+import optarena as oa
 import pages
 from optarena.cli import COMMANDS, REFUSED, _app
-from pages import MissingExtra, all_pages, blocks, in_sentences, run_page, same
+from pages import MissingExtra, all_pages, blocks, in_sentences, renew, run_page, same
 
 
 @pytest.mark.parametrize("page", all_pages())
@@ -87,6 +90,8 @@ print("hello")
 ```text
 hello
 ```
+
+![What no command draws](nothing.svg)
 """
 
 
@@ -105,7 +110,33 @@ def test_what_differs_is_told_with_its_line(tmp_path, monkeypatch):
         "page.md:15: there is no extra nothing",
         "page.md:23: the snippet fails:",
         "page.md:30: the snippet prints",
+        "page.md:34: nothing writes nothing.svg",
     ]
+
+
+EXAMPLE = """
+```console
+$ printf '<path d="M0.04,1L1.26,1L2,1L2,5.55"/>' > drawn.svg
+$ echo 2
+```
+
+```text
+1
+```
+
+![Drawn](drawn.svg)
+"""
+
+
+def test_an_example_of_output_is_not_compared_but_renewed_and_so_are_pictures(tmp_path, monkeypatch):
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "page.md").write_text(EXAMPLE)
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    for name, run in (("run", run_page), ("renew", renew)):
+        (tmp_path / name).mkdir()
+        assert run("page.md", tmp_path / name) == []
+    assert (tmp_path / "page.md").read_text() == EXAMPLE.replace("\n1\n", "\n2\n")
+    assert (tmp_path / "drawn.svg").read_text() == '<path d="M0,1L2,1L2,5.5"/>'
 
 
 def test_a_missing_extra_ends_a_page_wherever_its_line_is_broken(tmp_path, monkeypatch):
@@ -129,3 +160,20 @@ def test_the_blocks_of_a_page_are_found_with_their_files():
     assert [typed.printed for typed in found[0].commands()][:3] == [[], ["3"], ["5"]]
     assert "README.md" in all_pages()
     assert Path(pages.__file__).parent.name == "tests"
+
+
+def test_every_column_of_every_table_is_in_the_reference(tmp_path):
+    text = (pages.ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`([\w…]+)`", text))
+    both = ["RandomSearch", "QuasiRandom"]
+    one = oa.Experiment(both, "functions/sphere/d2", 8, trials=2).run(tmp_path / "one", workers=0)
+    two = oa.Experiment("RandomSearch", "zdt/zdt1/d5", 8, trials=2).run(tmp_path / "two", workers=0)
+    runs = {"problem": "p", "optimizer": ["a", "a", "b"], "value": [3.0, 2.0, 2.0], "seconds": [1.0, 2.0, 3.0]}
+    views = [one.fixed_cost(), one.fixed_target(), one.fixed_target(mode="coco"), two.pareto()]
+    views.append(oa.from_frame(pl.DataFrame(runs)).anytime(axis="seconds"))
+    tables = [("studies", one.studies)]
+    tables += [(name, view.table(name)) for view in views for name in (*view.tables, *view.on_demand)]
+    assert len(tables) > 20
+    for name, table in tables:
+        assert f"**`{name}`**" in text or name == "studies"
+        assert [column for column in table.columns if column not in told and not re.search("_[lu]b$", column)] == []

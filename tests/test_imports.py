@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 
 # Left to right. A room imports those before it; rooms of one line do not import each other.
 FLOW = [
-    ["_version", "_json", "_memory", "_numbers", "_order", "_process", "_widths", "sense", "status", "traces"],
+    ["_version", "_json", "_memory", "_numbers", "_order", "_process", "_widths", "costs", "sense", "status", "traces"],
     ["_text"],
     ["errors"],
     ["_damage"],
@@ -38,7 +38,7 @@ FLOW = [
     ["instance", "optimizer"],
     ["solver"],
     ["_programs", "children"],
-    ["_asking"],
+    ["_asking", "environments"],
     ["problems", "optimizers", "solvers"],
     ["experiment"],
     ["store"],
@@ -48,7 +48,7 @@ FLOW = [
     ["bayesmark", "comparison"],
     ["report"],
     ["facade"],
-    ["trying"],
+    ["archive", "trying", "serve"],
     ["cli"],
     ["__main__", "__init__"],
 ]

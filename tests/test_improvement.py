@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from optarena.stats.effects import ordering
 from optarena.stats.improvement import (
     Duels,
     by_function,
@@ -16,6 +17,7 @@ from optarena.stats.improvement import (
     over_functions,
     over_trials,
     problem_weights,
+    shares_without,
     verdicts,
 )
 
@@ -127,3 +129,32 @@ def test_many_ties_are_equivalent():
 def test_a_tiny_difference_that_is_sure_is_a_difference():
     found = over_functions(np.full((1, 100), 0.504))
     assert 0.5 < found.lower[0] <= found.value[0]
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 30), (1, 2, 40), (7, 2, 17)])
+def test_many_trials_are_counted_and_give_the_very_figures_of_comparing_each_with_each(shape):
+    rng = np.random.default_rng(shape[2])
+    values = rng.integers(0, 12, shape).astype(float)
+    values[rng.random(shape) < 0.1], values[rng.random(shape) < 0.05] = np.nan, np.inf
+    values[0, 0] = np.nan
+    first, second = np.triu_indices(shape[1], 1)
+    found = duels(values, first, second)
+    for i, (a, b) in enumerate(zip(first, second, strict=True)):
+        order = ordering(values[:, a], values[:, b])
+        size = np.sum(~np.isnan(values[:, a]), axis=1) * np.sum(~np.isnan(values[:, b]), axis=1)
+        with np.errstate(invalid="ignore"):
+            share = 0.5 - 0.5 * order.sum(axis=(1, 2), dtype=np.int64) / size
+        np.testing.assert_array_equal(found.share[i], share)
+    few = duels(values[:, :, :2], first, second)  # few enough to be compared: other trials change nothing
+    more = np.concatenate((values[:, :, :2], np.full(shape, np.nan)), axis=2)
+    for one, alone in zip(few, duels(more, first, second), strict=True):
+        np.testing.assert_array_equal(one, alone)
+
+
+def test_shares_without_a_trial_are_those_of_the_other_trials():
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 9, (4, 3, 12)).astype(float)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    first, second = np.triu_indices(3, 1)
+    for t, found in enumerate(shares_without(values, first, second)):
+        np.testing.assert_array_equal(found, duels(np.delete(values, t, axis=2), first, second).share)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -164,3 +166,52 @@ def test_refused_pairings_are_named():
     shown = Shown("s")
     shown.begin(made, made.studies, 0, 0)
     assert any(line.startswith("refused: CMA-ES on zdt/zdt1/d2: ") for line in shown.lines())
+
+
+# ---- tutorials as notebooks -----------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[1]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def notebook():
+    sys.path.insert(0, str(ROOT / "tools" / "site"))
+    from notebooks import notebook
+
+    return notebook
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_is_a_valid_notebook_with_its_outputs(page, notebook):
+    nbformat = pytest.importorskip("nbformat", reason="needs nbformat: pip install 'optarena[notebook]'")
+    made = nbformat.reads(notebook(page), as_version=4)
+    nbformat.validate(made)
+    code = [cell for cell in made.cells if cell.cell_type == "code"]
+    prose = "".join(cell.source for cell in made.cells if cell.cell_type == "markdown")
+    assert any(cell.outputs for cell in code)
+    assert "](../" not in prose
+    assert "How sure are we?" in prose
+    shown = [output.data["image/svg+xml"] for cell in code for output in cell.outputs if "data" in output]
+    drawn = re.findall(r"!\[.*\]\((.*)\)", page.read_text(encoding="utf-8"))
+    assert shown == [(page.parent / name).read_text(encoding="utf-8") for name in drawn]
+    assert all(len(picture) < 60_000 for picture in shown)
+
+
+def test_the_notebook_of_a_tutorial_runs(notebook, tmp_path, monkeypatch):
+    nbclient = pytest.importorskip("nbclient", reason="needs nbclient: pip install 'optarena[notebook]'")
+    pytest.importorskip("ipykernel", reason="needs ipykernel: pip install 'optarena[notebook]'")
+    import nbformat
+
+    import pages
+
+    pages.programs(tmp_path / "bin")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    monkeypatch.setenv("COLUMNS", "80")
+    made = nbformat.reads(notebook(ROOT / "docs" / "tutorials" / "model.md"), as_version=4)
+    (best,) = (cell for cell in made.cells if "optarena best" in cell.source)
+    wanted = best.outputs[0].text
+    nbclient.NotebookClient(made, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert "".join(output.text for output in best.outputs) == wanted  # the kernel may send it in pieces
+    assert (tmp_path / "convergence.svg").is_file()

@@ -15,14 +15,16 @@ import pytest
 import optarena as oa
 from optarena.cli import main
 from optarena.errors import OptarenaError
-from optarena.runner.pilot import announce, pilot, stop
+from optarena.runner import chunks
+from optarena.runner.local import Silent
+from optarena.runner.pilot import Requeued, announce, pilot, stop
 from optarena.store import Store
 from optarena.store.runs import pilots as pilots_of
+from pilot_runs import ROOT, exported, local, rows
 from waiting import wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they start many processes
 
-ROOT = "00000000-0000-0000-0000-00000000abcd"
 FILE = """
 import time
 import optarena as oa
@@ -52,22 +54,6 @@ def experiment() -> oa.Experiment:
 def started(run: str, number: int, store: str = "shared") -> subprocess.Popen:
     command = [sys.executable, "-m", "optarena", "pilot", store, run, "--number", str(number), "--workers", "1"]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-def exported(store: str) -> pl.DataFrame:
-    """A store as a table: all that does not depend on clocks."""
-    assert main(["export", "csv", store, "-O", f"{store}.csv"]) == 0
-    return pl.read_csv(f"{store}.csv", infer_schema_length=None).drop("seconds")
-
-
-def local(experiment: oa.Experiment) -> pl.DataFrame:
-    experiment.run("local", workers=2)
-    return exported("local")
-
-
-def rows(store: str = "shared") -> int:
-    """Lines with evaluations."""
-    return sum(path.read_bytes().count(b'"t":"e"') for path in Store(store).journal_paths())
 
 
 def test_three_pilots_give_what_a_local_run_gives_and_leave_no_leases(experiment):
@@ -144,6 +130,68 @@ def test_a_run_that_lost_all_pilots_is_continued_by_run_and_by_its_own_pilots(ex
     assert exported("shared").equals(local(experiment))
 
 
+DEADLY = """
+import os
+import signal
+import optarena as oa
+
+LINE = {"type": "real", "space": "linear", "range": [-5.0, 5.0]}
+
+@oa.as_problem({"x0": LINE, "x1": LINE})
+def deadly(x):
+    os.kill(os.getppid(), signal.SIGKILL)
+    signal.pause()
+"""
+
+
+def test_a_study_that_takes_its_pilot_with_it_is_given_up_after_three_and_the_others_are_done():
+    Path("deadly.py").write_text(DEADLY)
+    problems = ["deadly.py:deadly", "functions/sphere/d3"]
+    experiment = oa.Experiment("QuasiRandom", problems, 5, trials=2, seed=ROOT, base=Path.cwd())
+    run = announce(experiment, "shared", pilots=1).run
+    codes = []
+    while Store("shared").run(run.id).ended is None and len(codes) < 10:
+        one = started(run.id, 1)
+        one.communicate()
+        codes.append(one.returncode)
+    # each of the two deadly studies takes one pilot, and two more when it is run alone
+    assert codes == [-signal.SIGKILL] * 6 + [0]
+    studies = oa.open("shared").studies
+    failed = studies.filter(pl.col("status") == "failed")
+    assert set(failed["problem"]) == {"deadly.py:deadly"}
+    assert len(failed) == 2
+    assert all(reason.startswith("3 pilots were lost while they ran it") for reason in failed["reason"])
+    assert set(studies.filter(pl.col("problem") == "functions/sphere/d3")["status"]) == {"done"}
+
+
+def test_a_pilot_with_nothing_to_do_ends_when_others_have_the_rest_for_long(experiment, monkeypatch):
+    run = announce(experiment, "shared", pilots=2, expiry=1000.0).run
+    first = started(run.id, 1)
+    wait_for(lambda: rows() > 5)
+    first.send_signal(signal.SIGSTOP)
+    monkeypatch.setattr(chunks, "IDLE_SECONDS", 0.5)
+    assert pilot("shared", run.id, number=2, workers=1).how == "idle"
+    assert Store("shared").run(run.id).ended is None
+    first.send_signal(signal.SIGCONT)
+    assert "the run is done" in first.communicate()[0]
+    assert exported("shared").equals(local(experiment))
+
+
+def test_a_pilot_that_stops_to_be_started_again_counts_as_queued_until_it_is(experiment, capsys):
+    class Late(Silent):
+        def ended(self, study, outcome):
+            raise Requeued
+
+    run = announce(experiment, "shared", pilots=1).run
+    assert pilot("shared", run.id, workers=1, progress=Late()).how == "stopped"
+    capsys.readouterr()
+    assert main(["status", "shared"]) == 0
+    assert "waits for its pilots (pilots: 1 queued)" in capsys.readouterr().out
+    assert pilot("shared", run.id, workers=2).how == "done"
+    assert pilots_of(Store("shared"), Store("shared").run(run.id), Store("shared").runs()) == {"ended": 1}
+    assert exported("shared").equals(local(experiment))
+
+
 def test_a_larger_budget_is_run_by_pilots_from_where_studies_were(experiment):
     oa.Experiment(["RandomSearch", "QuasiRandom"], experiment.problems, 10, trials=4, seed=ROOT, base=Path.cwd()).run(
         "shared", workers=2
@@ -156,16 +204,23 @@ def test_a_larger_budget_is_run_by_pilots_from_where_studies_were(experiment):
     assert exported("shared").equals(local(experiment))
 
 
+def test_status_says_that_no_pilot_of_a_cancelled_run_began(experiment, capsys):
+    announce(experiment, "shared", pilots=2)
+    assert main(["cancel", "shared"]) == 0
+    assert main(["status", "shared"]) == 0
+    assert "was interrupted (pilots: none began)" in capsys.readouterr().out
+
+
 def test_cancel_stops_pilots_in_order_and_run_adds_what_is_missing(experiment, capsys):
+    # work for many seconds, so that it is not done before the pilot is told
+    experiment = oa.Experiment("RandomSearch", "mine.py:slow", 150, trials=4, seed=ROOT, base=Path.cwd())
     run = announce(experiment, "shared", pilots=2).run
     assert main(["status", "shared", "--format", "json"]) == 0
     (told,) = json.loads(capsys.readouterr().out)["runs"]
     assert (told["how"], told["pilots"]) == ("queued", {"queued": 2})
     one = started(run.id, 1)
     wait_for(lambda: rows() > 5)
-    one.send_signal(signal.SIGSTOP)  # else it may be done before it is told
     assert main(["cancel", "shared"]) == 0
-    one.send_signal(signal.SIGCONT)
     assert "other pilots go on" in one.communicate()[0]
     assert one.returncode == 0
     assert stop("shared") == []
@@ -259,6 +314,15 @@ def test_a_jobs_file_for_a_shared_directory_gives_what_run_gives_and_may_be_repe
     capsys.readouterr()
     assert main(command) == 0
     assert "nothing is left to do in shared" in capsys.readouterr().out
+
+
+def test_there_are_at_most_as_many_pilots_as_studies(capsys):
+    command = ["jobs", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "-r", "3", "-k", "50"]
+    assert main([*command, "-O", "jobs.txt", "--store", "shared"]) == 0
+    assert "jobs.txt has 3 jobs" in capsys.readouterr().out
+    assert len(Path("jobs.txt").read_text().splitlines()) == 3
+    (run,) = Store("shared").runs()
+    assert run.pilots == 3
 
 
 def test_a_jobs_file_without_a_shared_directory_gives_stores_to_merge(wanted, capsys):

@@ -5,15 +5,18 @@ from __future__ import annotations
 import gc
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import optarena as oa
 from optarena.cli import main
 from optarena.errors import Exhausted, OptarenaError, SuggestionError
+from optarena.formats import export
 from optarena.optimizer import get_optimizer
 from optarena.optimizers.command import CommandError
 from optarena.space import Space
@@ -199,6 +202,8 @@ WRONG = [
     ("if call == 'suggest': print('{\"points\": []}', flush=True); continue", "lacks the id of the request, 3"),
     ("if call == 'suggest': request['id'] = 2", "lacks the id of the request, 3"),
     ("if call == 'suggest': answer(points=[[0, 0]])", "observe: CommandError: "),
+    ("if call == 'suggest': request['id'] = 2; answer(name='again'); continue", "lacks the id of the request, 3"),
+    ("if call == 'suggest': answer(exhausted=False); continue", "exhausted must be a text that says why, got 'False'"),
     ("if call == 'suggest': answer(point=[[0, 0]]); continue", "unknown 'point'. Did you mean 'points'?"),
     ("if call == 'suggest': answer(); continue", "the answer has no list of points"),
     ("if call == 'suggest': answer(points=[]); continue", "suggest(1) returned 0 points"),
@@ -366,6 +371,54 @@ def test_one_that_does_not_repeat_is_seen_by_replay_and_by_check(capsys):
     assert "Draw all randomness from the seed of start" in printed
 
 
+def test_a_study_of_a_program_that_hides_its_randomness_is_marked_as_not_repeatable(capsys):
+    write(body="if call == 'start': request['seed'] = time.time_ns()")
+    run(["mine.toml", "RandomSearch"], trials=2)
+    assert not [note for note in oa.open("s").notes() if "repeatable" in note], "nobody has asked it again yet"
+    run(["mine.toml", "RandomSearch"], budget=9, trials=2)
+    note = "not repeatable: 2 studies of mine did not suggest or evaluate again what was recorded"
+    for words in (["status", "s"], ["score", "s"], ["compare", "s", "--details"]):
+        capsys.readouterr()
+        assert main(words) == 0
+        assert note in " ".join(capsys.readouterr().out.split())
+    assert main(["report", "s", "-O", "r.html"]) == 0
+    assert note.capitalize() in Path("r.html").read_text()
+    run(["mine.toml", "RandomSearch"], budget=12, trials=2)
+    failed, _ = oa.open("s").studies.filter(optimizer="mine").select("status", "reason").rows()
+    assert failed[0] == "failed"
+    assert failed[1].startswith("not repeatable: evaluation 1: suggested")
+
+
+def test_replay_proves_that_a_study_of_a_program_repeats(capsys):
+    results = run([write(), "RandomSearch"])
+    for study in results.studies["study"]:
+        assert main(["replay", "s", study]) == 0
+    assert not capsys.readouterr().err
+
+
+def test_killed_in_the_middle_and_continued_the_export_is_the_same():
+    slow = "if call == 'suggest' and not os.path.exists('quick'): time.sleep(0.05)"
+    text = PROGRAM.format(first="", body=slow, capabilities={"mixed": False})
+    write(text=text.replace("answer(points=", "answer(cost={'tokens': len(line), 'money': 0.1}, points="))
+    code = "from optarena.cli import main; raise SystemExit(main())"
+    flags = ["-o", "mine.toml", "-p", "functions/sphere/d2", "-n", "60", "-r", "2", "--seed", "7", "--workers", "2"]
+    process = subprocess.Popen([sys.executable, "-c", code, "run", *flags, "--store", "s"], stdout=subprocess.DEVNULL)
+    wait_for(lambda: Path("s").exists() and (oa.open("s").studies["evaluations"].sum() or 0) >= 10)
+    process.kill()
+    process.wait()
+    wait_for(lambda: set(oa.open("s").studies["status"]) == {"interrupted"})
+    Path("quick").touch()
+    exports = []
+    for store in ("s", "whole"):
+        assert main(["run", *flags, "--store", store]) == 0
+        results = oa.open(store)
+        assert results.studies.select("status", "evaluations", "attempt").unique().rows() == [("done", 60, 0)]
+        export("csv", results, f"{store}.csv")
+        exports.append(pl.read_csv(f"{store}.csv").drop("seconds"))
+    assert exports[0].equals(exports[1])
+    assert exports[0]["effort.cost.tokens"].max() > 60 * 20
+
+
 @pytest.mark.parametrize("changed", ["mine.toml", "mine.py", "data.txt"])
 def test_a_change_of_its_files_is_noticed(changed, capsys):
     Path("data.txt").write_text("1")
@@ -376,6 +429,13 @@ def test_a_change_of_its_files_is_noticed(changed, capsys):
     Path(changed).write_text(Path(changed).read_text() + "# more\n")
     with pytest.raises(OptarenaError, match=r"mine.toml: its source has changed"):
         run(["mine.toml"], budget=8)
+
+
+def test_a_word_of_the_command_may_be_longer_than_a_files_name():
+    write()
+    text = Path("mine.toml").read_text().replace('"mine.py"', f'"mine.py", "{"x" * 5000}"', 1)
+    Path("mine.toml").write_text(text)
+    assert run(["mine.toml"]).studies["status"].to_list() == ["done"]
 
 
 def test_without_a_list_the_files_in_the_command_belong_to_it():
@@ -398,7 +458,7 @@ def test_without_a_list_the_files_in_the_command_belong_to_it():
         ({"files": ["none.py"]}, "files: there is no file"),
         ({"comand": ["./mine"]}, "optimizer.comand: no such field. Did you mean 'command'?"),
         ({"more": "[optimizer.settings]\nwidth = [1]"}, "settings.width: a default is a number, a text, true or false"),
-        ({"more": "[environment]\npython = '3.10'"}, "environment: there is nothing but [optimizer] in such a file"),
+        ({"more": "[machine]\ncores = 3"}, "machine: there is nothing but [optimizer] and [environment]"),
         ({"more": "[settings]\nwidth = 1"}, "is it [optimizer.settings]"),
     ],
 )
@@ -409,6 +469,15 @@ def test_a_bad_file_is_one_sentence(fields, text):
     assert text in str(caught.value)
     assert str(caught.value).startswith(str(Path("mine.toml").resolve()))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["self", "space", "objectives", "rng", "budget"])
+def test_what_every_optimizer_is_made_with_is_no_name_of_a_setting(name):
+    write()
+    with Path("mine.toml").open("a") as file:
+        file.write(f"\n[optimizer.settings]\n{name} = 3\n")
+    with pytest.raises(OptarenaError, match=f"mine.toml: settings.{name}: the name is reserved"):
+        get_optimizer("mine.toml")
 
 
 def test_other_files_and_other_settings_are_refused(capsys):

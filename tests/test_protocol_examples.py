@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import optarena as oa
+from optarena.environments import NotMade, find_python
 from optarena.errors import Exhausted
 from optarena.optimizer import get_optimizer
 from optarena.optimizers.command import CommandError
@@ -22,7 +23,7 @@ from optarena.testing import MIXED, assert_optimizer
 pytestmark = pytest.mark.xdist_group("processes")
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "optimizers"
-NEEDS = {"evolve": "cc", "shrink": "awk", "nearby": "node", "hill": "python3"}
+NEEDS = {"evolve": "cc", "shrink": "awk", "nearby": "node", "climb": "Rscript", "hill": "python3", "agent": "python3"}
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,21 @@ def test_a_template_beats_random_search_on_the_sphere(template):
     best = results.studies.group_by("optimizer").agg(pl.col("best").median()).sort("best")
     assert best["optimizer"][0] == template.removesuffix(".toml")
     assert best["best"][0] < 0.5 * best["best"][1]
+
+
+def test_an_agent_that_reads_more_pays_more():
+    uses = ["agent.toml", oa.use("agent.toml", shown=9, name="reader"), "RandomSearch"]
+    results = oa.Experiment(uses, "functions/sphere/d2", 30, trials=2, seed=5).run("s", workers=0)
+    tokens, names = results.efforts_at_end("cost.tokens"), np.array(results.studies["optimizer"])
+    agent, reader, free = (tokens[names == name] for name in ("agent", "reader", "RandomSearch"))
+    assert (reader > 1.3 * agent).all()
+    assert (free == 0).all()
+    np.testing.assert_allclose(results.efforts_at_end("cost.money"), 2e-6 * tokens)
+    spent = results.filter(optimizer="agent").in_full().efforts("cost.tokens").reshape(2, 30)
+    assert (np.diff(spent) > 0).all()
+    made = results.compare(view="fixed-target", axis="cost.tokens")
+    assert set(made.optimizers) == {"agent", "reader", "RandomSearch"}
+    assert made.frame["axis"] == "cost.tokens"
 
 
 # ---- the shim -------------------------------------------------------------------------------------------------------
@@ -131,6 +147,20 @@ def test_the_shim_is_written_for_old_pythons_and_needs_nothing():
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
 
 
+@pytest.mark.parametrize("version", [f"3.{minor}" for minor in range(7, 15)])
+def test_the_shim_runs_on_every_python_that_is_here(version):
+    try:
+        python = find_python(version)
+    except NotMade:
+        pytest.skip(f"there is no Python {version} here")
+    Path("mine.toml").write_text(f'[optimizer]\ncommand = ["{python}", "optarena_shim.py", "hill.py:Hill"]\n')
+    optimizer = get_optimizer("mine.toml")(MIXED, rng=np.random.default_rng(1))
+    for _ in range(3):
+        optimizer.observe(optimizer.suggest(2), np.array([[1.0], [np.nan]]))
+    optimizer.close()
+    assert not optimizer.killed
+
+
 def test_a_class_with_suggest_and_observe_gets_what_its_constructor_names():
     words = ("several_objectives=true", "constraints=true", "uses_budget=true")
     optimizer = shim("mine.py:Mine", SUGGESTED, *words, settings="width = 3", objectives=2, budget=9, width=4)
@@ -170,6 +200,20 @@ def test_a_wrapper_for_bayesmark_runs_where_bayesmark_is_not_installed():
     again = shim("wrapper.py:Wrapper", WRAPPER, settings="shift = 0.5", space=MIXED_SMALL)
     assert np.array_equal(again.suggest(2), X), "NumPy's global state is seeded"
     again.close()
+
+
+def test_a_wrapper_runs_with_a_bayesmark_whose_runner_cannot_be_imported():
+    """Bayesmark 0.0.8 beside scikit-learn 1.2 or later."""
+    Path("bayesmark").mkdir()
+    Path("bayesmark/__init__.py").touch()
+    Path("bayesmark/experiment.py").write_text("from sklearn.datasets import load_boston_which_was_removed\n")
+    base = "class AbstractOptimizer:\n    def __init__(self, api_config):\n        self.api_config = api_config\n"
+    Path("bayesmark/abstract_optimizer.py").write_text(base + "        open('real', 'w').close()\n")
+    optimizer = shim("wrapper.py:Wrapper", WRAPPER, space=MIXED_SMALL)
+    optimizer.observe(optimizer.suggest(1), np.array([[np.nan]]))
+    optimizer.close()
+    assert Path("real").exists(), "all but its runner is Bayesmark's own"
+    assert Path("told").read_text().endswith("[inf], 0.0)")
 
 
 MIXED_SMALL = Space(

@@ -32,7 +32,7 @@ DECLARED = [(package, *item) for package in REGISTRIES for item in declarations(
 ADAPTERS = sorted(
     path.stem
     for path in (SOURCE / "optimizers").glob("[!_]*.py")
-    if path.stem != "closed_loop"  # a base that anyone may build upon
+    if path.stem not in ("closed_loop", "isolated")  # a base that anyone may build upon, and one for all of ours
 )
 
 # ---- references -----------------------------------------------------------------------------------------------------

@@ -10,27 +10,18 @@ import polars as pl
 import pytest
 
 import optarena as oa
+import pilot_runs
 import slurm
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.runner.slurm_pilots import as_parameters, minutes_of
 from optarena.store import Store
+from pilot_runs import FILE, ROOT
 from waiting import wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they start many processes
 
-ROOT = "00000000-0000-0000-0000-00000000abcd"
-FILE = """
-import time
-import optarena as oa
-
-@oa.as_problem({"x": {"type": "real", "space": "linear", "range": [-5.0, 5.0]}})
-def slow(x):
-    time.sleep(0.02)
-    return x["x"] ** 2
-"""
-PLAN = ["-o", "RandomSearch", "-o", "QuasiRandom", "-p", "mine.py:slow", "-p", "functions/sphere/d3", "-n", "20"]
-PLAN += ["-r", "6", "--seed", ROOT, "--store", "shared", "--workers", "1"]
+PLAN = [*pilot_runs.PLAN, "--store", "shared", "--workers", "1"]
 
 
 @pytest.fixture
@@ -90,6 +81,44 @@ def test_an_array_of_pilots_gives_what_a_local_run_gives_though_one_is_requeued_
     assert "nothing is left to do" in capsys.readouterr().out
 
 
+LATE = """
+import os
+import time
+import optarena as oa
+
+@oa.as_problem({"x": {"type": "real", "space": "linear", "range": [-5.0, 5.0]}})
+def late(x):
+    if not os.path.exists(os.environ["HURRY"]):
+        time.sleep(2)
+    return x["x"] ** 2
+"""
+
+
+def test_a_pilot_near_its_time_limit_stops_in_order_is_requeued_and_ends_the_run(queue, capsys, monkeypatch):
+    """Twenty minutes of work in jobs of one minute; after the first one that was stopped, the work takes no time."""
+    Path("late.py").write_text(LATE)
+    hurry = Path("hurry").absolute()
+    monkeypatch.setenv("HURRY", str(hurry))
+    plan = ["-o", "RandomSearch", "-o", "QuasiRandom", "-p", "late.py:late", "-n", "300", "--seed", ROOT]
+    assert main(["run", *plan, "--store", "shared", "--workers", "1", "--slurm", "--time", "1"]) == 0
+    job = capsys.readouterr().out.split("SLURM job ")[1].split(":")[0]
+
+    def lives() -> list[str]:
+        return [run.how for run in Store("shared").runs() if run.of]
+
+    wait_for(lambda: "requeued" in lives())
+    assert head().ended is None
+    assert 0 < rows() < 600
+    hurry.touch()
+    wait_for(lambda: head().ended)
+    assert head().how == "done"
+    wait_for(lambda: not asked("squeue", "--noheader"))
+    assert lives() == ["requeued"] * (len(lives()) - 1) + ["done"]  # none was killed at its limit
+    assert "Restarts=0" not in asked("scontrol", "show", "job", job)
+    assert main(["run", *plan, "--store", "local", "--workers", "2"]) == 0
+    assert exported("shared").equals(exported("local"))
+
+
 def test_cancel_takes_pilots_out_of_the_queue_stops_the_others_and_run_adds_the_rest(queue, capsys):
     wide = ["--slurm", "--nodes", "2", "--time", "10", "--", "--exclusive"]
     assert main(["run", *PLAN, *wide]) == 0
@@ -132,6 +161,19 @@ def test_flags_of_sbatch_are_taken_in_both_forms():
     }
     with pytest.raises(OptarenaError, match="sbatch flags"):
         as_parameters(["account"])
+
+
+def test_no_more_pilots_are_submitted_than_there_are_studies(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("submitit")
+    sbatch = tmp_path / "bin" / "sbatch"
+    sbatch.parent.mkdir()
+    sbatch.write_text('#!/bin/sh\ncp "$1" submitted.sh\necho Submitted batch job 7\n')
+    sbatch.chmod(0o755)
+    monkeypatch.setenv("PATH", str(sbatch.parent), prepend=os.pathsep)
+    plan = ["-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "-r", "3"]
+    assert main(["run", *plan, "--store", "shared", "--slurm", "--nodes", "10"]) == 0
+    assert "SLURM job 7: 3 pilots for 3 studies" in capsys.readouterr().out
+    assert "#SBATCH --array=0-2%3\n" in Path("submitted.sh").read_text()
 
 
 def test_flags_for_slurm_without_slurm_are_refused(capsys):

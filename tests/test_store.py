@@ -302,3 +302,14 @@ def test_a_store_is_created_where_an_empty_directory_or_a_link_stands(tmp_path):
         assert oa.open(name).studies.height == 0
     assert Path("linked").is_symlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "empty", "linked"]
+
+
+def test_a_store_that_is_gone_is_not_made_again_by_the_end_of_a_run(tmp_path):
+    store = Store(tmp_path / "s")
+    store.create()
+    run = store.begin_run(oa.Experiment(["RandomSearch"], "functions/sphere/d2", 5).plan(), [])
+    store.path.rename(tmp_path / "elsewhere")
+    store.end_run(run, "failed")
+    with pytest.raises(WorkError, match="is gone"):
+        store.end_run(run, "done")
+    assert not store.path.exists()

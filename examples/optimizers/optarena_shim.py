@@ -15,7 +15,8 @@ A point is a dict, or a sequence of values in the order of the space; `tell` get
 constructor gets the space, {"x": {"type": "real", "space": "linear", "range": [0, 1]}, ...}, the settings as keywords,
 and of `seed`, `objectives` and `budget` those that it names. Python's and NumPy's global random states are seeded, too.
 A value is a float to be minimised, a list with several objectives; NaN (for Bayesmark: inf) if an evaluation failed.
-Raise StopIteration if there is nothing more to suggest. What is printed goes to stderr.
+Raise StopIteration if there is nothing more to suggest. What is printed goes to stderr. A class that spends more than
+time has a dict `cost` and adds to it, {"tokens": 812, "money": 0.002}: it is reported and emptied after each call.
 """
 
 import importlib
@@ -91,8 +92,7 @@ def load(reference):
     if not place.endswith(".py"):
         return getattr(importlib.import_module(place), name)
     sys.path.insert(0, os.path.dirname(os.path.abspath(place)))
-    if importlib.util.find_spec("bayesmark") is None:
-        _stand_in_for_bayesmark()
+    _stand_in_for_bayesmark()
     spec = importlib.util.spec_from_file_location(os.path.basename(place)[:-3], place)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -101,7 +101,12 @@ def load(reference):
 
 
 def _stand_in_for_bayesmark():
-    """The two modules that every wrapper imports, where Bayesmark itself is not installed."""
+    """What every wrapper imports. Of Bayesmark itself only the runner: it is unused, and needs an old scikit-learn."""
+    main = types.ModuleType("bayesmark.experiment")
+    main.experiment_main = lambda *args, **kwargs: None
+    sys.modules[main.__name__] = main
+    if importlib.util.find_spec("bayesmark") is not None:
+        return
 
     class AbstractOptimizer(object):
         primary_import = None
@@ -109,11 +114,18 @@ def _stand_in_for_bayesmark():
         def __init__(self, api_config, **kwargs):
             self.api_config = api_config
 
-    package = types.ModuleType("bayesmark")
+    package, base = types.ModuleType("bayesmark"), types.ModuleType("bayesmark.abstract_optimizer")
     package.__path__ = []
-    base, main = types.ModuleType("bayesmark.abstract_optimizer"), types.ModuleType("bayesmark.experiment")
-    base.AbstractOptimizer, main.experiment_main = AbstractOptimizer, lambda *args, **kwargs: None
-    sys.modules.update({"bayesmark": package, base.__name__: base, main.__name__: main})
+    base.AbstractOptimizer = AbstractOptimizer
+    sys.modules.update({"bayesmark": package, base.__name__: base})
+
+
+def _with_cost(answer, adapter):
+    cost = None if adapter is None else getattr(adapter.inner, "cost", None)
+    if cost and isinstance(cost, dict):
+        answer["cost"] = dict(cost)
+        cost.clear()
+    return answer
 
 
 def serve(cls, **capabilities):
@@ -137,9 +149,10 @@ def serve(cls, **capabilities):
             elif call == "observe":
                 violations = [request["violations"]] if "violations" in request else []
                 adapter.observe(request["points"], request["values"], violations)
-            text = encode(answer)
+            text = encode(_with_cost(answer, adapter))
         except StopIteration as stop:
-            text = encode({"id": request["id"], "exhausted": str(stop) or "nothing more to suggest"})
+            answer["exhausted"] = str(stop) or "nothing more to suggest"
+            text = encode(_with_cost(answer, adapter))
         except Exception as error:
             import traceback
 

@@ -104,6 +104,7 @@ _WHERE = {
     "use": "optarena.experiment",
 }
 
+provide("isolated optimizer", "optarena.optimizers.isolated:isolated_optimizer")
 provide("figure of a view", "optarena.report.figures:figure_of_view")
 provide("tables of a figure", "optarena.report.figures:tables_of_view")
 provide("figures of a view", "optarena.report.figures:figures_of_view")

@@ -5,14 +5,30 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from optarena._json import printable
 from optarena.children import GRACE, LOOK, Child, TooLong
+from optarena.costs import as_costs
 
 
 class CommandError(Exception):
     """The program failed, or its answer is not valid."""
+
+    def __init__(self, text: str, costs: Mapping[str, float] = MappingProxyType({})) -> None:
+        """costs: what it says that it spent nevertheless."""
+        super().__init__(text)
+        self.costs = costs
+
+
+def answered_costs(answer: Mapping[str, Any]) -> dict[str, float]:
+    """What an answer says that it cost beside time; nothing if it says nothing."""
+    try:
+        given = answer.get("cost")
+        return as_costs({} if given is None else given)
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"answered a wrong cost: {error}") from None
 
 
 def start(command: Sequence[str], directory: Path, added: Mapping[str, str] | None = None, *, longest: int) -> Child:

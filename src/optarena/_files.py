@@ -14,7 +14,7 @@ import re
 import resource
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -126,8 +126,8 @@ def _sync_directory(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """Only one process at a time does what needs this lock, which leaves no file.
+def locked(directory: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Only one process at a time does what needs this lock, which leaves no file. waiting: called if another has it.
 
     There is no lock where a file system has none, or a directory cannot be read.
     """
@@ -135,8 +135,19 @@ def locked(directory: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):
             descriptor = os.open(directory, os.O_RDONLY)
             held.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if waiting is not None:
+                    waiting()
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+
+
+def user_cache() -> Path:
+    """Where to keep what can be made again."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "optarena"
 
 
 def read_text(path: Path) -> str:

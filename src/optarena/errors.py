@@ -48,6 +48,17 @@ class OptarenaError(Exception):
         return out
 
 
+class NotInstalled(OptarenaError):
+    """A package is missing that an extra brings.
+
+    >>> str(NotInstalled("reports and figures need", "report"))
+    "reports and figures need the extra 'report': pip install 'optarena[report]'"
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} the extra {extra!r}: pip install 'optarena[{extra}]'")
+
+
 class DamagedStore(UserWarning):
     """Files of a store are damaged. Intact data is used, the rest counts as missing."""
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from optarena.views.anytime import Anytime
     from optarena.views.fixed_cost import FixedCost
     from optarena.views.fixed_target import FixedTarget
+    from optarena.views.importance import Importance
     from optarena.views.pareto import Pareto
 
 
@@ -70,6 +71,12 @@ class Results(Dataset):
         from optarena.comparison.by_problem import ranks_by_problem
 
         return ranks_by_problem(self, metrics, **options)
+
+    def importance(self, problem: str, *, seed: int = 0) -> Importance:
+        """Which parameters of a problem matter: see `optarena.views.importance.importance`."""
+        from optarena.views.importance import importance
+
+        return importance(self, problem, seed=seed)
 
     def figure(self, name: str, **options: Any) -> Any:
         """A figure by its name (`optarena figure --list` shows all), which shows itself in a notebook, offline.

@@ -13,6 +13,7 @@ import contextlib
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -20,6 +21,7 @@ import numpy as np
 
 from optarena._global_state import import_apart
 from optarena._numbers import counted
+from optarena.costs import added, as_costs
 from optarena.errors import OptarenaError
 from optarena.registry import Entry, Registry
 from optarena.settings import Setting, choose, refuse_unknown
@@ -66,6 +68,8 @@ class Optimizer:
     """The optimizer of the same kind for several objectives, which a refusal names."""
     wraps: tuple[str, ...] = ()
     """The registered names of the optimizers that it drives."""
+    charged: Mapping[str, float] = MappingProxyType({})
+    """What it has charged, until the loop takes it."""
 
     def __init__(
         self, space: Space, *, objectives: int = 1, rng: np.random.Generator | None = None, **settings: Any
@@ -103,6 +107,15 @@ class Optimizer:
 
     def observe(self, X: Any, y: Array, violations: Array | None = None) -> None:
         """Learn; the default learns nothing. `violations` is given to those whose capabilities say `constraints`."""
+
+    def charge(self, **costs: float) -> None:
+        """Say what it has spent beside time since it last said so: `tokens`, `money`, `joules` (docs/scores.md 0.7)."""
+        self.charged = added(self.charged, as_costs(costs))
+
+    def take_charges(self) -> Mapping[str, float]:
+        """What it has charged since this was last asked for."""
+        taken, self.charged = self.charged, {}
+        return taken
 
     def close(self) -> None:
         """Called once at the end of a study, however it ended."""

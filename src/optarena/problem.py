@@ -24,6 +24,7 @@ from optarena import _patterns
 from optarena._known_fronts import known_front
 from optarena._numbers import counted
 from optarena._source import code_hash, same_code
+from optarena.costs import as_costs
 from optarena.errors import SUGGESTED, OptarenaError, describe, nearest
 from optarena.registry import Entry, Reference, Registry
 from optarena.sense import Sense, sign
@@ -65,6 +66,8 @@ class Evaluation(msgspec.Struct):
     values: Sequence[float]
     violations: Sequence[float] = ()
     metrics: Mapping[str, float] = {}
+    costs: Mapping[str, float] = {}
+    """What it spent beside time: `tokens`, `money`, `joules` (docs/scores.md 0.7)."""
 
 
 class Subject:
@@ -341,7 +344,7 @@ def as_evaluation(result: Any, problem: Problem) -> Evaluation:
         raise ValueError(f"evaluate returned metrics {sorted(metrics)}, declared are {sorted(problem.metrics)}")
     if any(math.isnan(value) for value in violations):
         raise ValueError("evaluate returned a violation that is nan")
-    return Evaluation(values, violations, metrics)
+    return Evaluation(values, violations, metrics, as_costs(given.costs) if given.costs else {})
 
 
 def _as_float(value: Any) -> float:

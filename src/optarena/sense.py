@@ -24,6 +24,10 @@ def sign(sense: str | None) -> float:
 
 def signs(senses: Iterable[str | None]) -> npt.NDArray[np.float64]:
     """The signs of several objectives, or of the objectives of several studies."""
+    import polars as pl
+
+    if isinstance(senses, pl.Series):
+        return np.where((senses == "max").fill_null(False).to_numpy(), sign("max"), sign("min"))
     return np.array([sign(sense) for sense in senses], dtype=float)
 
 

@@ -253,3 +253,119 @@ interface Embedded {
 interface Window {
   vegaEmbed(place: HTMLElement, spec: Spec, options: object): Promise<Embedded>;
 }
+
+// The live page: what serve/ sends.
+
+interface LiveState {
+  number: number;
+  version: number;
+  store: string;
+  problem: string;
+  readable: boolean;
+  /** The share of the store that is not read yet. */
+  unread: number;
+  paused: boolean;
+  trouble: string;
+  commands: {time: number; action: string; did: string}[];
+  total: number;
+  ended: number;
+  failed: number;
+  counts: Record<string, number>;
+  evaluations: number;
+  rate: number;
+  left: string;
+  live: boolean;
+  racing: boolean;
+  groups: {
+    optimizer: string;
+    suite: string;
+    total: number;
+    good: number;
+    failed: number;
+    running: number;
+    evaluations: number;
+    each: string;
+    left: string;
+  }[];
+  running: {
+    count: number;
+    rows: {
+      study: string;
+      optimizer: string;
+      problem: string;
+      trial: number;
+      where: string;
+      evaluations: number;
+      budget: number | null;
+      since: string;
+    }[];
+  };
+  runs: {id: string; how: string; said: string; where: string; pilots: string; studies: number; began: number}[];
+  failures: {
+    what: string;
+    reason: string;
+    optimizers: string;
+    problems: string;
+    studies: string[];
+    traceback: string;
+  }[];
+}
+
+interface LiveData {
+  version: number;
+  live: boolean;
+  offered: Record<"optimizer" | "problem" | "suite" | "dimension" | "setting" | "tag", string[]>;
+  report: PageData | null;
+  why: string;
+  /** Whether other sections follow. */
+  more?: boolean;
+}
+
+/** What stands below the first section, the sections that follow it, and their data sets. */
+interface MoreData {
+  after: SectionData["after"];
+  sections: SectionData[];
+  datasets: PageData["datasets"];
+}
+
+interface ChangedOptimizer {
+  optimizer: string;
+  verdict?: string;
+  said: string;
+  problems: {problem: string; p: number; verdict: string; before: string; after: string; trials: number[]}[];
+}
+
+interface ChangesData {
+  sides: {key: string; label: string}[];
+  a?: string;
+  b?: string;
+  optimizers?: ChangedOptimizer[];
+  only?: Record<"A" | "B", string[]>;
+}
+
+interface StudyData {
+  study: string;
+  optimizer: string;
+  problem: string;
+  trial: number;
+  status: string;
+  reason: string;
+  evaluations: number;
+  budget: number | null;
+  best: number | null;
+  objectives: string[];
+  sense: string | null;
+  where: string;
+  settings: string;
+  attempt: number;
+  rows: number;
+  shown: number;
+  config: Spec;
+  log: boolean;
+  trace: Record<"evaluation" | "suggest" | "evaluate" | "observe", number[]> &
+    Record<"value" | "best", (number | null)[]>;
+  parameters: {name: string; numeric: boolean; log: boolean; values: Cell[]}[];
+  top: {evaluation: number; value: number | null; place: number}[];
+  errors: {evaluation: number; status: string; message: string}[];
+  traceback: string;
+}

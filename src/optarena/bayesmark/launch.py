@@ -15,7 +15,7 @@ from optarena._bayesmark_names import bayesmark_name
 from optarena.bayesmark.database import STORE
 from optarena.bayesmark.wrappers import Wrapper, called, cleaned, wrappers_in
 from optarena.dataset import Dataset
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import NotInstalled, OptarenaError, nearest
 from optarena.experiment import Experiment, Plan, Study, Use
 from optarena.experiment.uses import as_use
 from optarena.optimizer import OPTIMIZERS as ALL_OPTIMIZERS
@@ -100,6 +100,8 @@ class Launch(Experiment):
     def _all_data(self) -> tuple[str, ...]:
         """The built-in data sets and the user's own; what cannot be taken is left out, with a notice."""
         suite = get_suite("sklearn")
+        if suite.missing("sklearn/DT_iris_acc") is not None:
+            raise NotInstalled("the problems of Bayesmark need", "problems")
         missing = {name: suite.missing(f"sklearn/DT_{name}_{METRICS[has_classes(name)][0]}") for name in DATA}
         for name, package in missing.items():
             if package is not None:

@@ -22,6 +22,7 @@ from inspect import isclass
 from typing import Any, get_args
 
 import typer
+from typer.utils import get_params_from_function
 
 from optarena._memory import no_collection
 from optarena._text import lines
@@ -43,21 +44,24 @@ COMMANDS = {
     "figure": "One figure of a store, for a paper, a slide or a page.",
     "paper": "The figures and tables of a paper, with a LaTeX file.",
     "report": "Everything on one page that works offline and can be mailed.",
+    "serve": "The same page, live while experiments run.",
     "check": "Is an optimizer, a problem or a solver well-behaved?",
     "replay": "Run a study again, and prove that it is the same.",
     "compact": "Make a store smaller, and faster to open.",
-    "verify": "Is every byte of a store as it was written?",
+    "verify": "Is a store or an archive as it was written?",
     "repair": "Move damaged parts of a store aside; good data stays.",
     "merge": "Merge several stores into one.",
+    "publish": "Put a store into an archive that strangers can check.",
     "import": "Import data of other tools, or of a spreadsheet, into a store.",
     "export": "Write a store in a format that others read.",
     "bayesmark": "Bayesmark's commands: launch, exp, agg, baseline, anal, init.",
     "list": "List optimizers, problems, solvers or formats.",
+    "env": "Environments of optimizers that cannot live together.",
     "demo": "A small experiment from start to end, in under a minute.",
     "completion": "Completion of commands and names in a shell.",
 }
 
-SHOWING = ("try", "score", "compare", "figure", "paper", "report")
+SHOWING = ("try", "score", "compare", "figure", "paper", "report", "serve")
 """Commands that work on many small tables: threads for each cost more than they save."""
 
 
@@ -103,7 +107,7 @@ def _call(chosen: str | None, arguments: list[str], *, program: bool) -> int:
             app = _app(chosen)
         if program:
             gc.freeze()  # modules stay: a search for garbage, now or when the process ends, need not look at them
-        whole = _named(typer.main.get_command(app))
+        whole = _named(app)
         code = whole(arguments, prog_name="optarena", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except REFUSED as error:
@@ -145,10 +149,11 @@ def _sentence(error: Any, chosen: str | None, arguments: list[str]) -> str:
 
 
 WORDS = {
-    r"Input should be a valid integer.*": "expected a whole number",
-    r"Input should be a valid number.*": "expected a number",
-    r"Input should be greater than or equal to (\S+)": r"expected \1 or more",
-    r"Input should be less than or equal to (\S+)": r"expected \1 or less",
+    r"'.*' is not a valid int": "expected a whole number",
+    r"'.*' is not a valid float": "expected a number",
+    r"\S+ is not in the range x>=(\S+)": r"expected \1 or more",
+    r"\S+ is not in the range x<=(\S+)": r"expected \1 or less",
+    r"\S+ is not in the range (\S+)<=x<=(\S+)": r"expected \1 to \2",
 }
 """Messages of the library, and ours."""
 
@@ -213,11 +218,15 @@ def _app(chosen: str | None) -> typer.Typer:
     return app
 
 
-def _named(group: Any) -> Any:
+def _named(app: typer.Typer) -> Any:
     """The commands with plain words for what their options take, where the library would show types of Python."""
-    for command in group.commands.values():
-        for parameter in command.params:
-            kind = parameter.type_descriptor.annotation
+    group: Any = typer.main.get_command(app)
+    for info in app.registered_commands:
+        taken = get_params_from_function(info.callback) if info.callback else {}
+        for parameter in group.commands[info.name].params:
+            if parameter.name not in taken:  # --help
+                continue
+            kind = taken[parameter.name].annotation
             kinds = {kind, *get_args(kind)}
             if parameter.metavar is None and not any(issubclass(one, (bool, Enum)) for one in kinds if isclass(one)):
                 number = kinds & {int, float}

@@ -27,6 +27,7 @@ EXAMPLES = {
     ),
     "paper": ("optarena paper coco results -O paper", "optarena paper coco results -d 2 -O paper-2"),
     "report": ("optarena report results", "optarena report results -p 'functions/sphere/*' -O sphere.html"),
+    "serve": ("optarena serve results", "optarena serve results seeded --port 8800 --no-open"),
     "check": ("optarena check QuasiRandom", "optarena check 'functions/sphere/d{2,3}'"),
     "replay": (
         "optarena replay results 1a2b3c4d   # the beginning of an id",
@@ -36,6 +37,7 @@ EXAMPLES = {
     "verify": ("optarena verify results", "optarena verify seeded"),
     "repair": ("optarena repair results", "optarena repair seeded"),
     "merge": ("optarena merge results seeded -O both", "optarena merge results -O copy"),
+    "publish": ("optarena publish results -O archive", "optarena verify archive   # sums, and 1 % run again"),
     "import": ("optarena import csv results.csv --store again", "optarena import parquet results.parquet"),
     "export": ("optarena export csv results -O results.csv", "optarena export parquet results -O results.parquet"),
     "bayesmark": (
@@ -43,6 +45,14 @@ EXAMPLES = {
         "optarena bayesmark init -b other",
     ),
     "list": ("optarena list optimizers", "optarena list problems 'functions/*/d2'"),
+    "env": (
+        "optarena env create Optuna-TPE mine.toml   # a name of ours, a manifest",
+        "optarena env create 'Scalarised(optimizer=CMA-ES)'",
+        "optarena env list",
+        "optarena env list mine.toml   # every package in it",
+        "optarena env remove mine.toml",
+        "optarena env remove --all",
+    ),
     "demo": ("optarena demo", "optarena demo --store mine"),
     "completion": (
         'eval "$(optarena completion bash)"',

@@ -89,6 +89,12 @@ def experiment_of(
         str | None,
         typer.Option("--seed", metavar="SEED", help="A number such as 42, or the root that a run printed."),
     ] = None,
+    isolated: Annotated[
+        bool,
+        typer.Option(
+            "--isolated", help="Each optimizer's library in an environment of its own (docs/environments.md)."
+        ),
+    ] = False,
     evaluation_limit: Annotated[
         float | None, typer.Option("--evaluation-limit", metavar="SECONDS", help="Hard limit on one evaluation.")
     ] = None,
@@ -116,6 +122,7 @@ def experiment_of(
         "target": target,
         "record": record,
         "seed": seed,
+        "isolated": isolated or None,
     }
     limits = {"evaluation": evaluation_limit, "study": study_limit, "memory": memory_limit}
     flags["limits"] = {key: value for key, value in limits.items() if value is not None} or None

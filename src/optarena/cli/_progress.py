@@ -6,6 +6,7 @@ import shlex
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, TextIO
 
 from optarena._numbers import counted, duration
@@ -29,8 +30,10 @@ NOTE = 12
 class RunProgress:
     """Counts what ends and shows it; use as a context manager round the run."""
 
-    def __init__(self, store: str, out: TextIO | None = None) -> None:
+    def __init__(self, store: str, out: TextIO | None = None, *, planned: Callable[[], None] | None = None) -> None:
+        """planned: called when the plan is made and good, before anything is shown."""
         self.store = store
+        self._planned = planned
         self.out = out or sys.stdout
         self.began = time.monotonic()
         self.plan: Plan | None = None
@@ -72,6 +75,8 @@ class RunProgress:
             self._screen = None
 
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None:
+        if self._planned is not None and plan.studies:
+            self._planned()
         self.plan, self.total, self.workers = plan, len(todo), workers
         # a race is run on what all its optimizers can take
         raced = {problem.id for problem, _ in plan.pairs} if plan.experiment.race is not None else ()

@@ -55,7 +55,8 @@ def given(
         float | None, typer.Option("--budget", help="fixed-target: cut runs off after this effort per dimension.")
     ] = None,
     axis: Annotated[
-        str | None, typer.Option("--axis", help="batches, evaluations, seconds, or another effort of the store.")
+        str | None,
+        typer.Option("--axis", help="batches, evaluations, seconds, cost.tokens, or another effort of the store."),
     ] = None,
     horizon: Annotated[
         Horizon | None,

@@ -147,6 +147,7 @@ def command(
     else:
         kept = {"optimizer": optimizer, "problem": problem, "dimension": [str(d) for d in dimension or ()]}
         part = [word for flag, values in kept.items() for one in values or () for word in (f"--{flag}", one)]
+        part += ["--axis", options["axis"]] if options.get("axis") else []
         asked = clean(shlex.join(["optarena", "compare", str(store), *part]))
         print(made.text(terminal_width(), asked, wide=wide))
         if details:
@@ -201,7 +202,7 @@ def _footnotes(made: Comparison) -> list[str]:
         lines.append(f"note: … and {len(made.notes) - 5} more (--format json has all)")
     if made.excluded:
         lines.append(f"excluded: {len(made.excluded)} (optarena score names them)")
-    friedman = None if made.overall is None else made.overall.friedman
+    friedman = None if made.overall is None else made.overall.details.friedman
     if friedman is not None:
         lines.append(
             f"Friedman over {friedman.n} functions {p_said(friedman.p)} ({friedman.method}){_iman_davenport(friedman)}"

@@ -11,6 +11,7 @@ from optarena import optimizer
 from optarena._text import clean
 from optarena.cli._progress import RunProgress
 from optarena.cli._terminal import say, terminal_width
+from optarena.errors import NotInstalled
 from optarena.experiment import Experiment
 from optarena.facade import open_store
 from optarena.runner.local import run
@@ -39,8 +40,9 @@ def command(
     results = open_store(store)
     say(progress.summary())
     say(f"\n{results.compare().text(terminal_width())}")
-    path = results.report(store / "report.html")
-    say(
-        f"\nreport: {clean(path)}   ·   look further: optarena compare {clean(store)} --details   ·   "
-        f"optarena best {clean(store)}"
-    )
+    try:
+        report = f"report: {clean(results.report(store / 'report.html'))}"
+    except NotInstalled as error:
+        report = f"no report: {error}"
+    further = f"look further: optarena compare {clean(store)} --details   ·   optarena best {clean(store)}"
+    say(f"\n{report}   ·   {further}")

@@ -14,6 +14,7 @@ from optarena.cli._terminal import Wide, say, terminal_width
 from optarena.cli._view_options import with_view_options
 from optarena.errors import OptarenaError
 from optarena.report.figures import COMPARISON, FIGURES, Figure, sheets
+from optarena.report.library import vl_convert
 from optarena.report.output import save
 from optarena.views._options import OPTIONS, dashed
 
@@ -77,6 +78,7 @@ def command(
     output, optimizer = file_and_optimizers(output, optimizer, (".pdf", ".svg", ".png", ".html", ".json"))
     if output is None:
         raise OptarenaError(f"give a file to write: optarena figure {name} {store} -O {name}.pdf")
+    vl_convert()  # before it is worked for
     results = chosen(store, optimizer, problem, dimension, machine)
     if paper is not None and width is not None:
         raise OptarenaError("--paper gives the width: leave out --width")

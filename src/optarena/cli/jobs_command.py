@@ -63,7 +63,7 @@ def command(
         if announced.run is None:
             print(f"nothing is left to do in {clean(store)}")
             return
-        place = str(store.resolve())
+        jobs, place = announced.run.pilots, str(store.resolve())
         lines = [_line("pilot", place, announced.run.id, "--number", str(i + 1), *crew) for i in range(jobs)]
         then = f"optarena status {shlex.quote(str(store))}"
     write_whole(output, "".join(lines).encode())

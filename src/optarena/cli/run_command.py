@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import shlex
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from types import FrameType
@@ -17,6 +19,7 @@ from optarena._text import clean
 from optarena.cli._experiment_options import with_experiment_options
 from optarena.cli._progress import RunProgress
 from optarena.cli._terminal import say, say_command
+from optarena.cli.serve_command import open_page, server_module
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment
 from optarena.facade import execute
@@ -60,23 +63,30 @@ def command(
         str | None, typer.Option("--time", help="With --slurm: the time limit of a job, such as 4:00:00 [1:00:00].")
     ] = None,
     partition: Annotated[str | None, typer.Option("--partition", help="With --slurm: SLURM's partition.")] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Show the run in a browser meanwhile (docs/serve.md).")
+    ] = False,
 ) -> None:
     """Make the experiment and run it."""
     options: dict[str, Any] = {"workers": workers, "retry": retry, "new": new, "kernels": kernels}
     if share is not None:
         options["share"] = _share(share)
     if slurm:
-        if share is not None or dask is not None:
-            raise OptarenaError("--slurm goes without --share and --dask")
+        if share is not None or dask is not None or serve:
+            raise OptarenaError("--slurm goes without --share, --dask and --serve")
         _submit(experiment, store, nodes or 1, {**options, "time": time, "partition": partition, "flags": sbatch or ()})
         return
     if sbatch or (nodes, time, partition) != (None, None, None):
         raise OptarenaError("--nodes, --time, --partition and flags of sbatch go with --slurm")
     signal.signal(signal.SIGTERM, _interrupt)
     with contextlib.ExitStack() as stack:
+        if serve:
+            server_module()
         if dask is not None:
             options["client"] = stack.enter_context(client_of(dask))
-        progress = stack.enter_context(RunProgress(str(store)))
+        pages: list[subprocess.Popen[bytes]] = []
+        planned = functools.partial(_serve, store, stack, pages) if serve else None
+        progress = stack.enter_context(RunProgress(str(store), planned=planned))
         try:
             race = execute(experiment, store, progress=progress, **options)
         except KeyboardInterrupt:
@@ -84,13 +94,27 @@ def command(
             again = ["optarena", *[word for word in sys.argv[1:] if word != "--new"]]
             say_command("interrupted; what was evaluated is kept. Continue:", again, file=sys.stderr)
             raise typer.Exit(130) from None
-    say(progress.summary())
-    if race is not None:
-        say("\n".join(clean(sentence) for sentence in race.sentences))
-    place = clean(shlex.quote(str(store)))
-    say(f"look: optarena compare {place}   ·   optarena report {place}")
+        progress.__exit__()
+        say(progress.summary())
+        if race is not None:
+            say("\n".join(clean(sentence) for sentence in race.sentences))
+        place = clean(shlex.quote(str(store)))
+        say(f"look: optarena compare {place}   ·   optarena report {place}")
+        for page in pages if sys.stdout.isatty() else []:
+            say("the live page stays until Ctrl-C")
+            with contextlib.suppress(KeyboardInterrupt):
+                page.wait()
     if progress.failed:
         raise typer.Exit(1)
+
+
+def _serve(store: Path, stack: contextlib.ExitStack, pages: list[subprocess.Popen[bytes]]) -> None:
+    """The live page of a store that is about to be run; it ends with this process."""
+    guard, process = server_module().serve_beside(store)
+    stack.callback(process.terminate)
+    say(f"live page: {guard.address}")
+    open_page(guard.address)
+    pages.append(process)
 
 
 def _submit(experiment: Experiment, store: Path, nodes: int, options: dict[str, Any]) -> None:
@@ -98,10 +122,10 @@ def _submit(experiment: Experiment, store: Path, nodes: int, options: dict[str, 
     for notice in done.announced.plan.notices:
         print(clean(notice))
     place = clean(shlex.quote(str(store)))
-    if not done.job:
+    if done.announced.run is None:
         print(f"nothing is left to do in {place}")
         return
-    what = f"{counted(nodes, 'pilot')} for {counted(done.announced.todo, 'study')}"
+    what = f"{counted(done.announced.run.pilots, 'pilot')} for {counted(done.announced.todo, 'study')}"
     print(f"SLURM job {done.job}: {what}, root {done.announced.plan.root}")
     print(f"look: optarena status {place}   ·   stop: optarena cancel {place}")
 

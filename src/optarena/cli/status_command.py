@@ -117,7 +117,7 @@ def _of_run(results: Results, run: RunFile) -> str:
     if not run.pilots:
         return f"run {run.id} on {run.host} {RUNS[how].format(pid=run.pid)}"
     counts = pilots(store, run, results.runs)
-    told = ", ".join(f"{n:,} {word}" for word, n in counts.items())
+    told = ", ".join(f"{n:,} {word}" for word, n in counts.items()) or "none began"
     what = "is running" if how == LIVE else "lost its pilots" if how == KILLED else RUNS[how]
     return f"run {run.id} {what} (pilots: {told})"
 

@@ -12,7 +12,7 @@ import typer
 
 from optarena._text import clean
 from optarena.cli._terminal import say_command
-from optarena.errors import OptarenaError
+from optarena.errors import NotInstalled, OptarenaError
 from optarena.experiment import Use
 from optarena.optimizer import OPTIMIZERS
 from optarena.problem import SUITES
@@ -71,8 +71,11 @@ def command(
         _so_far(watching)
         raise typer.Exit(130) from None
     print(found)
-    path = found.report(output or f"{name_of(given)}-report.html")
-    print(on_screen(f"Full report: {clean(path)}"))
+    try:
+        path = found.report(output or f"{name_of(given)}-report.html")
+        print(on_screen(f"Full report: {clean(path)}"))
+    except NotInstalled as error:
+        print(on_screen(f"No report: {error}"))
     if not found.decided:
         say_command("Go on:", _again(["-r", str(2 * found.race.rounds)]))
 

@@ -1,7 +1,9 @@
-"""`optarena verify`: is every byte of a store intact, and is the store complete?"""
+"""`optarena verify`: is every byte of a store intact, and is the store complete? Of an archive: does it repeat?"""
 
 from __future__ import annotations
 
+import random
+import secrets
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +12,7 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import clean
+from optarena.archive import Checked, bundles_in, check_bundle, is_archive
 from optarena.cli._terminal import say
 from optarena.errors import DamagedStore
 from optarena.facade import open_store
@@ -17,8 +20,47 @@ from optarena.store import Store
 from optarena.store.repairing import verify
 
 
-def command(store: Annotated[Path, typer.Argument(help="The store's directory.")]) -> None:
-    """Read all of it again; exit 1 if something is damaged, or studies that a run finished are not there."""
+def command(
+    store: Annotated[Path, typer.Argument(help="The directory of a store, a bundle or an archive.")],
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="archive: which studies are run again [random, and printed].")
+    ] = None,
+) -> None:
+    """Read all of it again, and of an archive run 1 % of the studies; exit 1 if something is damaged or differs."""
+    if is_archive(store):
+        _verify_archive(store, secrets.randbelow(10**6) if seed is None else seed)
+    else:
+        _verify_store(store)
+
+
+def _verify_archive(path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    good = True
+    for bundle in bundles_in(path):
+        found = check_bundle(bundle, rng, progress=lambda study: say(f"running study {clean(study)} again"))
+        _say_bundle(found)
+        good &= found.good
+    say(f"'optarena verify {path} --seed {seed}' runs the same studies again")
+    if not good:
+        raise typer.Exit(1)
+
+
+def _say_bundle(found: Checked) -> None:
+    same = sum(verdict.same for verdict in found.replayed)
+    files = "every sum is right" if not found.wrong else f"{counted(len(found.wrong), 'fault')}"
+    say(f"{clean(found.name)}: {counted(found.files, 'file')}, {files}; {same} of {len(found.replayed)} studies repeat")
+    for text in found.wrong:
+        say(f"  {clean(text)}")
+    for verdict in found.replayed:
+        if not verdict.same:
+            say(f"  study {verdict.study} differs: {clean(verdict.difference)}")
+        for fact in verdict.facts:
+            say(f"  study {verdict.study}, changed: {clean(fact)}")
+    for study, why in found.cannot:
+        say(f"  study {study} could not be run again: {clean(why)}")
+
+
+def _verify_store(store: Path) -> None:
     found = verify(Store(store))
     files = [
         counted(n, what) for n, what in ((found.journals, "journal"), (found.shards, "shard"), (found.runs, "run file"))

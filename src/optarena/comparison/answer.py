@@ -6,6 +6,7 @@ See docs/compare.md and docs/scores.md 5.11.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -52,15 +53,25 @@ class Answer:
     pairs: list[dict[str, Any]]
     failed: dict[str, dict[str, int]]
     coverage: dict[str, Any]
-    warnings: list[str]
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     """With one problem: best and median value of each in the problem's own unit."""
     headline: str = ""
     """The first sentence: what to use."""
     at_every_look: bool = False
     """Whether intervals and verdicts hold however often one looks: those of a race, or of trials in their order."""
-    first: int = 0
-    """So many of the warnings belong above everything: what failed, and problems that not all have run."""
+    first: list[str] = field(default_factory=list)
+    """The warnings that belong above everything: what failed, and problems that not all have run."""
+    find_others: Callable[[], list[str]] = field(default=list, repr=False, compare=False)
+    """Finds the other warnings, for which more is computed than for the answer."""
+
+    @cached_property
+    def others(self) -> list[str]:
+        """The warnings after the first."""
+        return self.find_others()
+
+    @property
+    def warnings(self) -> list[str]:
+        return [*self.first, *self.others]
 
     def to_data(self) -> dict[str, Any]:
         """As plain data, the keys as documented."""
@@ -137,17 +148,15 @@ def answer(made: Comparison) -> Answer:
         pairs=pairs,
         failed={name: made.failed[name] for name in order or made.optimizers if name in made.failed},
         coverage=coverage,
-        warnings=[],
         values={name: made.values[name] for name in order if name in made.values},
         at_every_look=made.pairs.at_every_look,
     )
+
+    def others() -> list[str]:
+        return [*made.cautions, *([] if made.overall is None else _doubts(made, found))]
+
     first = [*made.failures, *_coverage(made, found)]
-    warnings = [
-        *first,
-        *made.cautions,
-        *([] if made.overall is None else _doubts(made, found)),
-    ]
-    return replace(found, warnings=warnings, first=len(first), headline=headline(found))
+    return replace(found, first=first, find_others=others, headline=headline(found))
 
 
 def _pairs(made: Comparison) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -52,9 +52,9 @@ class Comparison:
     pairs: Pairs
     overall: Overall | None
     """None where no problem has all optimizers: there is no ranking then."""
-    ratios: Ratios | None
+    find_ratios: Callable[[], Ratios | None] = field(repr=False)
     power: Power
-    changes: list[Change]
+    find_changes: Callable[[], list[Change]] = field(repr=False)
     left_out: list[str] = field(default_factory=list)
     """Problems that not all optimizers have run."""
     failed: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -85,6 +85,16 @@ class Comparison:
     """Problems that were run and that the view cannot score, with the reason."""
     signs: Mapping[str, float] = field(default_factory=dict, repr=False)
     """By problem with one objective: -1 where more is better."""
+
+    @cached_property
+    def ratios(self) -> Ratios | None:
+        """Of expected running times, where a view has them."""
+        return self.find_ratios()
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """What else one would conclude without an optimizer, a function or a trial, or by another view."""
+        return self.find_changes()
 
     @property
     def optimizers(self) -> list[str]:
@@ -265,15 +275,16 @@ def compare_scores(
     detect: float = DETECT,
     resamples: int = RESAMPLES,
     seed: int = 0,
-    others: Sequence[tuple[str, Scores]] = (),
-    runtimes: FixedTarget | None = None,
+    others: Sequence[tuple[str, Scores]] | Callable[[], Sequence[tuple[str, Scores]]] = (),
+    runtimes: Callable[[], FixedTarget | None] = lambda: None,
     stable: bool = True,
     sequences: Simultaneous | None = None,
 ) -> Comparison:
     """The same for scores of any origin.
 
     trials: by what trials are ordered against each other, if not by the scores themselves. others: other ways of
-    scoring the same optimizers, by name. runtimes: a view that has expected running times of the same problems.
+    scoring the same optimizers, by name, or what gives them when they are needed. runtimes: gives a view that has
+    expected running times of the same problems, when these are needed.
     stable: look at what changes when something is left out. sequences: intervals of all pairs that hold at every look
     and decide instead of the usual ones; the claim is then about these problems.
     """
@@ -318,14 +329,23 @@ def compare_scores(
             f"{k:,} optimizers are {tests:,} pairs: only those of the leader with each other one are compared, "
             f"corrected for all, and what would settle them is said of the best {MANY}."
         )
-    ratios = None
-    if runtimes is not None:
-        erts, axis = expected(runtimes, whole.optimizers, ordered.problems)
-        ratios = runtime_ratios(erts, axis, pairs.first, pairs.second, resamples, seed)
+
+    def ratios() -> Ratios | None:
+        if (timed := runtimes()) is None:
+            return None
+        erts, axis = expected(timed, whole.optimizers, ordered.problems)
+        return runtime_ratios(erts, axis, pairs.first, pairs.second, resamples, seed)
+
+    def changes() -> list[Change]:
+        if not stable:
+            return []
+        found = _comparable(others() if callable(others) else others, whole)
+        return stability(whole, ordered, ranks, pairs, found, rope=rope, seed=seed)
+
     return Comparison(
         whole, ordered, rope, alpha, resamples, seed, pairs, overall, ratios,
         power(ordered, pairs, overall.order, detect=detect, seed=seed),
-        stability(whole, ordered, ranks, pairs, _comparable(others, whole), rope=rope, seed=seed) if stable else [],
+        changes,
         left_out=left_out,
         cautions=notes,
         given=given,
@@ -395,9 +415,9 @@ def _apart(
         seed,
         pairs,
         None,
-        None,
+        lambda: None,
         Power(nothing, nothing, detect),
-        [],
+        list,
         left_out=left_out,
     )
 

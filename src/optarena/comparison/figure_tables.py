@@ -23,8 +23,8 @@ def critical_difference(made: Comparison, test: str = "wilcoxon-holm") -> pl.Dat
 
     Half of the names stand left and half right of an axis of average ranks, the best at the top left.
     """
-    found = made.rated.diagrams.get(test)
-    ranks = made.rated.rank[0]
+    found = made.rated.details.diagrams.get(test)
+    ranks = made.rated.details.rank[0]
     order = np.argsort(ranks, kind="stable").tolist()
     k = len(order)
     low, high = 1.0 - ARM * (k - 1), k + ARM * (k - 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ from optarena._numbers import counted
 from optarena.comparison.compare import ALPHA, OVER, Comparison, check_settings, compare_scores
 from optarena.comparison.power import DETECT
 from optarena.comparison.race import Race, by_trial, grown, race_of
+from optarena.costs import is_cost
 from optarena.dataset import Dataset
+from optarena.dataset.facts import different_cards
 from optarena.errors import OptarenaError, nearest
 from optarena.sense import signs
 from optarena.stats._result import RESAMPLES
@@ -75,7 +79,7 @@ def compare(
         raise OptarenaError("a sequence is about these problems: leave out --over problems, or --sequence")
     settings["sequence"] = sequence if over != "problems" else False
     parts: list[tuple[str, Dataset]] = [(view_named(view), results)] if view is not None else _parts(results)
-    scored = dict(views or {}) if len(parts) == 1 else {}
+    scored: Mapping[str, View] = views if views is not None and len(parts) == 1 else {}
     settings["race"] = None
     if len(parts) == 1 and settings["sequence"] is not False:
         settings["race"] = race = race_of(results)
@@ -146,12 +150,20 @@ def _compare_by(
     ways = main.ways(metric)
     names = list(optimizers) or sorted(ways[0][1].optimizers)
     scores, trials = ways[0][1].of(names), main.trial_scores(metric).of(names)
-    beside = {name: found for name in SECOND if name != kind and (found := _allowed(results, name, scored)) is not None}
-    others = [*ways[1:], *(way for one in beside.values() for way in one.ways())]
-    timed = main if kind == "fixed_target" else beside.get("fixed_target")
-    if len(set(scores.dimensions)) > 1:
-        for d in sorted({d for d in scores.dimensions if d is not None}):
-            others.append((f"dimension {d} alone", scores.on(np.array([one == d for one in scores.dimensions]))))
+    beside = _Beside(results, kind, scored)
+    whole = scores  # of a race, problems may be left out below
+
+    def others() -> list[tuple[str, Scores]]:
+        out = [*ways[1:], *(way for one in beside.views.values() for way in one.ways())]
+        if len(set(whole.dimensions)) > 1:
+            for d in sorted({d for d in whole.dimensions if d is not None}):
+                out.append((f"dimension {d} alone", whole.on(np.array([one == d for one in whole.dimensions]))))
+        return out
+
+    def timed() -> FixedTarget | None:
+        view = main if kind == "fixed_target" else beside.views.get("fixed_target")
+        return view if isinstance(view, FixedTarget) else None
+
     settings = dict(settings)
     wanted = settings.pop("sequence")
     race: Race | None = settings.pop("race")
@@ -171,13 +183,13 @@ def _compare_by(
         if race is not None and int(trials.trials.max()) > race.rounds:
             rounds = counted(race.rounds, "round")
             why.append(f"P(beats) is of the {rounds} of the race: trials beyond them count in the score only.")
-        foreign = any(card.imported for card in results.cards)
+        foreign = any(card.imported for card in different_cards(results))
         sequences = _sequences(race, trials, foreign, alpha=settings["alpha"], rope=settings["rope"])
     out = compare_scores(
         scores,
         trials=trials,
         others=others,
-        runtimes=timed if isinstance(timed, FixedTarget) else None,
+        runtimes=timed,
         sequences=sequences,
         **settings,
     )
@@ -185,6 +197,7 @@ def _compare_by(
     out.note(why if sequences is not None else _extended(results), main.failures, ORIGINALS.get(main.mode, ""))
     out.frame, out.excluded, out.notes = main.frame, main.excluded, main.notes
     out.main_metric = metric is None
+    out.cautions[:0] = _free(results.filter(optimizer=scores.optimizers), asked.get("axis"))
     out.cautions += _absent(main, optimizers)
     out.note_unscored(_unscored(main, scores.metric))
     one = results.studies.filter(pl.col("sense").is_not_null()).unique("problem")
@@ -241,6 +254,11 @@ def _extended(results: Dataset) -> list[str]:
     return [f"{text}: --sequence gives those that hold however often one looks."]
 
 
+def _free(compared: Dataset, axis: str | None) -> list[str]:
+    """Who looks free on an axis of costs, since it reports none."""
+    return [f"{note[0].upper()}{note[1:]}." for note in compared.notes_on(axis)] if axis and is_cost(axis) else []
+
+
 def _absent(view: View, asked: Sequence[str]) -> list[str]:
     """Optimizers that have studies of this kind, none of which could be scored."""
     there = set(view.scores().optimizers)
@@ -264,7 +282,7 @@ def _unscored(view: View, metric: str) -> list[tuple[str, str]]:
 
 
 def _named(results: Dataset, optimizers: Sequence[str]) -> None:
-    known = sorted(set(results.studies["optimizer"]))
+    known = sorted(results.studies["optimizer"].unique())
     for name in optimizers:
         if name not in known:
             raise OptarenaError(
@@ -281,6 +299,20 @@ def _view(results: Dataset, kind: str, asked: dict[str, Any], scored: Mapping[st
     only = {"bootstrap": 0, "only": ("ert",)} if kind == "fixed_target" else {}
     made: View = score(results, kind, **only | options)
     return made
+
+
+@dataclass
+class _Beside:
+    """The other views of some studies, where the store allows them; scored when they are asked for."""
+
+    results: Dataset
+    kind: str
+    scored: Mapping[str, View]
+
+    @cached_property
+    def views(self) -> dict[str, View]:
+        each = ((name, _allowed(self.results, name, self.scored)) for name in SECOND if name != self.kind)
+        return {name: view for name, view in each if view is not None}
 
 
 def _allowed(results: Dataset, kind: str, scored: Mapping[str, View]) -> View | None:

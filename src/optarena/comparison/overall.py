@@ -5,8 +5,9 @@ See docs/scores.md 5.5 to 5.10.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -42,12 +43,9 @@ TAU = np.linspace(0.0, 1.0, 51)
 
 
 @dataclass(frozen=True)
-class Overall:
-    """All arrays are (optimizers,)."""
+class Details:
+    """What costs more than the main score. All arrays are (optimizers,)."""
 
-    score: Ends
-    """The view's main score: the mean over problems of the mean over trials, in units of random search's own where
-    the view has one; less is better. Its interval stays within what is possible; NaN where it has no end."""
     rank: Ends
     """The mean over functions of the rank of the mean score; 1 is best."""
     iqm: Ends
@@ -60,8 +58,6 @@ class Overall:
     """Problems on which nobody has a lesser mean."""
     group: Ints
     """Scott-Knott, 1 for the best."""
-    order: Ints
-    """Numbers of optimizers by mean score, the best first."""
     friedman: Friedman | None
     """None where there is one function."""
     diagrams: dict[str, RankDiagram]
@@ -69,7 +65,23 @@ class Overall:
     scott_knott: ScottKnott
     profile: Floats
     """(optimizers, tau): the part of the trials with 1 - score above tau, each problem counting the same."""
+
+
+@dataclass(frozen=True)
+class Overall:
+    """All arrays are (optimizers,). `details` are computed when they are asked for."""
+
+    score: Ends
+    """The view's main score: the mean over problems of the mean over trials, in units of random search's own where
+    the view has one; less is better. Its interval stays within what is possible; NaN where it has no end."""
+    order: Ints
+    """Numbers of optimizers by mean score, the best first."""
     intervals: str
+    find_details: Callable[[], Details]
+
+    @cached_property
+    def details(self) -> Details:
+        return self.find_details()
 
 
 def rate(
@@ -87,6 +99,24 @@ def rate(
 
     trials, placed: by what trials are ordered, and their ranks; counts: how often resamplings draw each function.
     """
+
+    def details() -> Details:
+        return _details(scores, trials, placed, pairs, counts, alpha=alpha, resamples=resamples, rng=rng)
+
+    return Overall(main_score(scores, pairs.scope), by_score(scores), f"95 % over {pairs.scope}", details)
+
+
+def _details(
+    scores: Scores,
+    trials: Scores,
+    placed: Floats,
+    pairs: Pairs,
+    counts: Floats,
+    *,
+    alpha: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Details:
     means = settled(scores.means)
     k = len(scores.optimizers)
     levels = Levels.of(scores)
@@ -127,8 +157,7 @@ def rate(
         levels.means(_wins(means)), counts[: FEWER if k > SOME else None] if drawn_too else counts[:2]
     )
     strength = strength if drawn_too else _alone(strength[0])
-    return Overall(
-        score=main_score(scores, pairs.scope),
+    return Details(
         rank=rank,
         iqm=iqms,
         median=medians,
@@ -136,12 +165,10 @@ def rate(
         strength=strength,
         best_on=np.sum(means <= means.min(axis=1, keepdims=True), axis=0),
         group=np.array([knots.ranks[name] for name in scores.optimizers], dtype=np.int64),
-        order=by_score(scores),
         friedman=friedman(functions) if several else None,
         diagrams={test: rank_diagram(functions, test=test, alpha=alpha) for test in TESTS} if several else {},
         scott_knott=knots,
         profile=np.array([score_distribution(good[:, o].T, TAU) for o in range(k)]),
-        intervals=f"95 % over {pairs.scope}",
     )
 
 

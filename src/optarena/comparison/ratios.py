@@ -39,10 +39,11 @@ def runtime_ratios(erts: Floats, axis: str, first: Ints, second: Ints, resamples
     drawn: dict[int, Floats] = {}
     for i, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         x, y = erts[:, :, a], erts[:, :, b]
-        both = np.isfinite(x) & np.isfinite(y)
+        reached, other = np.isfinite(x), np.isfinite(y)
+        both = reached & other & (x > 0) & (y > 0)  # what was free, on an axis of costs, has no ratio
         some = both.any(axis=1)
         counts[0][i], counts[1][i] = some.sum(), both.sum()
-        counts[2][i], counts[3][i] = np.sum(np.isfinite(x) & ~both), np.sum(np.isfinite(y) & ~both)
+        counts[2][i], counts[3][i] = np.sum(reached & ~other), np.sum(other & ~reached)
         if not some.any():
             continue
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from optarena.comparison.pairs import Levels, Pairs, decide, settled, signs_of
-from optarena.stats.improvement import Duels, duels, verdicts
+from optarena.stats.improvement import Duels, by_function, duels, over_functions, shares_without, verdicts
 from optarena.stats.ranks import kendall_tau, ranks_of
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores
@@ -65,6 +65,13 @@ class _Base:
         """(pairs,): 1 where the first is better, -1 where the second is, 0 where neither is shown to be."""
         tests = self.pairs.tests if pairs is None else pairs
         made = decide(found, levels, self.pairs.scope, self.pairs.alpha, tests, self.seed, FLIPS)
+        return signs_of(verdicts(made.lower, made.upper, self.rope))
+
+    def signs_by_functions(self, shares: Floats) -> Floats:
+        """The same of shares (pairs, problems), which are all that a claim about similar problems needs."""
+        by = by_function(shares, self.levels.function)
+        tests, alpha = self.pairs.tests, self.pairs.alpha
+        made = over_functions(by, alpha=alpha, tests=tests, seed=self.seed, flips=FLIPS)
         return signs_of(verdicts(made.lower, made.upper, self.rope))
 
     def too_much(self, parts: int) -> bool:
@@ -143,14 +150,21 @@ def _without_trials(base: _Base) -> list[Change]:
     trials = base.ranks.shape[2]
     if int(base.scores.trials.min()) < 3:
         return []
-    out = []
     skipped = base.too_much(trials)
+    by_problems = base.pairs.scope == "problems"
+    shares = shares_without(base.ranks, base.pairs.first, base.pairs.second) if by_problems and not skipped else None
+    values = base.scores.values
+    there = ~np.isnan(values)
+    total, count = np.where(there, values, 0.0).sum(axis=2), there.sum(axis=2)
+    out = []
     for t in range(trials):
-        keep = np.arange(trials) != t
         now = np.full(len(base.pairs.first), np.nan)
-        if not skipped:
+        if shares is not None:
+            now = base.signs_by_functions(shares[t])
+        elif not skipped:
+            keep = np.arange(trials) != t
             now = base.signs(duels(base.ranks[:, :, keep], base.pairs.first, base.pairs.second), base.levels)
-        means = np.nanmean(base.scores.values[:, :, keep], axis=2)
+        means = (total - np.where(there[:, :, t], values[:, :, t], 0.0)) / (count - there[:, :, t])
         out.append(_moved(base, "trial", f"trial {t + 1} of each", means.mean(axis=0), now))
     return out
 

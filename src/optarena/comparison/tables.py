@@ -44,14 +44,14 @@ def optimizers(made: Comparison) -> pl.DataFrame:
         {
             "optimizer": names,
             **ends("score", o.score),
-            **ends("rank", o.rank),
-            "best_on": o.best_on,
+            **ends("rank", o.details.rank),
+            "best_on": o.details.best_on,
             "problems": np.full(len(names), len(made.scores.problems)),
-            "group": o.group,
-            **ends("iqm", o.iqm),
-            **ends("median", o.median),
-            **ends("optimality_gap", o.gap),
-            **ends("strength", o.strength),
+            "group": o.details.group,
+            **ends("iqm", o.details.iqm),
+            **ends("median", o.details.median),
+            **ends("optimality_gap", o.details.gap),
+            **ends("strength", o.details.strength),
         }
     )
     return table[o.order.tolist()].with_columns(pl.selectors.float().fill_nan(None))
@@ -103,8 +103,8 @@ def pairs(made: Comparison) -> pl.DataFrame:
                 "targets_alone": either(r.only_first, r.only_second),
                 "targets_other": either(r.only_second, r.only_first),
             }
-    if made.overall is not None and "nemenyi" in made.overall.diagrams:
-        columns["p_nemenyi"] = made.overall.diagrams["nemenyi"].p[p.first, p.second]
+    if made.overall is not None and "nemenyi" in made.overall.details.diagrams:
+        columns["p_nemenyi"] = made.overall.details.diagrams["nemenyi"].p[p.first, p.second]
     table = pl.DataFrame(columns).with_columns(_a=rank[a], _b=rank[b]).sort("_a", "_b").drop("_a", "_b")
     return table.with_columns(pl.selectors.float().fill_nan(None))
 
@@ -156,7 +156,7 @@ def groups(made: Comparison) -> pl.DataFrame:
     """One row per bar of the critical-difference diagram and optimizer: no test separates those in one."""
     rows = [
         {"test": test, "bar": i + 1, "optimizer": made.optimizers[o], "rank": float(found.ranks[o])}
-        for test, found in made.rated.diagrams.items()
+        for test, found in made.rated.details.diagrams.items()
         for i, members in enumerate(found.bars)
         for o in members
     ]
@@ -168,7 +168,7 @@ def scott_knott(made: Comparison) -> pl.DataFrame:
     means = made.scores.means
     several = len(means) > 1
     rows = []
-    for rank, members in enumerate(made.rated.scott_knott.groups):
+    for rank, members in enumerate(made.rated.details.scott_knott.groups):
         for name in members:
             o = made.optimizers.index(name)
             values = means[:, o] if several else made.scores.values[0, o]
@@ -184,7 +184,7 @@ def profiles(made: Comparison) -> pl.DataFrame:
         {
             "optimizer": pl.Series(made.optimizers).gather(np.repeat(np.arange(k), len(TAU))),
             "tau": np.tile(TAU, k),
-            "fraction": made.rated.profile.ravel(),
+            "fraction": made.rated.details.profile.ravel(),
         }
     )
 
@@ -204,8 +204,8 @@ def problems(made: Comparison) -> pl.DataFrame:
 
 def to_data(made: Comparison) -> dict[str, Any]:
     """Everything, as plain data; the answer first."""
-    friedman = None if made.overall is None else made.overall.friedman
-    nemenyi = None if made.overall is None else made.overall.diagrams.get("nemenyi")
+    friedman = None if made.overall is None else made.overall.details.friedman
+    nemenyi = None if made.overall is None else made.overall.details.diagrams.get("nemenyi")
     out: dict[str, Any] = {
         "answer": made.answer.to_data(),
         "view": made.scores.view,

@@ -77,13 +77,12 @@ def coverage(found: Answer) -> str:
 
 def first_lines(found: Answer) -> list[str]:
     """The warnings that stand above everything: failures, and problems that not all have run."""
-    return found.warnings[: found.first]
+    return found.first
 
 
 def further_warnings(found: Answer) -> tuple[list[str], list[str]]:
     """The warnings that are not among the first lines: those that are shown, and those that `--details` adds."""
-    rest = found.warnings[found.first :]
-    return rest[:WARNINGS], rest[WARNINGS:]
+    return found.others[:WARNINGS], found.others[WARNINGS:]
 
 
 def board(found: Answer, width: int) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from optarena._numbers import counted
 from optarena.errors import OptarenaError
 from optarena.store import RunFile
-from optarena.store.columns import Attempt
+from optarena.store.records import Header, ProblemCard
 from optarena.traces import Floats, Ints
 
 TOLERANCE = 0.2
@@ -65,26 +65,30 @@ class Clocks:
         return []
 
 
-def machines_of(attempt: Attempt) -> set[Machine]:
-    """The machines that worked at it; none where it was imported."""
-    if attempt.card.imported:
+def machines_of(card: ProblemCard, headers: Iterable[Header]) -> set[Machine]:
+    """The machines that worked at an attempt; none where it was imported."""
+    if card.imported:
         return set()
-    headers = (header for header in attempt.headers if "imported" not in header.environment)
-    return {Machine(header.host, str(header.environment.get("cpu", ""))) for header in headers}
+    ran = (header for header in headers if "imported" not in header.environment)
+    return {Machine(header.host, str(header.environment.get("cpu", ""))) for header in ran}
 
 
-def clocks_of(attempts: Sequence[Attempt], runs: Iterable[RunFile]) -> Clocks:
-    """One machine, or equally fast ones: as measured. All speeds known: as on the machine of most studies."""
-    each = [machines_of(attempt) for attempt in attempts]
-    used = Counter(machine for found in each for machine in found)
+def clocks_of(groups: Sequence[set[Machine]], group: Ints, runs: Iterable[RunFile]) -> Clocks:
+    """One machine, or equally fast ones: as measured. All speeds known: as on the machine of most studies.
+
+    groups: machines that worked together; group: which of them each study has.
+    """
+    used: Counter[Machine] = Counter()
+    for found, count in zip(groups, np.bincount(group, minlength=len(groups)).tolist(), strict=True):
+        used.update(dict.fromkeys(found, count))
     if len(used) < 2:
         return Clocks()
     speeds = _speeds(runs)
     unknown = sorted(machine for machine in used if machine not in speeds)
     if unknown:
         return Clocks(
-            refusal=f"seconds of different machines cannot be compared: {_list(sorted(used))} ran these studies, and"
-            f" the speed of {_list(unknown)} was not measured; choose one machine (--machine {_word(used)}) or another"
+            refusal=f"seconds of different machines cannot be compared: {listed(sorted(used))} ran these studies, and"
+            f" the speed of {listed(unknown)} was not measured; choose one machine (--machine {_word(used)}) or another"
             " --axis"
         )
     fastest, slowest = max(speeds[m] for m in used), min(speeds[m] for m in used)
@@ -93,14 +97,14 @@ def clocks_of(attempts: Sequence[Attempt], runs: Iterable[RunFile]) -> Clocks:
             note=f"seconds are as measured on {len(used)} machines, whose speeds differ by less than {TOLERANCE:.0%}"
         )
     reference = max(used, key=lambda machine: (used[machine], speeds[machine], machine))
-    scale = np.array([_scale(found, speeds, speeds[reference]) for found in each])
+    scale = np.array([_scale(found, speeds, speeds[reference]) for found in groups])[group]
     others = [f"{m} x {speeds[m] / speeds[reference]:.2f}" for m in sorted(used) if m != reference]
     mixed = int(np.isnan(scale).sum())
-    note = f"seconds are converted to those of {reference} by a calibration: {_list(others)}"
+    note = f"seconds are converted to those of {reference} by a calibration: {listed(others)}"
     if mixed:
         note += f"; {counted(mixed, 'study')} ran on machines of different speed and {'has' if mixed == 1 else 'have'}"
         note += " no seconds"
-    if not all(each):
+    if not all(groups):
         note += "; imported seconds stay as they are"
     return Clocks(scale, note)
 
@@ -127,7 +131,8 @@ def _alike(fast: float, slow: float) -> bool:
     return fast <= slow * (1 + TOLERANCE)
 
 
-def _list(items: Sequence[object]) -> str:
+def listed(items: Sequence[object]) -> str:
+    """The first of them, and how many more there are."""
     more = f" and {len(items) - NAMED} more" if len(items) > NAMED else ""
     return ", ".join(map(str, items[:NAMED])) + more
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from optarena.dataset.facts import of_cards
 from optarena.sense import signs
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ NAMED = 3
 def beyond_optimum(dataset: Dataset) -> list[str]:
     """A sentence that names the studies whose best value is better than the known optimum of their problem."""
     studies = dataset.studies.head(len(dataset.chosen)).with_columns(
-        exact=pl.Series([not card.noisy and "noisy" not in card.suite for card in dataset.cards], dtype=pl.Boolean)
+        exact=pl.Series(of_cards(dataset, lambda card: not card.noisy and "noisy" not in card.suite), dtype=pl.Boolean)
     )
     found = studies.filter(pl.col("exact") & pl.col("best").is_not_null() & pl.col("optimum").is_not_null())
     if not found.height:

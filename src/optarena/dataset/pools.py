@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from optarena.store.columns import Columns
-from optarena.store.reading import Key, key_of
 from optarena.traces import Floats, Ints
 
 
@@ -22,12 +21,14 @@ class Pool(NamedTuple):
     study: npt.NDArray[np.int32]
 
 
-def pool_of(pieces: Iterable[Columns], place: Mapping[Key, int], last: Ints, metric: str | None) -> Pool:
-    """The pool of some attempts of one objective; place: their studies, last: the last evaluation of each study."""
+def pool_of(pieces: Iterable[Columns], owners: Callable[[Columns], Ints], last: Ints, metric: str | None) -> Pool:
+    """The pool of some studies of one objective.
+
+    owners: the study of each attempt of a piece, or -1; last: the last evaluation of each study.
+    """
     parts: list[tuple[float, Ints, Pool]] = []
     for rows in pieces:
-        owner = np.array([place.get(key_of(attempt), -1) for attempt in rows.attempts], dtype=np.int32)
-        study = owner[rows.owner]
+        study = owners(rows)[rows.owner].astype(np.int32)
         mine = np.flatnonzero((study >= 0) & ~rows.counts_only & (rows.evaluation <= last[study]))
         if len(mine):
             found = _pooled(rows, mine, metric)
@@ -47,14 +48,15 @@ def pool_of(pieces: Iterable[Columns], place: Mapping[Key, int], last: Ints, met
 
 def _pooled(rows: Columns, mine: Ints, metric: str | None) -> tuple[Floats, Floats]:
     """The value and a metric of some rows, minimised, inf where they do not count."""
-    owner = rows.owner[mine]
-    sign = np.array([attempt.card.objectives[0].sign for attempt in rows.attempts])[owner]
+    used, owner = np.unique(rows.owner[mine], return_inverse=True)
+    cards = [rows.attempts[i].card for i in used.tolist()]
+    sign = np.array([card.objectives[0].sign for card in cards])[owner]
     y = rows.values[mine, 0] * sign + 0.0  # no -0
     fine = (rows.status[mine] == 0) & rows.feasible[mine] & (y > -np.inf)
     visible = np.where(fine, y, np.inf)
     if metric is None:
         return visible, visible
-    at = np.array([place_of(attempt.card.metrics, metric) for attempt in rows.attempts], dtype=np.int64)[owner]
+    at = np.array([place_of(card.metrics, metric) for card in cards], dtype=np.int64)[owner]
     known = (at >= 0) & (at < rows.metrics.shape[1])
     h = np.full(len(mine), np.nan)
     h[known] = rows.metrics[mine[known], at[known]] * sign[known]

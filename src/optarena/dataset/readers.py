@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from optarena.store import Store
 from optarena.store.columns import Columns
 from optarena.store.reading import Key
 from optarena.store.records import ProblemCard
@@ -22,10 +22,17 @@ class Reader(Protocol):
         """The same, some at a time; an evaluation may come twice."""
 
 
+class Files(Protocol):
+    """The files of a store, or of several."""
+
+    def journal_paths(self) -> Iterator[Path]: ...
+    def shard_paths(self) -> Iterator[Path]: ...
+
+
 class OnDisk(NamedTuple):
     """A store, as it is when it is asked. cards: of its problems, where a journal may have lost some."""
 
-    store: Store
+    store: Files
     cards: Sequence[ProblemCard] = ()
 
     def read(self, attempts: Collection[Key]) -> Columns:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optarena.dataset.clocks import Clocks, clocks_of
+from optarena.costs import is_cost
+from optarena.dataset.clocks import Clocks, clocks_of, machines_of
+from optarena.dataset.facts import Facts, different_cards, in_order, of_cards
 from optarena.dataset.pools import place_of
 from optarena.errors import OptarenaError, nearest
 from optarena.store import RunFile
 from optarena.store.columns import Attempt, Codes, Columns
-from optarena.store.costs import SECONDS, WALL
 from optarena.store.records import ProblemCard
 from optarena.traces import Bools, Floats, Ints, Traces, total_violation
 
@@ -30,22 +31,32 @@ class RowsOfStudies:
     chosen: list[int]
     """The newest attempt of each study: indices into `columns.attempts`, in the order of `.studies`."""
 
-    @property
+    @cached_property
     def attempts(self) -> list[Attempt]:
         """The newest attempt of each begun study, in the order of `.studies`."""
         return [self.columns.attempts[i] for i in self.chosen]
 
-    @property
+    @cached_property
     def cards(self) -> list[ProblemCard]:
         """What each begun study says of its problem, in the order of `.studies`."""
         return [attempt.card for attempt in self.attempts]
+
+    @cached_property
+    def _facts(self) -> Facts:
+        """What all attempts say, also those that were not chosen."""
+        return Facts(self.columns)
+
+    @cached_property
+    def _places(self) -> Ints:
+        """`chosen` as an array."""
+        return np.array(self.chosen, dtype=np.int64)
 
     @cached_property
     def rows(self) -> tuple[Ints, Ints]:
         """The rows of all begun studies, in the order of `.studies`, and how many each has."""
         columns = self.columns
         order = np.full(len(columns.attempts), -1, dtype=np.int64)
-        order[self.chosen] = np.arange(len(self.chosen))
+        order[self._places] = np.arange(len(self.chosen))
         place = order[columns.owner]
         rows = np.flatnonzero((place >= 0) & ~columns.counts_only)
         rows = rows[np.argsort(place[rows], kind="stable")]
@@ -60,10 +71,10 @@ class RowsOfStudies:
         columns = self.columns
         rows, counts = self.rows
         width = columns.values.shape[1]
-        signs = np.array([_signs(attempt, width) for attempt in columns.attempts]).reshape(-1, width)
+        signs = np.array([_signs(card, width) for card in self._facts.cards]).reshape(-1, width)
         values = columns.values[rows]
         if (signs < 0).any():
-            values *= signs[columns.owner[rows]]
+            values *= signs[self._facts.card[columns.owner[rows]]]
         values += 0.0  # no -0
         values[columns.status[rows] > 0] = np.nan
         out = Traces(
@@ -71,38 +82,19 @@ class RowsOfStudies:
             evaluation=columns.evaluation[rows],
             values=values,
             feasible=columns.feasible[rows],
-            spent=lambda: self._seconds()[rows],
+            spent=lambda: self._facts.seconds[rows],
         )
         for array in (out.offsets, out.evaluation, out.values, out.feasible):
             array.setflags(write=False)
         return out
 
-    def _seconds(self) -> Floats:
-        """For every row of the store: the seconds since its study began, as imported or as charged."""
-        columns = self.columns
-        charged: Floats = (columns.charged + self._of_earlier_ends()) * SECONDS
-        given = columns.extras.get("seconds")
-        imported = np.array([attempt.card.imported for attempt in columns.attempts], dtype=bool)
-        if imported.any():  # what a file does not tell is not known
-            charged = np.where(imported[columns.owner], np.nan, charged)
-        return charged if given is None else np.where(np.isnan(given), charged, given)
-
-    def _of_earlier_ends(self) -> Floats:
-        """For every row: the nanoseconds that the ends before it were charged, where a study went on after them."""
-        columns = self.columns
-        out = np.zeros(len(columns.owner))
-        for owner, attempt in enumerate(columns.attempts):
-            for end in attempt.ends:
-                if end.evaluations < columns.tally.last[owner] and any(end.w):
-                    low, high = np.searchsorted(columns.owner, [owner, owner + 1])
-                    first = low + np.searchsorted(columns.evaluation[low:high], end.evaluations, side="right")
-                    out[first:high] += sum(end.w[phase] for phase in WALL)
-        return out
-
     @cached_property
     def clocks(self) -> Clocks:
         """How the seconds of these studies can be compared (docs/scores.md 0.6)."""
-        return clocks_of(self.attempts, self.all_runs)
+        facts, cards = self._facts, len(self._facts.cards)
+        used, group = in_order(facts.crew[self._places] * cards + facts.card[self._places])
+        groups = [machines_of(facts.cards[one % cards], facts.crews[one // cards]) for one in used]
+        return clocks_of(groups, group, self.all_runs)
 
     @property
     def axes(self) -> list[str]:
@@ -114,16 +106,17 @@ class RowsOfStudies:
         """The effort at each row of `traces()` on an effort axis (see `axes`); NaN where its study has no such axis.
 
         Batches are counted from 1, so that an effort is what was spent when the row was there. Seconds of different
-        machines are those of one of them, or refused (docs/scores.md 0.6); `traces().seconds` are as measured.
+        machines are those of one of them, or refused (docs/scores.md 0.6); `traces().seconds` are as measured. Costs of
+        which a study reports nothing are 0 (docs/scores.md 0.7).
         """
         columns = self.columns
         rows, counts = self.rows
         if axis == "evaluations":
             return columns.evaluation[rows].astype(float)
         if axis == "seconds":
-            return self.clocks.scaled(axis, self._seconds()[rows], counts)
+            return self.clocks.scaled(axis, self._facts.seconds[rows], counts)
         if axis == "batches":
-            size = np.repeat([columns.attempts[i].start.batch for i in self.chosen], counts)
+            size = np.repeat(self._facts.batch[self._places], counts)
             usual = (columns.evaluation[rows] - 1) // np.maximum(size, 1) + 1.0
             given = self.extra("batch")
             return np.where(np.isnan(given), usual, given + 1.0)
@@ -131,22 +124,33 @@ class RowsOfStudies:
             raise OptarenaError(
                 f"no effort axis {axis!r}.{nearest(axis, self.axes)} (there are {', '.join(self.axes)})"
             )
-        return self.clocks.scaled(axis, self.extra(_column(axis)), counts)
+        given = self.extra(_column(axis))
+        return running(given, counts) if is_cost(axis) else self.clocks.scaled(axis, given, counts)
+
+    def reporting(self, axis: str) -> Bools:
+        """(begun studies,): whether it says anything of this effort, in its rows or at its end."""
+        counts = self.rows[1]
+        reported = np.zeros(len(counts), dtype=bool)
+        reported[np.repeat(np.arange(len(counts)), counts)[~np.isnan(self.extra(_column(axis)))]] = True
+        return reported | ~np.isnan(self.extra_at_end(_column(axis)))
 
     def efforts_at_end(self, axis: str) -> Floats:
         """(begun studies,): the effort that a study's end tells, as `efforts` has it; NaN where it tells none."""
-        return self.clocks.scaled(axis, self.extra_at_end(_column(axis)))
+        given = self.extra_at_end(_column(axis))
+        if is_cost(axis):
+            return np.where(self.reporting(axis), given, 0.0)
+        return self.clocks.scaled(axis, given)
 
     @property
     def metrics(self) -> list[str]:
         """The hidden metrics that any begun study has."""
-        return list(dict.fromkeys(name for i in self.chosen for name in self.columns.attempts[i].card.metrics))
+        return list(dict.fromkeys(name for card in different_cards(self) for name in card.metrics))
 
     def metric(self, name: str) -> tuple[Floats, Bools]:
         """A hidden metric for each row of `traces()`, NaN where there is none, and whether each begun study has it."""
         columns = self.columns
         rows, counts = self.rows
-        places = np.array([place_of(columns.attempts[i].card.metrics, name) for i in self.chosen], dtype=np.int64)
+        places = of_cards(self, lambda card: place_of(card.metrics, name), np.int64)
         out = np.full(len(rows), np.nan)
         for place in set(places.tolist()) & set(range(columns.metrics.shape[1])):  # no row may have any metric yet
             mine = np.repeat(places == place, counts)
@@ -188,12 +192,26 @@ class RowsOfStudies:
     def extra_at_end(self, name: str) -> Floats:
         """A number of each begun study when it ended (`seconds`, `decisions`, `effort.<name>`, `bound`), if that was
         imported as a row of its own: a run may go on long after its last solution. NaN where it was not."""
-        found = [[end.a[name] for end in self.columns.attempts[i].ends if name in end.a] for i in self.chosen]
-        return np.array([float(given[-1]) if given else np.nan for given in found])  # type: ignore[arg-type]
+        out = np.full(len(self.chosen), np.nan)
+        for i in np.flatnonzero(self._facts.telling[self._places]).tolist():
+            number = self.columns.at_end(self.chosen[i]).get(name)
+            out[i] = np.nan if number is None else float(number)
+        return out
 
     def parameters(self, rows: Ints) -> list[list[Any]]:
         """The parameters of rows of `traces()`, all of one study, in the order of its space; empty where not kept."""
         return self._points(self.rows[0][rows])
+
+
+def running(costs: Floats, counts: Ints) -> Floats:
+    """What each study has spent by each of its rows, where some tell it (NaN: not): never less than before, at first 0.
+
+    counts: how many rows each study has.
+    """
+    out = np.nan_to_num(costs, nan=0.0)
+    for part in np.split(out, np.cumsum(counts)[:-1]):
+        np.maximum.accumulate(part, out=part)
+    return out
 
 
 def _column(axis: str) -> str:
@@ -201,6 +219,6 @@ def _column(axis: str) -> str:
     return axis if axis in ("seconds", "decisions") else f"effort.{axis}"
 
 
-def _signs(attempt: Attempt, width: int) -> list[float]:
-    signs = [objective.sign for objective in attempt.card.objectives[:width]]
+def _signs(card: ProblemCard, width: int) -> list[float]:
+    signs = [objective.sign for objective in card.objectives[:width]]
     return signs + [1.0] * (width - len(signs))

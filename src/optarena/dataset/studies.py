@@ -9,11 +9,13 @@ import numpy as np
 import polars as pl
 
 from optarena._process import alive, host
+from optarena.dataset.facts import Facts
 from optarena.status import FINISHED
 from optarena.store import RunFile
-from optarena.store.columns import Attempt, Columns
+from optarena.store.columns import Attempt
 from optarena.store.costs import CPU, EVALUATE, OBSERVE, SECONDS, SUGGEST
-from optarena.traces import Traces, first_argmin
+from optarena.store.records import ProblemCard
+from optarena.traces import Ints, Traces, first_argmin
 
 SCHEMA = {
     "study": pl.String,
@@ -48,34 +50,48 @@ SCHEMA = {
     "ended": pl.Float64,
 }
 
-_REDUCED = {
-    "evaluations",
-    "best",
-    "best_evaluation",
-    "failures",
-    "suggest_seconds",
-    "evaluate_seconds",
-    "observe_seconds",
-    "cpu_seconds",
-}
+
+def table_of(facts: Facts, chosen: Ints, traces: Traces, live_hosts: Collection[str]) -> pl.DataFrame:
+    """One row per begun study, by their attempts; `lost` says how many of its evaluations are (see `finished`)."""
+    attempts = [facts.attempts[i] for i in chosen.tolist()]
+    starts = [attempt.start for attempt in attempts]
+    stand = [status_of(attempt, live_hosts) for attempt in attempts]
+    cards = pl.DataFrame([_of_card(card) for card in facts.cards], schema={key: SCHEMA[key] for key in _OF_CARDS})
+    budgets = [start.budget for start in starts]
+    own: dict[str, Any] = {
+        "study": [start.study for start in starts],
+        "optimizer": pl.Series(facts.optimizers, dtype=pl.String).gather(facts.optimizer[chosen]),
+        "trial": [start.trial for start in starts],
+        "status": [one[0] for one in stand],
+        "reason": [one[1] for one in stand],
+        "budget": [budget.evaluations for budget in budgets],
+        "budget_seconds": [budget.seconds for budget in budgets],
+        "batch": facts.batch[chosen],
+        "record": [start.record for start in starts],
+        "attempt": [start.attempt for start in starts],
+        "conflicts": [len(attempt.conflicts) for attempt in attempts],
+        "root": [start.root for start in starts],
+        "started": [start.time for start in starts],
+        "ended": [one[2] for one in stand],
+    }
+    frame = pl.DataFrame(own, schema={key: SCHEMA[key] for key in own})
+    return frame.hstack(cards[facts.card[chosen]]).with_columns(**_reductions(facts, chosen, traces))
 
 
-def table_of(
-    columns: Columns,
-    chosen: Sequence[int],
-    traces: Traces,
-    live_hosts: Collection[str],
-    runs: Sequence[RunFile],
-) -> pl.DataFrame:
-    """One row per begun study."""
-    rows = [_facts(columns.attempts[i], live_hosts) for i in chosen]
-    _name_lost_ends(rows, [columns.attempts[i] for i in chosen], runs)
-    frame = pl.DataFrame(rows, schema={key: kind for key, kind in SCHEMA.items() if key not in _REDUCED})
-    frame = frame.with_columns(**_reductions(columns, chosen, traces))
+def rows_of(chosen: Ints, attempts: int) -> Ints:
+    """(attempts,): where each stands in a table of those that were chosen; -1 where it was not."""
+    out = np.full(attempts, -1, dtype=np.int64)
+    out[chosen] = np.arange(len(chosen))
+    return out
+
+
+def finished(frame: pl.DataFrame, attempts: Sequence[Attempt], runs: Sequence[RunFile]) -> pl.DataFrame:
+    """The table with what was lost: such a study counts as interrupted."""
+    frame = _name_lost_ends(frame, attempts, runs)
     lost = pl.col("lost") > 0
-    finished = pl.col("status").is_in(FINISHED)
+    ended = pl.col("status").is_in(FINISHED)
     return frame.with_columns(
-        status=pl.when(lost & finished).then(pl.lit("interrupted")).otherwise("status"),
+        status=pl.when(lost & ended).then(pl.lit("interrupted")).otherwise("status"),
         reason=pl.when(pl.col("lost") == 1)
         .then(pl.lit("1 evaluation is lost"))
         .when(lost)
@@ -84,39 +100,27 @@ def table_of(
     ).select(list(SCHEMA))
 
 
-def _facts(attempt: Attempt, live_hosts: Collection[str]) -> dict[str, Any]:
-    start, card = attempt.start, attempt.card
-    status, reason, ended = _status(attempt, live_hosts)
+_OF_CARDS = ("problem", "suite", "function", "dimension", "instance", "sense", "optimum", "best_known")
+
+
+def _of_card(card: ProblemCard) -> dict[str, Any]:
     single = len(card.objectives) == 1
     return {
-        "study": start.study,
-        "optimizer": start.optimizer,
         "problem": card.id,
         "suite": card.suite,
         "function": card.function,
         "dimension": card.dimension,
         "instance": card.instance,
-        "trial": start.trial,
-        "status": status,
-        "reason": reason,
-        "budget": start.budget.evaluations,
-        "budget_seconds": start.budget.seconds,
-        "batch": start.batch,
         "sense": card.objectives[0].sense if single else None,
         "optimum": card.known.optimum[0] if single and card.known.optimum else None,
         "best_known": card.known.best_known[0] if single and card.known.best_known else None,
-        "record": start.record,
-        "attempt": start.attempt,
-        "conflicts": len(attempt.conflicts),
-        "root": start.root,
-        "started": start.time,
-        "ended": ended,
     }
 
 
-def _reductions(columns: Columns, at: Sequence[int], traces: Traces) -> dict[str, pl.Series]:
+def _reductions(facts: Facts, chosen: Ints, traces: Traces) -> dict[str, pl.Series]:
     """What rows say of their studies, for all studies at once."""
-    chosen, tally = np.array(at, dtype=np.int64), columns.tally
+    columns, at = facts.columns, chosen.tolist()
+    tally = columns.tally
     nanoseconds, made = tally.spent.copy(), tally.last.copy()
     ended = [(i, end) for i in at for end in columns.attempts[i].ends]
     if ended:
@@ -131,9 +135,9 @@ def _reductions(columns: Columns, at: Sequence[int], traces: Traces) -> dict[str
     made -= np.where(whole, lost, 0) if len(whole) else lost
     y = np.where(traces.feasible & ~np.isnan(traces.values[:, 0]), traces.values[:, 0], np.inf)
     row = first_argmin(y, traces.offsets)
-    single = np.array([len(columns.attempts[i].card.objectives) == 1 for i in at], dtype=bool)
+    single = facts.of_cards(lambda card: len(card.objectives) == 1, bool)[chosen]
     found = (row >= 0) & single
-    sign = np.array([columns.attempts[i].card.objectives[0].sign for i in at])
+    sign = facts.of_cards(lambda card: card.objectives[0].sign, float)[chosen]
     best = np.full(len(chosen), np.nan)
     best[found] = y[row[found]] * sign[found]
     when = np.zeros(len(chosen), dtype=np.int64)
@@ -152,7 +156,7 @@ def _reductions(columns: Columns, at: Sequence[int], traces: Traces) -> dict[str
     }
 
 
-def _name_lost_ends(rows: list[dict[str, Any]], attempts: Sequence[Attempt], runs: Sequence[RunFile]) -> None:
+def _name_lost_ends(frame: pl.DataFrame, attempts: Sequence[Attempt], runs: Sequence[RunFile]) -> pl.DataFrame:
     """A study that a run took further, and of which the store has no more than before that run, has lost that part."""
     before: dict[str, tuple[int, int]] = {}
     for run in runs:
@@ -160,11 +164,14 @@ def _name_lost_ends(rows: list[dict[str, Any]], attempts: Sequence[Attempt], run
             for study, there in run.before.items():
                 before[study] = max(there, before.get(study, there))
     if not before:
-        return
-    for row, attempt in zip(rows, attempts, strict=True):
-        start = attempt.start
-        if start.study in before and (start.attempt, start.life) <= before[start.study]:
-            row |= {"status": "interrupted", "reason": "a later run of it is lost"}
+        return frame
+    starts = [attempt.start for attempt in attempts]
+    lost = [start.study in before and (start.attempt, start.life) <= before[start.study] for start in starts]
+    mine = pl.Series(lost, dtype=pl.Boolean)
+    return frame.with_columns(
+        status=pl.when(mine).then(pl.lit("interrupted")).otherwise("status"),
+        reason=pl.when(mine).then(pl.lit("a later run of it is lost")).otherwise("reason"),
+    )
 
 
 def missing(runs: Sequence[RunFile], begun: Collection[str]) -> pl.DataFrame:
@@ -187,7 +194,7 @@ def missing(runs: Sequence[RunFile], begun: Collection[str]) -> pl.DataFrame:
     return pl.DataFrame(list(rows.values()), schema=SCHEMA)
 
 
-def _status(attempt: Attempt, live_hosts: Collection[str]) -> tuple[str, str, float | None]:
+def status_of(attempt: Attempt, live_hosts: Collection[str]) -> tuple[str, str, float | None]:
     """How a study stands: its last end, unless it was begun again since."""
     last = attempt.last_end
     if last is None or attempt.begun_again:

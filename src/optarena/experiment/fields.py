@@ -22,6 +22,7 @@ FIELDS = (
     "record",
     "limits",
     "seed",
+    "isolated",
     "until_decided",
     "max_trials",
     "max_evaluations",

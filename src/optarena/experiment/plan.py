@@ -36,7 +36,7 @@ from optarena.experiment.fields import (
 )
 from optarena.experiment.identity import Study, as_root, canonical
 from optarena.experiment.pairing import misfit
-from optarena.experiment.uses import Named, Use, as_use
+from optarena.experiment.uses import Named, Use, apart, as_use
 from optarena.optimizer import OPTIMIZERS, Optimizer, is_random_search
 from optarena.problem import Problem, Subject
 from optarena.solver import SOLVERS, Solver
@@ -88,7 +88,8 @@ class Experiment:
     budget: evaluations a study, a number or an expression in the dimension such as "100*D"; None with `seconds`.
     seconds: time for suggesting, evaluating and observing, all together. target: stop when f - optimum <= target
     (with no known optimum: when f itself reaches it). record: "all", or "improvements" only. limits: hard ones, on time
-    and memory (see `Limits`). until_decided: a race, which adds trials until it is clear which optimizer is better,
+    and memory (see `Limits`). isolated: each optimizer that needs a library gets an environment of its own
+    (docs/environments.md). until_decided: a race, which adds trials until it is clear which optimizer is better,
     instead of `trials` (docs/race.md): at most max_trials of each (100) and max_evaluations of all together;
     leader_only: until the best one is known; view: whose score of a trial decides.
     """
@@ -113,6 +114,7 @@ class Experiment:
         record: str = "all",
         limits: Mapping[str, Any] | Limits | None = None,
         seed: str | int | uuid.UUID | None = None,
+        isolated: bool = False,
         until_decided: bool = False,
         max_trials: int | None = None,
         max_evaluations: int | None = None,
@@ -123,6 +125,10 @@ class Experiment:
         self.optimizers = [
             as_use(item, i) for i, item in enumerate(as_list(optimizers, (str, Use, type), "optimizers"))
         ]
+        if not isinstance(isolated, bool):
+            raise OptarenaError(f"expected true or false, got {isolated!r}", field="isolated")
+        if isolated:
+            self.optimizers = [apart(item) for item in self.optimizers]
         labels = [item.label for item in self.optimizers]
         for label in labels:
             if labels.count(label) > 1:
@@ -174,7 +180,7 @@ class Experiment:
 
     def __repr__(self) -> str:
         """As it is written in Python."""
-        optimizers = [item if item.settings or item.name else item.use for item in self.optimizers]
+        optimizers = [item if item.settings or item.name or item.isolated else item.use for item in self.optimizers]
         problems = [item if isinstance(item, str) else item.id for item in self.problems]
         given = {key: value for key, value in self.to_data().items() if key not in ("optimizers", "problems")}
         usual = {"trials": 1, "batch": 1, "record": "all"}
@@ -308,6 +314,9 @@ class Experiment:
                 optimizers_.check_settings(item.given, item.label, item.settings)
                 plan.classes[item.label] = item.given.as_used(item.settings)
                 source = class_hash(item.given)
+            elif item.isolated:
+                plan.classes[item.label] = service("isolated optimizer")(item.use, item.settings)
+                source = None
             elif solvers_.is_solver(item.use, self.base):
                 solver = solvers_.get_solver(item.use, self.base)
                 solvers_.check_settings(solver, item.use, item.settings)

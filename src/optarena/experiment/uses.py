@@ -20,12 +20,18 @@ Named: TypeAlias = "str | Use | type[Optimizer] | type[Solver]"
 `CMA-ES(popsize=8)`."""
 
 
+FIELDS = ("use", "settings", "name", "isolated")
+"""Of an optimizer in an experiment's file."""
+
+
 class Use(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
     """An optimizer (or solver) as an experiment uses it: a registered name or a file, settings, its name in tables."""
 
     use: str
     settings: dict[str, Any] = {}
     name: str = ""
+    isolated: bool = False
+    """Whether it works in an environment of its own: where it works, not what it is (docs/environments.md)."""
 
     @property
     def label(self) -> str:
@@ -41,6 +47,7 @@ class Use(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
         what = repr(self.use) if self.given is None else self.given.__name__
         usual = "" if self.given is None else _label(what, self.settings)
         named = [f"name={self.name!r}"] if self.name != usual else []
+        named += ["isolated=True"] * self.isolated
         return f"use({', '.join([what, *named, *(f'{key}={value!r}' for key, value in self.settings.items())])})"
 
     @property
@@ -57,9 +64,21 @@ def _label(base: str, settings: Mapping[str, Any]) -> str:
     return written_call(base, told)
 
 
-def use(optimizer: str | type[Optimizer] | type[Solver], /, *, name: str = "", **settings: Any) -> Use:
-    """An optimizer with settings: `use("QuasiRandom", sequence="halton")`, or `use(MyOptimizer)`, a class."""
-    return _used(optimizer, settings, name)
+def use(
+    optimizer: str | type[Optimizer] | type[Solver], /, *, name: str = "", isolated: bool = False, **settings: Any
+) -> Use:
+    """An optimizer with settings: `use("QuasiRandom", sequence="halton")`, or `use(MyOptimizer)`, a class.
+
+    isolated: one of ours in an environment of its own (docs/environments.md).
+    """
+    used = _used(optimizer, settings, name)
+    return msgspec.structs.replace(used, isolated=True) if isolated else used
+
+
+def apart(item: Use) -> Use:
+    """The same in an environment of its own, where it is one of ours that needs a library; a program has its own."""
+    entry = OPTIMIZERS.built_in.get(item.use)
+    return msgspec.structs.replace(item, isolated=True) if entry is not None and entry.extra is not None else item
 
 
 def _used(optimizer: Any, settings: dict[str, Any], name: str = "") -> Use:
@@ -117,9 +136,9 @@ def as_use(item: Any, index: int, where: str = "optimizers") -> Use:
             f"expected a name, a class or a table {{use = …, settings = {{…}}}}, got {item!r}", field=field
         )
     for key in item:
-        if key not in ("use", "settings", "name"):
-            hint = nearest(str(key), ("use", "settings", "name"))
-            raise OptarenaError(f"no such field.{hint} (known: use, settings, name)", field=f"{field}.{key}")
+        if key not in FIELDS:
+            hint, known = nearest(str(key), FIELDS), ", ".join(FIELDS)
+            raise OptarenaError(f"no such field.{hint} (known: {known})", field=f"{field}.{key}")
     if not isinstance(item.get("use"), (str, type)):
         raise OptarenaError(
             f"missing; name an optimizer or a solver (optarena list {where} shows all)", field=f"{field}.use"
@@ -128,4 +147,6 @@ def as_use(item: Any, index: int, where: str = "optimizers") -> Use:
         raise OptarenaError(f"expected a table, got {item['settings']!r}", field=f"{field}.settings")
     if not isinstance(item.get("name", ""), str):
         raise OptarenaError(f"expected a text, got {item['name']!r}", field=f"{field}.name")
-    return _used(item["use"], dict(item.get("settings", {})), item.get("name", ""))
+    if not isinstance(item.get("isolated", False), bool):
+        raise OptarenaError(f"expected true or false, got {item['isolated']!r}", field=f"{field}.isolated")
+    return use(item["use"], name=item.get("name", ""), isolated=item.get("isolated", False), **item.get("settings", {}))

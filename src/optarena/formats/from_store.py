@@ -172,8 +172,8 @@ class _Table:
     def _endings(self) -> pl.DataFrame:
         """A row without a value for a run that has none, or that gives its effort at its end."""
         rows = []
-        for i, attempt in enumerate(self.attempts):
-            stood = {name: number for end in attempt.ends for name, number in end.a.items()}
+        for i in range(len(self.attempts)):
+            stood = self.columns.at_end(self.results.chosen[i])
             if stood or not self.counts[i]:
                 status, reason = self._ended(i)
                 # a word that import knows; any other reason is in its own column

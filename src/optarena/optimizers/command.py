@@ -6,6 +6,9 @@
     seconds = 60                      # for one answer
     [optimizer.settings]
     width = 0.1                       # what may be set, with its default
+    [environment]                     # where it runs in one of its own (docs/environments.md)
+    python = "3.10"
+    packages = ["HEBO==0.3.6"]
 
 docs/protocol.md has what is said. Whatever goes wrong ends the study as failed, with the reason.
 """
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,13 +26,14 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
-from optarena._asking import CommandError, Patience, last_words, short, start, too_long
+from optarena._asking import CommandError, Patience, answered_costs, last_words, short, start, too_long
 from optarena._damage import damage_named
 from optarena._files import read_toml
 from optarena._json import numbers, printable, strict
 from optarena._programs import as_command, as_seconds, as_settings, find_program
 from optarena._version import __version__
 from optarena.children import Child, TooLong
+from optarena.environments import Environment, NotMade, Wanted, as_wanted, ready
 from optarena.errors import Exhausted, OptarenaError, SuggestionError, nearest
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.registry import Reference
@@ -38,6 +43,8 @@ REGISTERED = {"opens": [".toml"]}
 
 PROTOCOL = 1
 FIELDS = ("command", "files", "seconds", "settings")
+RESERVED = ("self", "space", "objectives", "rng", "budget")
+"""What every optimizer is made with: no names of settings."""
 SECONDS = 300.0
 """For one answer, where a manifest says nothing: models can be slow, but nothing may hang for ever."""
 LONGEST_ANSWER = 1 << 26
@@ -46,9 +53,9 @@ MOST_STRAY = 1000
 SEEDS = 2**31
 ANSWERS = {
     "hello": ("protocol", "name", "version", "capabilities"),
-    "start": (),
-    "suggest": ("points", "exhausted"),
-    "observe": (),
+    "start": ("cost",),
+    "suggest": ("points", "exhausted", "cost"),
+    "observe": ("cost",),
 }
 CAPABILITIES = ("batch", "unsuggested", "mixed", "one_objective", "several_objectives", "constraints", "uses_budget")
 ANYTHING = Capabilities(several_objectives=True, constraints=True, array_native=True)
@@ -70,13 +77,15 @@ class Hello(msgspec.Struct, frozen=True):
 class Conversation:
     """One life of a program: a request, its answer. After a failure it has ended, with all that it started."""
 
-    def __init__(self, command: Sequence[str], directory: Path, seconds: float) -> None:
+    def __init__(
+        self, command: Sequence[str], directory: Path, seconds: float, added: Mapping[str, str] | None = None
+    ) -> None:
         self._seconds = seconds
         self._asked = 0
         self._stray = b""
         self.killed = False
         """Whether it did not end by itself when it was told to."""
-        self._child: Child | None = start(command, directory, longest=LONGEST_ANSWER)
+        self._child: Child | None = start(command, directory, added, longest=LONGEST_ANSWER)
 
     def ask(self, call: str, **fields: Any) -> dict[str, Any]:
         """A request, and the answer to it."""
@@ -146,14 +155,14 @@ class Conversation:
             answer = msgspec.json.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise CommandError(f"answered {short(line)}, which is not JSON") from None
+        if answer.get("id") != self._asked or isinstance(answer["id"], bool):
+            raise CommandError(f"answered {short(line)}, which lacks the id of the request, {self._asked}")
         known = ("id", "error", *ANSWERS[call])
         for key in answer:
             if key not in known:
                 raise CommandError(
                     f"answered with an unknown {short(key)}.{nearest(key, known)} (known: {', '.join(known)})"
                 )
-        if answer.get("id") != self._asked or isinstance(answer["id"], bool):
-            raise CommandError(f"answered {short(line)}, which lacks the id of the request, {self._asked}")
         if answer.get("error") is not None:
             raise CommandError(printable(str(answer["error"]))[:400])
         return answer
@@ -192,6 +201,7 @@ class CommandOptimizer(Optimizer):
     command: ClassVar[list[str]] = []
     directory: ClassVar[Path] = Path()
     seconds: ClassVar[float] = SECONDS
+    environment: ClassVar[Environment | None] = None
     said: ClassVar[Hello] = Hello()
     _conversation: Conversation | None = None
 
@@ -207,34 +217,44 @@ class CommandOptimizer(Optimizer):
         super().__init__(space, objectives=objectives, rng=rng, **settings)
         if self.said.trouble:
             raise CommandError(self.said.trouble)
-        self._conversation = Conversation(self.command, self.directory, self.seconds)
+        added = None if self.environment is None else self.environment.variables
+        self._conversation = Conversation(self.command, self.directory, self.seconds, added)
         try:
             if hello(self._conversation) != self.said:
                 raise CommandError("hello: it says something else than when the study was planned")
-            self._conversation.ask(
-                "start",
-                space=[{"name": name, **line} for name, line in space.config.items()],
-                objectives=objectives,
-                seed=int(self.rng.integers(SEEDS)),
-                budget=budget,
-                settings=strict(self.chosen),
-            )
+            self._ask("start", **self._first(budget))
         except BaseException:
             self._conversation.end(now=True)
             raise
 
+    def _first(self, budget: int | None) -> dict[str, Any]:
+        """What a study begins with."""
+        return {
+            "space": [{"name": name, **line} for name, line in self.space.config.items()],
+            "objectives": self.objectives,
+            "seed": int(self.rng.integers(SEEDS)),
+            "budget": budget,
+            "settings": strict(self.chosen),
+        }
+
     @classmethod
     def versions(cls, chosen: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003
-        return {cls.__name__: cls.said.version} if cls.said.version else {}
+        locked = {} if cls.environment is None else cls.environment.versions
+        return locked | ({cls.__name__: cls.said.version} if cls.said.version else {})
 
     def _ask(self, call: str, **fields: Any) -> dict[str, Any]:
         assert self._conversation is not None
-        return self._conversation.ask(call, **fields)
+        answer = self._conversation.ask(call, **fields)
+        if "cost" in answer:
+            self.charge(**answered_costs(answer))
+        return answer
 
     def suggest(self, n: int) -> Array:
         answer = self._ask("suggest", n=n)
-        if answer.get("exhausted") is not None:
-            raise Exhausted(printable(str(answer["exhausted"]))[:400])
+        if (reason := answer.get("exhausted")) is not None:
+            if not isinstance(reason, str):
+                raise CommandError(f"exhausted must be a text that says why, got {short(reason)}")
+            raise Exhausted(printable(reason)[:400])
         points = answer.get("points")
         if not isinstance(points, list):
             raise SuggestionError("the answer has no list of points")
@@ -275,6 +295,8 @@ class Manifest(msgspec.Struct, frozen=True):
     files: list[str]
     seconds: float
     settings: dict[str, Any]
+    wanted: Wanted | None = None
+    """The environment that it needs."""
 
     @classmethod
     def load(cls, path: Path) -> Manifest:
@@ -283,17 +305,21 @@ class Manifest(msgspec.Struct, frozen=True):
         table = data.pop("optimizer", None)
         if not isinstance(table, dict):
             raise OptarenaError(f"{path}: no table [optimizer]; an optimizer has a command (docs/protocol.md)")
+        environment = data.pop("environment", None)
         for key in data:
             under = f"; is it [optimizer.{key}], or a field of [optimizer]?" if key in FIELDS else ""
-            raise OptarenaError(f"{path}: {key}: there is nothing but [optimizer] in such a file{under}")
+            both = "[optimizer] and [environment]"
+            raise OptarenaError(f"{path}: {key}: there is nothing but {both} in such a file{under}")
         try:
             with damage_named("its fields", "those of an optimizer"):
-                return cls._read(table, path.resolve())
+                where = path.resolve().parent
+                wanted = None if environment is None else as_wanted(environment, where)
+                return cls._read(table, path.resolve(), wanted)
         except OptarenaError as error:
             raise error.within(str(path)) from error
 
     @classmethod
-    def _read(cls, table: dict[str, Any], path: Path) -> Manifest:
+    def _read(cls, table: dict[str, Any], path: Path, wanted: Wanted | None) -> Manifest:
         for key in table:
             if key not in FIELDS:
                 known = ", ".join(FIELDS)
@@ -301,12 +327,15 @@ class Manifest(msgspec.Struct, frozen=True):
         if "command" not in table:
             raise OptarenaError("missing", field="optimizer.command")
         words = as_command(table["command"], "['./mine', '--fast']")
+        later = wanted is not None and "/" not in words[0]  # a program of its environment, perhaps
+        installed = [name for name in wanted.packages if name.startswith("/")] if wanted is not None else []
         return cls(
             path,
-            [find_program(words[0], path.parent, None), *words[1:]],
-            _files(table.get("files"), words, path.parent),
+            [words[0] if later else find_program(words[0], path.parent, None), *words[1:]],
+            _files(table.get("files"), words, path.parent) + installed,
             as_seconds(table.get("seconds", SECONDS)),
-            as_settings(table.get("settings", {}), "settings"),
+            as_settings(table.get("settings", {}), "settings", RESERVED),
+            wanted,
         )
 
     @property
@@ -315,7 +344,8 @@ class Manifest(msgspec.Struct, frozen=True):
         digest = hashlib.sha256(self.path.read_bytes())
         for name in self.files:
             content = (self.path.parent / name).read_bytes()
-            digest.update(f"\0{name}\0{len(content)}\0".encode("utf-8", "surrogateescape") + content)
+            told = Path(name).name if name.startswith("/") else name
+            digest.update(f"\0{told}\0{len(content)}\0".encode("utf-8", "surrogateescape") + content)
         return digest.hexdigest()[:16]
 
 
@@ -323,7 +353,7 @@ def _files(given: Any, words: list[str], directory: Path) -> list[str]:
     """The files that belong to a program: those that are listed, else the words of its command that are files."""
     if given is None:
         beside = [word for word in words[1:] + words[:1] * ("/" in words[0]) if not Path(word).is_absolute()]
-        return [word for word in beside if (directory / word).is_file()]
+        return [word for word in beside if os.path.isfile(directory / word)]  # noqa: PTH113 (a word may be any text)
     if not isinstance(given, list) or not all(isinstance(name, str) and name and "\0" not in name for name in given):
         raise OptarenaError(f"expected a list of files, got {given!r}", field="files")
     for name in given:
@@ -340,8 +370,10 @@ def open_reference(reference: Reference) -> type[CommandOptimizer]:
     """The class of the optimizer that a TOML file describes; the program is asked what it can do."""
     manifest = Manifest.load(reference.path)
     key = manifest.path, manifest.source
-    if key in _made:
-        return _made[key]
+    known = _made.get(key)
+    if known is not None and (known.environment is None or known.environment.program.exists()):
+        return known
+    said, environment = _greeted(manifest)
     made = type(
         manifest.path.stem,
         (CommandOptimizer,),
@@ -352,7 +384,8 @@ def open_reference(reference: Reference) -> type[CommandOptimizer]:
             "directory": manifest.path.parent,
             "seconds": manifest.seconds,
             "settings": manifest.settings,
-            "said": (said := _greeted(manifest)),
+            "environment": environment,
+            "said": said,
             "capabilities": said.capabilities,
         },
     )
@@ -366,13 +399,17 @@ def source_of(reference: Reference) -> str:
     return Manifest.load(reference.path).source
 
 
-def _greeted(manifest: Manifest) -> Hello:
+def _greeted(manifest: Manifest) -> tuple[Hello, Environment | None]:
     """What the program says of itself, or why it says nothing: then its studies fail, and others go on."""
+    environment = None
     try:
-        conversation = Conversation(manifest.command, manifest.path.parent, manifest.seconds)
+        if manifest.wanted is not None:
+            environment = ready(manifest.wanted, manifest.path.name)
+        added = None if environment is None else environment.variables
+        conversation = Conversation(manifest.command, manifest.path.parent, manifest.seconds, added)
         try:
-            return hello(conversation)
+            return hello(conversation), environment
         finally:
             conversation.end()
-    except (CommandError, TimeoutError) as error:
-        return Hello(trouble=str(error))
+    except (CommandError, TimeoutError, NotMade) as error:
+        return Hello(trouble=str(error)), environment

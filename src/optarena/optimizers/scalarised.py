@@ -122,10 +122,16 @@ class Scalarised(Optimizer):
             self._end()
         if self._inner is not None:
             try:
-                return self._inner.suggest(n)
+                return self._asked(self._inner, n)
             except Exhausted:
                 self._end()
-        return self._begin().suggest(n)
+        return self._asked(self._begin(), n)
+
+    def _asked(self, inner: Optimizer, n: int) -> Any:
+        try:
+            return inner.suggest(n)
+        finally:
+            self.charge(**inner.take_charges())
 
     def observe(self, X: Any, y: Array, violations: Array | None = None) -> None:
         values = np.asarray(y, dtype=float)
@@ -161,11 +167,13 @@ class Scalarised(Optimizer):
             self._inner.observe(X, y, violations)
         else:
             self._inner.observe(X, y)
+        self.charge(**self._inner.take_charges())
 
     def _end(self) -> None:
         inner, self._inner = self._inner, None
         if inner is not None:
             inner.close()
+            self.charge(**inner.take_charges())
 
     def _keep(self, X: Any, values: Array, violations: Array) -> None:
         """Note the range of values, and the feasible points that nothing dominates."""

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from optarena._asking import CommandError, ask, last_words, short, start
+from optarena._asking import CommandError, answered_costs, ask, last_words, short, start
 from optarena._damage import damage_named
 from optarena._files import read_toml
 from optarena._json import printable
@@ -42,7 +42,7 @@ FACTS = (
     "sense objectives optimum front ideal nadir constraints metrics noisy stateless version".split()  # noqa: SIM905
 )
 FIELDS = ("command", "mode", "seconds", "environment", "directory", "space", *FACTS)
-ANSWERS = ("value", "values", "violations", "metrics", "error", "evaluation")
+ANSWERS = ("value", "values", "violations", "metrics", "cost", "error", "evaluation")
 
 
 class CommandProblem(FunctionProblem):
@@ -170,8 +170,9 @@ def as_answer(text: bytes, evaluation: int) -> Evaluation | CommandError:
             )
     if answer.get("evaluation", evaluation) != evaluation:
         raise CommandError(f"answered evaluation {answer['evaluation']!r}, but was asked for {evaluation}")
+    costs = answered_costs(answer)
     if answer.get("error") is not None:
-        return CommandError(printable(str(answer["error"]))[:400])
+        return CommandError(printable(str(answer["error"]))[:400], costs)
     if ("value" in answer) == ("values" in answer):
         raise CommandError(f"answered {shown}, which has {'both' if 'value' in answer else 'neither'} value and values")
     values = [answer["value"]] if "value" in answer else answer["values"]
@@ -182,6 +183,7 @@ def as_answer(text: bytes, evaluation: int) -> Evaluation | CommandError:
         [_number(value) for value in values],
         [_number(value) for value in violations],
         {name: _number(value) for name, value in metrics.items()},
+        costs,
     )
 
 

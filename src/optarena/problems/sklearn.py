@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena import _patterns
-from optarena.errors import OptarenaError, nearest
+from optarena.errors import NotInstalled, OptarenaError, nearest
 from optarena.problem import Evaluation, Problem, Suite
 from optarena.problems import _tuning_data as data_
 from optarena.problems._tuning_models import CLASSIFIERS, REGRESSORS
@@ -168,8 +168,10 @@ class SklearnSuite(Suite):
                 yield from (f"sklearn/{model}_{data}_{metric}" for metric in METRICS[has_classes(data)])
 
     def missing(self, id: str) -> str | None:
+        if not _is_installed("sklearn"):
+            return "scikit-learn"
         package = data_.EXTRA.get(id.split("_")[1])
-        return package if package is not None and importlib.util.find_spec(package) is None else None
+        return package if package is not None and not _is_installed(package) else None
 
     def build(self, id: str) -> Problem:
         return TuningProblem(*id.partition("/")[2].split("_"))
@@ -178,6 +180,10 @@ class SklearnSuite(Suite):
 def has_classes(data: str) -> bool:
     """Whether a data set, built in or a user's file, is one of classes rather than of numbers."""
     return data in data_.CLASSES or any(classes and data.startswith(kind) for kind, classes in data_.KINDS.items())
+
+
+def _is_installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
 
 
 # ---- a user's CSV files ---------------------------------------------------------------------------------------------
@@ -191,6 +197,8 @@ def choices(path: Path) -> list[str]:
 
 def select_references(reference: Reference) -> list[str]:
     """The problems of `folder/clf-*.csv:*_nll`: wildcards and braces may stand for files, models and metrics."""
+    if not _is_installed("sklearn"):
+        raise NotInstalled(f"{reference.text} needs", "problems")
     out: dict[str, None] = {}
     for text in _patterns.expand_braces(reference.text):
         one = Reference.of(text, reference.base)

@@ -10,9 +10,10 @@ import polars as pl
 
 from optarena._text import all_without_places, visible
 from optarena.dataset import Dataset
+from optarena.dataset.facts import finished_by_runs
 from optarena.report.tables import Column, Table
 from optarena.store import RunFile, Store
-from optarena.store.runs import KILLED, LIVE, QUEUED, finished, state
+from optarena.store.runs import KILLED, LIVE, QUEUED, state
 
 FACTS = ("python", "platform", "cpu", "cores", "numpy", "scipy", "blas", "kernels")
 
@@ -42,7 +43,7 @@ def runs_of(results: Dataset) -> list[RunFile]:
 
 def runs(results: Dataset) -> Table:
     """One row per run: what it was to do, what of that it finished, and how it ended."""
-    store, counts = Store(results.path), finished(results.columns.attempts, results.all_runs)
+    store, counts = Store(results.path), finished_by_runs(results, results.all_runs)
     rows = [
         [
             time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(run.time)),

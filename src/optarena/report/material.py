@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +35,17 @@ class Material:
         results: Dataset,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         comparing: Mapping[str, Any] | None = None,
+        decided: Dataset | None = None,
         **views: View,
     ) -> None:
-        """options: of views, by the view's name; comparing: of the comparison; views: those already scored, by name."""
+        """options: of views, by the view's name; comparing: of the comparison; views: those already scored, by name.
+
+        decided: the studies that are compared, where these are not all: of a run that goes on, its complete rounds.
+        """
         self.results = results
         self._options = {name: options_of(name, given) for name, given in (options or {}).items()}
         self._comparing = dict(comparing or {})
+        self._decided = decided
         self._fine = False
         self.colours: Colours = assign(results.all_optimizers)
         self._tables: dict[str, pl.DataFrame] = {}
@@ -176,13 +181,14 @@ class Material:
     def _compared(self) -> tuple[Comparison | None, str]:
         from optarena.comparison import compare
 
-        for name in ("fixed_cost", "fixed_target"):
-            self._view(name)
-        ready = {name: view for name, (view, _) in self._views.items() if view is not None}
+        ready: Mapping[str, View] = {} if self._decided is not None else _Ready(self)
         try:
-            return compare(self.results, views=ready, **self._comparing), ""
+            made = compare(self._decided or self.results, views=ready, **self._comparing)
         except OptarenaError as error:
             return None, str(error)
+        if self._decided is not None:  # what is compared has ended, but the run goes on
+            made.frame = {**made.frame, "provisional": True}
+        return made, ""
 
     @property
     def comparison(self) -> Comparison | None:
@@ -262,6 +268,26 @@ class Material:
     def times(self) -> pl.DataFrame:
         """Of all studies, and of those of each dimension where there are several: optimizer, scope, phase, …"""
         return tables.times_by_scope(self.results)
+
+
+class _Ready(Mapping[str, View]):
+    """The views of a material for a comparison, each scored when it is asked for."""
+
+    def __init__(self, material: Material) -> None:
+        self._of = material
+
+    def __getitem__(self, name: str) -> View:
+        known = name in ("fixed_cost", "fixed_target") or name in self._of._views
+        view = self._of._view(name)[0] if known else None
+        if view is None:
+            raise KeyError(name)
+        return view
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of._views)
+
+    def __len__(self) -> int:
+        return len(self._of._views)
 
 
 def framed(view: View) -> str:

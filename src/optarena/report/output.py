@@ -9,6 +9,7 @@ from typing import Any
 
 from optarena._files import remove_abandoned_beside, write_whole
 from optarena.errors import OptarenaError, WorkError
+from optarena.report.library import vl_convert
 from optarena.report.svg import svg_of
 
 ENDINGS = ("pdf", "svg", "png", "html", "json")
@@ -37,17 +38,15 @@ def pdf(chart: Any, svg: str = "") -> bytes:
 
 
 def _bytes(chart: Any, ending: str, scale: float, svg: str) -> bytes:
-    import vl_convert
-
     svg = svg or svg_of(chart)
     if not drawn(svg):  # Vega says nothing of what it could not draw
         raise WorkError("the figure came out empty: nothing of its data could be drawn")
     if ending == "svg":
         return svg.encode()
     if ending == "pdf":
-        return vl_convert.svg_to_pdf(_flat(svg))
+        return vl_convert().svg_to_pdf(_flat(svg))
     if ending == "png":
-        return vl_convert.svg_to_png(svg, scale=scale)
+        return vl_convert().svg_to_png(svg, scale=scale)
     spec = chart.to_dict()
     if ending == "json":
         return json.dumps(spec, indent=2, sort_keys=True, ensure_ascii=False).encode()

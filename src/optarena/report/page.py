@@ -21,18 +21,16 @@ from optarena._version import __version__
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.report import words
-from optarena.report.bundle import vega_bundle
+from optarena.report.bundle import PARTS, vega_bundle
 from optarena.report.drawing._style import config
+from optarena.report.library import vl_convert
 from optarena.report.material import Material, framed
-from optarena.report.sections import SECTIONS, Pair
+from optarena.report.sections import SECTIONS, Pair, Section
 from optarena.report.tables import Drawing, Table, dataset, plain, without_places
 from optarena.views._view import View
 
-SCRIPTS = (
-    "basics.js", "statistics.js", "filters.js", "embed.js", "charts.js", "tables.js", "answer.js", "problems.js",
-    "page.js",
-)  # fmt: skip
-"""The page's script, in this order: one program."""
+SCRIPTS = (*PARTS, "start.js")
+"""With how a file begins."""
 
 
 ViewOptions: TypeAlias = Mapping[str, Mapping[str, Any] | View]
@@ -44,6 +42,7 @@ def write_report(results: Dataset, path: str | Path, options: ViewOptions | None
     path = Path(path)
     if path.is_dir():
         raise OptarenaError(f"{path} is a directory: name a file, as {path / 'report.html'}")
+    vl_convert()  # before it is worked for
     remove_abandoned_beside(path)
     write_whole(path, page(results, options).encode())
     return path
@@ -57,7 +56,12 @@ def page(results: Dataset, options: ViewOptions | None = None) -> str:
     for name, view in views.items():
         if view.results is not results or view.name.replace("-", "_") != name:
             raise OptarenaError(f"{name}: not a {name} view of the studies of this report; give its options instead")
-    return _html("page.html", SCRIPTS, payload(Material(results, given, None, **views)))
+    return page_of(Material(results, given, None, None, **views))
+
+
+def page_of(material: Material) -> str:
+    """The same of what was chosen and scored before."""
+    return _html("page.html", SCRIPTS, payload(material))
 
 
 def figure_page(spec: dict[str, Any]) -> str:
@@ -67,19 +71,41 @@ def figure_page(spec: dict[str, Any]) -> str:
 
 def payload(material: Material) -> dict[str, Any]:
     """All that the page shows, as plain data."""
-    material.comparison  # noqa: B018 (the ranking is that of the answer)
+    return joined(opening(material), further(material))
+
+
+def joined(first: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
+    """What `opening` and `further` give, together."""
+    sections = [{**first["sections"][0], "after": rest["after"]}, *rest["sections"]]
+    return {**first, "datasets": {**first["datasets"], **rest["datasets"]}, "sections": sections}
+
+
+def further(material: Material) -> dict[str, Any]:
+    """What `opening` leaves out: what stands below the first section, the other sections, and their data sets."""
+    return {"after": _after(material, SECTIONS[0]), **_sections(material, SECTIONS[1:])}
+
+
+def _after(material: Material, section: Section) -> dict[str, list[str]]:
+    hosts = material.results.hosts
+    return {
+        scope: [visible(mailable(text, hosts)) for text in texts] for scope, texts in section.after(material).items()
+    }
+
+
+def _sections(material: Material, wanted: Sequence[Section]) -> dict[str, Any]:
     names = {
         "optimizer": material.ranking,
         "problem": material.problems["problem"].to_list(),
         "function": material.functions["name"].to_list(),
     }
     hosts = material.results.hosts
-    sections, datasets = [], {}
+    sections: list[dict[str, Any]] = []
+    datasets: dict[str, Any] = {}
 
     def said(text: str) -> str:
         return visible(mailable(text, hosts))
 
-    for section in SECTIONS:
+    for section in wanted:
         reason = section.absent(material)
         if reason == "-":
             continue
@@ -89,8 +115,8 @@ def payload(material: Material) -> dict[str, Any]:
             view = section.view_of(material)
             part["frame"] = framed(material.must(view)) if view and not material.why_no(view) else ""
             part["words"] = [said(text) for text in content.words]
-            for name, texts in (("scoped", content.scoped), ("after", content.after)):
-                part[name] = {scope: [said(text) for text in told] for scope, told in texts.items()}
+            part["scoped"] = {scope: [said(text) for text in texts] for scope, texts in content.scoped.items()}
+            part["after"] = {}
             part["blocks"] = [
                 without_places(block, hosts).to_data()
                 if isinstance(block, Table)
@@ -102,6 +128,12 @@ def payload(material: Material) -> dict[str, Any]:
             for name, table in content.datasets.items():
                 datasets[name] = dataset(table, names)
         sections.append(part)
+    return {"datasets": datasets, "sections": sections}
+
+
+def opening(material: Material) -> dict[str, Any]:
+    """What the page needs to show anything, and its first section: the answer."""
+    material.comparison  # noqa: B018 (the ranking is that of the answer)
     colours = material.colours
     looks = {
         name: {"name": plain(name), "colour": colour, "dash": list(dash), "shape": shape}
@@ -109,7 +141,7 @@ def payload(material: Material) -> dict[str, Any]:
             colours.names, colours.colours, colours.dashes, colours.shapes, strict=True
         )
     }
-    here = set(material.results.studies["optimizer"])
+    here = set(material.results.studies["optimizer"].unique())
     return {
         "version": __version__,
         "store": plain(material.results.path.resolve().name),
@@ -126,8 +158,7 @@ def payload(material: Material) -> dict[str, Any]:
         ],
         "dimensions": material.dimensions,
         "config": {**config(), "background": "transparent"},  # the page draws charts on its own
-        "datasets": datasets,
-        "sections": sections,
+        **_sections(material, SECTIONS[:1]),
     }
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from optarena.report.library import vl_convert
+
 PAPERS = {"column": 241, "page": 506}
 """The widths of a column and of a page of a paper, in points."""
 SPARE = 0.065
@@ -22,9 +24,7 @@ WIDTH = re.compile(r'<svg[^>]* width="([0-9.]+)"')
 
 
 def svg_of(chart: Any) -> str:
-    import vl_convert
-
-    return vl_convert.vegalite_to_svg(msgspec.json.encode(_seen(chart.to_dict()), order="sorted").decode())
+    return vl_convert().vegalite_to_svg(msgspec.json.encode(_seen(chart.to_dict()), order="sorted").decode())
 
 
 def fitted(draw: Callable[[int], Any], width: int, panel: int | None = None) -> tuple[Any, str, int]:

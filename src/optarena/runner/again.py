@@ -75,8 +75,8 @@ def replay(store: str | Path, study: str) -> Verdict:
         supervisor.run([([planned], {planned.id: answered})], 1)
         again = Dataset.of_store(place.path).in_full().columns
         made = from_columns(again, planned.id)
-        if planned.solver:
-            facts += _ends(attempt, again.attempts[0])
+        if again.attempts:
+            facts += _ends(attempt, again.attempts[0], reasons=planned.solver)
         if again.attempts and gap(attempt.card, again.attempts[0].card) > EQUAL:
             facts.append("the problem's values at fixed points (its signature)")
     compared, difference = _compared(attempt, recorded.rows, made.rows if made is not None else Recorded())
@@ -96,14 +96,14 @@ def _compared(attempt: Attempt, known: Recorded, now: Recorded) -> tuple[int, st
     return len(known), ""
 
 
-def _ends(was: Attempt, now: Attempt) -> list[str]:
-    """What a solver said at its end, where it now says otherwise; seconds and processor time always differ."""
+def _ends(was: Attempt, now: Attempt, *, reasons: bool) -> list[str]:
+    """What was said at the end, where it is now said otherwise; seconds and processor time always differ."""
     if not was.ends or not now.ends:
         return []
     old, new = was.ends[-1], now.ends[-1]
     out = (
         []
-        if old.reason == new.reason
+        if not reasons or old.reason == new.reason
         else [f"how it ended: {old.status}, {old.reason}; now {new.status}, {new.reason}"]
     )
     for name in dict.fromkeys([*old.a, *new.a]):
@@ -129,7 +129,7 @@ def _plan(attempt: Attempt) -> Plan:
     """The plan of just this study, from its card."""
     start, card = attempt.start, attempt.card
     experiment = Experiment(
-        [Use(start.use, unstrict(start.settings), start.optimizer)],
+        [Use(start.use, unstrict(start.settings), start.optimizer, start.isolated)],
         [card.id],
         start.budget.evaluations,
         seconds=start.budget.seconds,

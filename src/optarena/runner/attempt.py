@@ -117,6 +117,7 @@ def begin(
         versions=versions,
         source=source,
         seed=study.seed,
+        isolated=study.optimizer.isolated,
         life=past.life + 1,
         had=past.recorded if study.record != "all" else 0,
     )

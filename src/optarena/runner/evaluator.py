@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from optarena._asking import CommandError
 from optarena._source import place_in_code
 from optarena.errors import describe
 from optarena.experiment import noise_key, noise_rng
@@ -61,7 +62,14 @@ class Evaluator:
         self._free = self._last > 0 and not past.answers_only
         self._observed = past.observed
         self._lost = past.lost
+        self._costs, self._costs_at = past.costs, past.costs_at
         self.meter.free = self._free
+
+    def _advance(self, n: int) -> None:
+        """So many more are as recorded. Where costs were last recorded, they are what the study has spent by then."""
+        before, self.done = self.done, self.done + n
+        if before < self._costs_at <= self.done:
+            self.meter.costs = dict(self._costs)
 
     def beat(self) -> None:
         """Between evaluations, about ten times a second: tell how far we are, and let the recorder do what is due."""
@@ -139,6 +147,8 @@ class Evaluator:
             if is_interrupt(error):
                 raise
             meter.stop(EVALUATE)
+            if isinstance(error, CommandError) and error.costs:
+                meter.report(error.costs)
             self.traceback = self.traceback or traceback_of(error)
             return None, "error", _with_place(error)
         meter.stop(EVALUATE)
@@ -150,6 +160,8 @@ class Evaluator:
             return None, "error", describe(error, named=False)
         except Exception as error:
             return None, "error", describe(error)
+        if evaluation.costs:
+            meter.report(evaluation.costs)
         if any(map(math.isnan, evaluation.values)):
             return evaluation, *RETURNED_NAN
         return evaluation, "ok", ""
@@ -172,7 +184,7 @@ class Evaluator:
             y, v = self._recorded(known, X[i : i + 1], row)
             if y is not None:
                 values[i], violations[i] = y, v
-            self.done += 1
+            self._advance(1)
         return values, violations
 
     def _all_recorded(self, X: Array) -> tuple[Array, Array] | None:
@@ -186,7 +198,7 @@ class Evaluator:
             return None
         values, violations = known.values[part].copy(), known.violations[part].copy()
         self.recorder.note_all(values, violations)
-        self.done += n
+        self._advance(n)
         return values, violations
 
     def skip(self, suggest: Callable[[int], Any], checked: Callable[[Any, int], tuple[Array, Any]], limit: int) -> None:
@@ -204,7 +216,7 @@ class Evaluator:
             if high > low:
                 X, _ = checked(drawn, n)
                 self._compare(X, int(low), int(high))
-            self.done += n
+            self._advance(n)
             self.beat()
 
     def _compare(self, X: Array, low: int, high: int) -> None:

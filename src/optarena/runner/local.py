@@ -33,6 +33,8 @@ from optarena.store import RaceFile, RunFile, Store
 from optarena.store.journal import Journal
 
 HEARTBEAT_SECONDS = 2.0
+PAUSE_SECONDS = 0.5
+"""How often a store is asked whether it is still paused."""
 FEW_STUDIES = 64
 """After a round of so many studies only journals that mention them are read; of more, nearly all would."""
 
@@ -129,6 +131,7 @@ def run(
     with place.lock("run"):
         sign = functools.partial(signatures, kernels=chosen if workers else None)
         plan, before = settled(experiment, place, plan, sign, new=new, retry=retry)
+        place.lift_old_pause(before.runs)
         if rounds is not None:
             rounds.begin(plan, before.runs)
         course = _Course(place, plan, before, rounds, kernels, retry, share)
@@ -339,6 +342,9 @@ def _here(
     with contextlib.ExitStack() as stack:
         journal: Journal | None = None
         for study, past in ((study, pasts) for todo, pasts in batches for study in todo):
+            while place.paused:
+                heart()
+                time.sleep(PAUSE_SECONDS)
             if journal is None or journal.full:
                 stack.close()
                 journal = stack.enter_context(contextlib.closing(Journal(place.journals, environment())))

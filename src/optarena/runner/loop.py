@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from optarena._json import Number
+from optarena.costs import column
 from optarena.errors import Exhausted, SuggestionError, describe
 from optarena.experiment import optimizer_rng, problem_rng
 from optarena.optimizer import Optimizer
@@ -42,12 +43,15 @@ class OptimizerLoop:
         self.meter = Meter(attempt.past.spent)
         self.recorder = Recorder(attempt.journal, attempt.handle, problem, self.study.record, self.meter)
         self.evaluate = Evaluator(attempt, problem, self.recorder)
-        self.at_end: dict[str, Number] = {}
         self.can = optimizer_class.capabilities
         self.signs = self.recorder.signs
         self.flip = bool((self.signs < 0).any())
         self.goal = self._goal()
         self.size = self.study.batch if attempt.singly else self._batch()
+
+    @property
+    def at_end(self) -> dict[str, Number]:
+        return {column(name): cost for name, cost in self.meter.costs.items()}
 
     @property
     def evaluations(self) -> int:
@@ -83,6 +87,9 @@ class OptimizerLoop:
         finally:
             self.cell.enter(CLOSE)
             closed = [self._guarded(functools.partial(_close, what, thing)) for what, thing in reversed(opened)]
+            for _, thing in opened:
+                if isinstance(thing, Optimizer) and thing.charged:
+                    self.meter.report(thing.take_charges())
         for trouble in closed:
             if trouble is not None and outcome.status == "done":
                 outcome = trouble
@@ -148,6 +155,8 @@ class OptimizerLoop:
             except BaseException as error:
                 _fail("suggest", error)
             meter.stop(COST_OF_SUGGEST)
+            if optimizer.charged:
+                meter.report(optimizer.take_charges())
             X, rows = self._checked(suggested, n)
             values, violations = evaluate(X, rows)
             y = values * self.signs if self.flip else values
@@ -161,6 +170,8 @@ class OptimizerLoop:
             except BaseException as error:
                 _fail("observe", error)
             meter.stop(COST_OF_OBSERVE)
+            if optimizer.charged:
+                meter.report(optimizer.take_charges())
             if goal is not None and recorder.best <= goal:
                 return Outcome("done", evaluate.done, "target reached")
             evaluate.beat()

@@ -1,9 +1,13 @@
-"""What a study is charged: wall and CPU time of each call of others' code, until a line takes the sum with it."""
+"""What a study is charged: wall and CPU time of each call of others' code, until a line takes the sum with it.
+
+And what that code says that it spent beside time: tokens, money, joules."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
+from optarena.costs import added
 from optarena.store.costs import no_costs
 
 SHORT_NS = 10_000
@@ -24,11 +28,13 @@ class Meter:
     the harness did between two calls; short pieces are counted on from there.
     """
 
-    __slots__ = ("_cpu", "_pending", "_read", "_wall", "free", "spent")
+    __slots__ = ("_cpu", "_pending", "_read", "_wall", "costs", "free", "spent")
 
     def __init__(self, spent: int = 0) -> None:
         self.spent = spent
         self.free = False
+        self.costs: dict[str, float] = {}
+        """What was reported since the study began."""
         self._pending = no_costs()
         self._wall = self._read = _wall()
         self._cpu = _cpu()
@@ -59,6 +65,10 @@ class Meter:
             pending[phase] += wall
             pending[phase + 1] += used
             self.spent += wall
+
+    def report(self, costs: Mapping[str, float]) -> None:
+        """Others' code says that it spent this."""
+        self.costs = added(self.costs, costs)
 
     def pending(self) -> list[int]:
         """The costs since the last line, for the next one."""

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from optarena.costs import COSTS, column
 from optarena.experiment import Study
 from optarena.optimizer import Optimizer
 from optarena.problem import Problem, Subject
@@ -49,6 +50,9 @@ class Past(msgspec.Struct):
     """Rows are missing that were recorded once, of a study that keeps improvements only: they are written again."""
     answers_only: bool = False
     """The rows are failures to be answered as they were; all others are evaluated as if nothing were recorded."""
+    costs: dict[str, float] = {}
+    """What was reported as spent beside time until evaluation `costs_at`."""
+    costs_at: int = 0
     in_store: bool = False
     """All evaluations so far are recorded, of which only some are here; for an optimizer that does not learn."""
 
@@ -82,6 +86,8 @@ class Past(msgspec.Struct):
             life=max(self.life, more.life),
             remainder=self.remainder,
             lost=self.lost or more.lost,
+            costs=more.costs if more.costs_at > self.costs_at else self.costs,
+            costs_at=max(self.costs_at, more.costs_at),
             in_store=self.in_store,
         )
 
@@ -142,6 +148,8 @@ def read_past(columns: Columns, study: str) -> Iterator[Past | None]:
         spent = round(columns.costs[low:high, WALL].sum() * NANOSECONDS)
     ended = [end.evaluations for end in attempt.ends if end.status == "done"]
     within = [n for n in ended if n % start.batch]
+    told = {name: columns.extras[column(name)][rows] for name in COSTS if column(name) in columns.extras}
+    said = {name: np.flatnonzero(~np.isnan(numbers)) for name, numbers in told.items()}
     yield Past(
         attempt=start.attempt,
         cause=start.cause,
@@ -152,6 +160,8 @@ def read_past(columns: Columns, study: str) -> Iterator[Past | None]:
         remainder=max(within, default=None),
         life=start.life,
         lost=start.record != "all" and (attempt.told > len(rows) or bool(columns.damage)),
+        costs={name: float(told[name][at[-1]]) for name, at in said.items() if len(at)},
+        costs_at=max((int(columns.evaluation[rows[at[-1]]]) for at in said.values() if len(at)), default=0),
         in_store=columns.thin,
     )
 

@@ -19,9 +19,9 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -30,20 +30,21 @@ from optarena._json import strict, unstrict
 from optarena._scratch import remove_abandoned
 from optarena._source import versions_of
 from optarena._version import __version__
-from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Plan, Study
+from optarena.optimizers.command import CommandOptimizer
 from optarena.runner import kernels as kernels_
 from optarena.runner.attempt import Outcome
 from optarena.runner.calibration import machine
+from optarena.runner.chunks import Chunks, Given, PlanFile, Shared
 from optarena.runner.compacting import Compacting
-from optarena.runner.lacking import lacking, left_failed, objects_here, planned, recorded, refuse_empty, settled
-from optarena.runner.local import FEW_STUDIES, Progress, Silent
+from optarena.runner.lacking import lacking, left_failed, objects_here, planned, refuse_empty, settled
+from optarena.runner.local import Progress, Silent
 from optarena.runner.past import Past, Pasts
 from optarena.runner.signing import signatures
 from optarena.runner.supervisor import Supervisor
 from optarena.store import RunFile, Store
-from optarena.store.leases import BEAT_SECONDS, EXPIRY_SECONDS, Lease, Leases, clear, make_room
+from optarena.store.leases import BEAT_SECONDS, EXPIRY_SECONDS, Lease, clear, make_room
 
 CHUNKS_PER_PILOT = 32
 """So that the last chunk of a pilot is a small part of its work; a chunk costs two requests to the file system."""
@@ -51,39 +52,6 @@ LARGEST_CHUNK = 256
 QUICK_SECONDS = 1.0
 """Studies that take less are given to workers ahead; of others, each goes to the first pilot that is free."""
 MOST_CHUNKS = 100_000
-
-
-class PlanFile(msgspec.Struct):
-    """What the pilots of a run must know, in `pilots/<run>/plan.json`; it goes with the run."""
-
-    run: str
-    root: str
-    experiment: dict[str, Any]
-    base: str
-    """The directory in which users' files are looked up."""
-    ranges: list[tuple[int, int]]
-    """The studies to run, as places in the plan."""
-    digest: str
-    """Of their ids: a machine that plans other studies is refused."""
-    facts: dict[str, str]
-    """Packages that decide about values, with their versions."""
-    sources: dict[str, str]
-    size: int
-    """Studies in a chunk."""
-    pilots: int
-    kernels: str
-    """Those that all pilots must have."""
-    wanted: str
-    """Those that were asked for: pinned or native."""
-    retry: bool = False
-    continued: bool = False
-    """Whether some of the studies were begun before this run."""
-    expiry: float = EXPIRY_SECONDS
-
-    @property
-    def chunks(self) -> int:
-        """With the end."""
-        return -(-sum(end - begin for begin, end in self.ranges) // self.size) + 1
 
 
 class Announced(NamedTuple):
@@ -99,11 +67,15 @@ class Flight(NamedTuple):
 
     studies: int
     how: str
-    """done: the run is; stopped: somebody asked for that; over: it had ended before."""
+    """done: the run is; stopped: somebody asked for that; over: it had ended before; idle: others have what is left."""
 
 
 class Stopped(BaseException):
     """The pilot was asked to stop: it ends its workers in order, and others go on."""
+
+
+class Requeued(Stopped):
+    """It was, and will be started again."""
 
 
 def announce(
@@ -116,7 +88,10 @@ def announce(
     kernels: str = "pinned",
     expiry: float = EXPIRY_SECONDS,
 ) -> Announced:
-    """Write into the store what pilots are to do; an earlier run that lost all its pilots ends by that."""
+    """Write into the store what pilots are to do; an earlier run that lost all its pilots ends by that.
+
+    pilots: how many there may be; the run is for at most as many as there are studies.
+    """
     chosen = kernels_.chosen(kernels)
     if pilots < 1:
         raise OptarenaError(f"pilots: expected a whole number of at least 1, got {pilots}")
@@ -132,10 +107,12 @@ def announce(
     with place.lock("run"):
         sign = functools.partial(signatures, kernels=chosen)
         plan, before = settled(experiment, place, plan, sign, new=new, retry=retry)
+        place.lift_old_pause(before.runs)
         todo = list(lacking(plan.studies, before, retry))
         plan.notices += left_failed(plan, before, todo)
         if not todo:
             return Announced(None, plan, 0)
+        pilots = min(pilots, len(todo))
         newest = {a.start.study: (a.start.attempt, a.start.life) for a in before.attempts}
         run = place.begin_run(plan, [study.id for study in todo], kernels, newest, pilots=pilots)
         _end_lost(place, run)
@@ -204,7 +181,13 @@ def _facts(plan: Plan) -> dict[str, str]:
     packages = {name for found in (*plan.classes.values(), *plan.problems.values()) for name in found.packages}
     own = {"optarena": __version__, "python": ".".join(platform.python_version_tuple()[:2])}
     always = {name: importlib.metadata.version(name) for name in ("numpy", "scipy")}
-    return {**versions_of(sorted(packages)), **own, **always}
+    apart = {
+        f"{label}'s {package}": version
+        for label, cls in plan.classes.items()
+        if issubclass(cls, CommandOptimizer) and cls.environment is not None
+        for package, version in cls.environment.versions.items()
+    }
+    return {**versions_of(sorted(packages)), **own, **always, **apart}
 
 
 def pilot(
@@ -228,37 +211,40 @@ def pilot(
         raise OptarenaError(f"store {place.path} has no run {run} for pilots")
     if head.ended is not None:
         return Flight(0, "over")
-    file = _read(place, run)
+    file = read_plan(place, run)
     if file is None:
         return Flight(0, "over")
     plan, todo = _planned(file)
     _refuse_other_machine(file, plan, todo)
     crew = min(len(todo), workers or _cores())
-    first = (file.chunks - 1) * (number - 1) // file.pilots
-    try:
-        leases = Leases(place.pilots(run), file.chunks, first, file.expiry)
-    except FileNotFoundError:
-        return Flight(0, "over")
+    chunks: Chunks
+    if Given.exists(place.pilots(run)):
+        chunks = Given(place.pilots(run), todo)
+    else:
+        try:
+            chunks = Shared(place, file, plan, todo, number)
+        except FileNotFoundError:
+            return Flight(0, "over")
     mine = place.begin_pilot(head, number, machine())
-    work = _Work(place, file, plan, todo, leases, progress or Silent(), parent)
+    work = _Work(place, file, plan, chunks, progress or Silent(), parent)
     how = "failed"
     try:
-        with _beating(place, mine, leases, file.expiry):
+        with beating([chunks.beat, functools.partial(place.heartbeat, mine)], file.expiry):
             work.run(crew)
         how = "done"
     except (Stopped, KeyboardInterrupt, SystemExit) as error:
-        how = "interrupted"
+        how = "requeued" if isinstance(error, Requeued) else "interrupted"
         if not isinstance(error, Stopped):
             raise
     finally:
-        leases.end()
+        chunks.end()
         place.end_run(mine, how)
-    if work.ended_the_run:
+    if chunks.ended_the_run:
         Compacting(place, work.progress.notice).finish()
-    return Flight(work.ended_studies, "done" if how == "done" else "stopped")
+    return Flight(work.ended_studies, "stopped" if how != "done" else "idle" if work.idle else "done")
 
 
-def _read(store: Store, run: str) -> PlanFile | None:
+def read_plan(store: Store, run: str) -> PlanFile | None:
     """The plan; None if the run has just ended."""
     path = store.pilots(run) / "plan.json"
     try:
@@ -304,16 +290,16 @@ def _cores() -> int:
 
 
 @contextlib.contextmanager
-def _beating(store: Store, mine: RunFile, leases: Leases, expiry: float) -> Iterator[None]:
-    """Show that the pilot is alive, also while it reads a large store."""
+def beating(hearts: Sequence[Callable[[], None]], expiry: float) -> Iterator[None]:
+    """Show that a pilot is alive, also while it reads a large store."""
     over = threading.Event()
 
-    def beat() -> None:
+    def beats() -> None:
         while not over.wait(min(BEAT_SECONDS, expiry / 6)):
-            leases.beat()
-            store.heartbeat(mine)
+            for beat in hearts:
+                beat()
 
-    thread = threading.Thread(target=beat, daemon=True)
+    thread = threading.Thread(target=beats, daemon=True)
     thread.start()
     try:
         yield
@@ -330,21 +316,24 @@ class _Work:
         store: Store,
         file: PlanFile,
         plan: Plan,
-        todo: list[Study],
-        leases: Leases,
+        chunks: Chunks,
         progress: Progress,
         parent: int | None,
     ) -> None:
-        self.store, self.file, self.plan, self.todo = store, file, plan, todo
-        self.leases, self.progress, self.parent = leases, progress, parent
+        self.store, self.file, self.chunks = store, file, chunks
+        self.progress, self.parent = progress, parent
         self.supervisor = Supervisor(
             store, plan, plan.experiment, self, self._heart, file.kernels, file.retry, in_turn=False
         )
         self.crew = 1
         self.ended_studies = 0
-        self.ended_the_run = False
-        self._hand: deque[tuple[Study, int, Pasts | Mapping[str, Past]]] = deque()
-        """Studies of claimed chunks that no worker has yet."""
+        self.idle = False
+        """Whether it had nothing to do for so long that it ended."""
+        self._hand: deque[tuple[Study, int, Pasts | Mapping[str, Past], int | None]] = deque()
+        """Studies of claimed chunks that no worker has yet; a last number: to be run alone, from that evaluation on."""
+        self._alone = ""
+        self._busy = time.monotonic()
+        """When it last had something to do."""
         self._chunk: dict[str, int] = {}
         self._left: dict[int, tuple[Lease, set[str]]] = {}
         """Chunk -> its studies that have not ended."""
@@ -361,15 +350,32 @@ class _Work:
     def _batches(self) -> Iterator[tuple[list[Study], Pasts | Mapping[str, Past]] | None]:
         """Study after study, as long as there are any; None where others have all that is left."""
         while True:
-            if not self._hand and not self._claim():
-                if self.leases.all_done and not self._left:
+            if self._alone:
+                yield None
+            elif not self._hand and not self._claim():
+                if (self.chunks.all_done and not self._left) or self._is_idle():
                     return
                 yield None
+            elif self._hand and self._hand[0][3] is not None:
+                if self.supervisor.open:
+                    yield None
+                    continue
+                study, _, pasts, begun = self._hand.popleft()
+                self._alone = study.id
+                self.chunks.alone(study.id, begun or 0)
+                yield [study], pasts
             elif self._hand and self._enough():
                 yield None
             elif self._hand:
-                study, _, pasts = self._hand.popleft()
+                study, _, pasts, _ = self._hand.popleft()
                 yield [study], pasts
+
+    def _is_idle(self) -> bool:
+        """Whether others have had all that is left for a long time: this machine may be of more use elsewhere."""
+        if self._left or self.supervisor.open:
+            self._busy = time.monotonic()
+        self.idle = time.monotonic() - self._busy > self.chunks.idle_seconds
+        return self.idle
 
     def _enough(self) -> bool:
         """Whether all workers are busy and studies take long: then the next one may be free for another pilot."""
@@ -379,9 +385,9 @@ class _Work:
         return spent > QUICK_SECONDS * self.ended_studies
 
     def _claim(self) -> bool:
-        lease = self.leases.claim()
+        lease = self.chunks.claim()
         if lease is None and time.monotonic() >= self._next_look:
-            lease = self.leases.claim_lost()
+            lease = self.chunks.claim_lost()
             self._pause = min(self._pause * 1.5, self.file.expiry / 4)
             self._next_look = time.monotonic() + self._pause * random.uniform(0.5, 1.5)
         if lease is None:
@@ -392,29 +398,16 @@ class _Work:
 
     def _take(self, lease: Lease) -> None:
         """Put the studies of a chunk that are not finished into the hand, each with its past."""
-        end = lease.chunk == self.file.chunks - 1
-        studies = self.todo if end else self._studies(lease.chunk)
-        pasts: Pasts | Mapping[str, Past] = {}
-        if end or lease.turn:
-            ids = [study.id for study in studies] if len(studies) <= FEW_STUDIES else []
-            before = Dataset.of_store(self.store.path, *ids)
-            studies = list(lacking(studies, before, self.file.retry and not end))
-            pasts = recorded(self.plan, before, studies)
-        elif self.file.continued:
-            pasts = self._first
+        studies, pasts, alone, hopeless = self.chunks.take(lease)
         self._left[lease.chunk] = (lease, {study.id for study in studies})
         self._chunk |= dict.fromkeys((study.id for study in studies), lease.chunk)
-        self._hand.extend((study, lease.chunk, pasts) for study in studies)
+        rest = sorted((study for study in studies if study.id not in hopeless), key=lambda study: study.id in alone)
+        self._hand.extend((study, lease.chunk, pasts, alone.get(study.id)) for study in rest)
+        for study in studies:
+            if study.id in hopeless:
+                self.supervisor.give_up(study, pasts, hopeless[study.id])
         if not studies:
             self._finish(lease.chunk)
-
-    def _studies(self, chunk: int) -> list[Study]:
-        return self.todo[chunk * self.file.size : (chunk + 1) * self.file.size]
-
-    @functools.cached_property
-    def _first(self) -> Pasts:
-        """What studies that were begun before the run continue from."""
-        return recorded(self.plan, Dataset.of_store(self.store.path), self.todo)
 
     # ---- what the supervisor tells -----------------------------------------------------------------------------------
 
@@ -427,6 +420,9 @@ class _Work:
     def ended(self, study: Study, outcome: Outcome) -> None:
         self.ended_studies += 1
         self.progress.ended(study, outcome)
+        if study.id == self._alone:
+            self._alone = ""
+            self.chunks.not_alone(study.id)
         chunk = self._chunk.pop(study.id)
         if chunk in self._left:
             self._left[chunk][1].discard(study.id)
@@ -440,17 +436,7 @@ class _Work:
                 _sync(self.store.journals / name)
         self.supervisor.journals.clear()
         lease, _ = self._left.pop(chunk)
-        if chunk == self.file.chunks - 1:
-            self._end_run()
-        self.leases.finish(lease)
-        if chunk == self.file.chunks - 1:
-            clear(self.store.pilots(self.file.run))
-
-    def _end_run(self) -> None:
-        head = self.store.run(self.file.run)
-        if head is not None and head.ended is None:
-            self.store.end_run(head, "done")
-            self.ended_the_run = True
+        self.chunks.finish(lease)
 
     def _heart(self) -> None:
         """Now and then: should this pilot stop, and has somebody taken what it has?"""
@@ -461,7 +447,7 @@ class _Work:
         self._next_heart = time.monotonic() + min(BEAT_SECONDS, self.file.expiry / 6)
         if (self.store.pilots(self.file.run) / "stop").exists():
             raise Stopped
-        for chunk in self.leases.lost():
+        for chunk in self.chunks.lost():
             self._left.pop(chunk, None)
             self._hand = deque(item for item in self._hand if item[1] != chunk)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import re
 import secrets
 import selectors
 import signal
@@ -42,10 +41,14 @@ from optarena.runner.environment import for_workers
 from optarena.runner.guard import EXIT_CODE, MARK
 from optarena.runner.recorded import plain
 from optarena.runner.worker import Answer, Task
+from optarena.store import Store
+from optarena.store.pieces import NAME
 
 POLL_SECONDS = 0.05
 WATCH_SECONDS = 0.2
 STOPPED_SECONDS = 2.0
+PAUSE_SECONDS = 1.0
+"""How often the store is asked whether it is paused."""
 START_SECONDS = 120.0
 PREPARE_SECONDS = 600.0
 """How long a solver's instance and library may take to load; beyond a study's limit, that of any study."""
@@ -56,7 +59,6 @@ MAKING, WAITING = "making", "waiting"
 STILLBORN = 3
 ERROR_TAIL = 4_000
 LONGEST_ANSWER = 1 << 24
-JOURNAL_NAME = re.compile(r"[A-Za-z0-9._]+-[0-9]+-[0-9a-f]+\.jsonl")
 
 FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGSYS, signal.SIGTRAP}
 FAULTS |= {signal.SIGXFSZ}  # of a limit that only its own code can have set
@@ -178,7 +180,7 @@ class _Worker:
         if answer.token != self.token or not self.tasks or answer.serial != self.tasks[0].serial:
             return False
         if answer.what == "begun":
-            return self.running == 0 and JOURNAL_NAME.fullmatch(answer.journal) is not None
+            return self.running == 0 and NAME.fullmatch(answer.journal) is not None
         return self.running == answer.serial and answer.what in ("ended", "broken", "harmed")
 
     def read_errors(self) -> bool:
@@ -245,7 +247,8 @@ class Pool:
             if limits.memory
             else int(0.9 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
         )
-        self._next_watch = 0.0
+        self._next_watch = self._next_ask = 0.0
+        self._paused = False
         self._stillborn = 0
         self._spent: dict[int, float] = {}
         """Task -> seconds of its study in workers that died."""
@@ -266,7 +269,8 @@ class Pool:
                 next_one = self._more(tasks, todo)
                 if not todo and next_one is None and not any(worker.tasks for worker in self._workers.values()):
                     break
-                self._fill(todo)
+                if not self._is_paused():
+                    self._fill(todo)
                 self._listen(todo, 0.0 if next_one is MAKING else POLL_SECONDS)
                 beat()
             self._dismiss()
@@ -292,6 +296,13 @@ class Pool:
                 return task
             todo.append(task)
         return WAITING
+
+    def _is_paused(self) -> bool:
+        """Whether nothing further is to begin; the store is asked about every second."""
+        if time.monotonic() >= self._next_ask:
+            self._next_ask = time.monotonic() + PAUSE_SECONDS
+            self._paused = Store(self.store).paused
+        return self._paused
 
     # ---- giving work -----------------------------------------------------------------------------------------------
 

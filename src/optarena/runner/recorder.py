@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from optarena._json import Number, number, numbers
+from optarena.costs import column
 from optarena.problem import Evaluation, Problem
 from optarena.runner.meter import Meter
 from optarena.runner.reasons import Reasons, reason_of
@@ -54,14 +55,14 @@ class Recorder:
     def matrix(self, k: int, rows: list[list[Any]], values: Array) -> None:
         """Record evaluations k, k+1, …: a matrix of values, no constraints and no hidden metrics; NaN is a failure."""
         if self.everything:
-            if values.size == 1 and math.isfinite(value := values.item()):
+            if values.size == 1 and math.isfinite(value := values.item()) and not self.meter.costs:
                 self.journal.write(PlainRow(self.handle, k, [[value]], self.meter.pending(), rows))
                 value *= self.sign
                 if value < self.best:
                     self.best = value
                 return
             y, failures = self._plain(values)
-            self.journal.write(Rows(self.handle, k, y, self.meter.pending(), failures, x=rows))
+            self.journal.write(self._line(k, y, rows, failures))
             if values.shape[1] == 1:
                 least = float(values.min() if self.sign > 0 else -values.max())
                 if not math.isfinite(least):  # of those that count: NaN and -inf are failures (docs/scores.md 0.3)
@@ -73,7 +74,7 @@ class Recorder:
         for i in self._kept(values):
             self.rows += 1
             y, failures = self._plain(values[i : i + 1])
-            self.journal.write(Rows(self.handle, k + i, y, self.meter.pending(), failures, x=[rows[i]]))
+            self.journal.write(self._line(k + i, y, [rows[i]], failures))
 
     def _plain(self, values: Array) -> tuple[list[list[Number]], dict[int, tuple[str, str]]]:
         y = values.tolist()
@@ -124,15 +125,18 @@ class Recorder:
     def write_row(self, k: int, row: list[Any], evaluation: Evaluation | None, status: str, message: str) -> None:
         problem = self.problem
         values: list[Number] = [None] * len(problem.objectives) if evaluation is None else numbers(evaluation.values)
-        record = Rows(self.handle, k, [values], self.meter.pending(), x=[row])
-        if status != "ok":
-            record.f = {0: (status, message)}
+        record = self._line(k, [values], [row], {} if status == "ok" else {0: (status, message)})
         if evaluation is not None:
             if problem.constraints:
                 record.v = [numbers(evaluation.violations)]
             if problem.metrics:
                 record.m = [[number(evaluation.metrics[name]) for name in problem.metrics]]
         self.journal.write(record)
+
+    def _line(self, k: int, y: list[list[Number]], rows: list[list[Any]], failures: dict[int, tuple[str, str]]) -> Rows:
+        """A line, with what the study has cost by then."""
+        spent: dict[str, list[Number]] = {column(name): [cost] * len(y) for name, cost in self.meter.costs.items()}
+        return Rows(self.handle, k, y, self.meter.pending(), failures, a=spent, x=rows)
 
     def _improves(self, values: list[float], feasible: bool, ties: bool) -> bool:
         """Strictly better than all before, entering the archive, or (with hidden metrics) a tie; keeps `best`.

@@ -9,22 +9,28 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
+import time as clock
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import FrameType
+from typing import Any, NamedTuple, NoReturn
 
 from optarena._files import write_whole
 from optarena.errors import OptarenaError, WorkError
 from optarena.experiment import Experiment
-from optarena.runner.pilot import Announced, announce, pilot
+from optarena.runner.pilot import Announced, Requeued, announce, pilot
 from optarena.store import RunFile, Store
 
 MINUTES = 60
 """How long a pilot may run where no time is given; it is requeued then."""
 SIGNAL_SECONDS = 90
-"""How long before its end a job gets the signal."""
+"""How long before its end a job gets the signal; a sixth of its time if that is less. SLURM may be a minute early."""
 OFTEN = 1_000_000
+TRIES = 5
+"""How often SLURM is asked to requeue a job: it may be busy."""
 
 
 class Submitted(NamedTuple):
@@ -35,20 +41,57 @@ class Submitted(NamedTuple):
 
 
 class Flight:
-    """What a job does; submitit asks `checkpoint` for what is to be done when it is requeued: the same again."""
+    """What a job does; when it gets its signal, the pilot stops in order, and then the job is requeued.
+
+    Until the pilot begins, submitit answers the signal: it asks `checkpoint` what is to be done next, the same again.
+    """
 
     def __init__(self, store: str, run: str, workers: int | None) -> None:
         self.store, self.run, self.workers = store, run, workers
 
     def __call__(self, number: int) -> str:
+        import submitit
+
         given = os.environ.get("SLURM_CPUS_ON_NODE", "")
         workers = self.workers or (int(given) if given.isdecimal() else None)
-        return pilot(self.store, self.run, number=number, workers=workers).how
+        signalled = False
+
+        def stop(which: int, _frame: FrameType | None) -> NoReturn:
+            nonlocal signalled
+            signalled = True
+            signal.signal(which, signal.SIG_IGN)
+            raise Requeued
+
+        try:
+            signal.signal(getattr(signal, f"SIG{submitit.JobEnvironment.USR_SIG}"), stop)
+            how = pilot(self.store, self.run, number=number, workers=workers).how
+        except Requeued:
+            how = "stopped"
+        if how == "stopped" and signalled and not self._is_over():
+            _requeue(submitit.JobEnvironment().job_id)
+            sys.exit(1)
+        return how
+
+    def _is_over(self) -> bool:
+        head = Store(self.store).run(self.run)
+        return head is None or head.ended is not None
 
     def checkpoint(self, number: int) -> Any:
         import submitit
 
         return submitit.helpers.DelayedSubmission(self, number)
+
+
+def _requeue(job: str) -> None:
+    """Put this job into the queue again: SLURM then ends all its processes, the one that asks, too."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # also in what we start
+    for left in reversed(range(TRIES)):
+        asked = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True, check=False)
+        if asked.returncode <= 0:
+            return
+        if left:
+            clock.sleep(2)
+    raise WorkError(f"SLURM did not requeue job {job}: {asked.stderr.strip()}")
 
 
 def submit(
@@ -66,6 +109,7 @@ def submit(
 ) -> Submitted:
     """Submit an array of pilots, one per node, for what the store lacks; returns at once.
 
+    nodes: how many; fewer are submitted where there are fewer studies.
     flags: more for sbatch, such as --account=physics. workers: processes of a pilot, by default the CPUs that SLURM
     gives it.
     """
@@ -89,8 +133,8 @@ def submit(
     parameters = {
         "name": f"optarena-{made.run.id}",
         "timeout_min": minutes,
-        "slurm_signal_delay_s": min(SIGNAL_SECONDS, minutes * 30),
-        "slurm_array_parallelism": nodes,
+        "slurm_signal_delay_s": min(SIGNAL_SECONDS, minutes * 10),
+        "slurm_array_parallelism": made.run.pilots,
         "slurm_additional_parameters": {"requeue": True, **more},
         "slurm_partition": partition,
         "cpus_per_task": workers,
@@ -98,7 +142,7 @@ def submit(
     executor.update_parameters(**{name: value for name, value in parameters.items() if value is not None})
     flight = Flight(str(place.path.resolve()), made.run.id, workers)
     try:
-        jobs = executor.map_array(flight, list(range(1, nodes + 1)))
+        jobs = executor.map_array(flight, list(range(1, made.run.pilots + 1)))
     except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError, OSError) as error:
         place.end_run(made.run, "failed")
         raise WorkError(f"sbatch refused the jobs: {str(error).strip().splitlines()[-1]}") from error

@@ -93,6 +93,15 @@ class Supervisor:
             while self.in_turn and self._open:
                 yield WAITING
 
+    def give_up(self, study: Study, pasts: Pasts | Mapping[str, Past], reason: str) -> None:
+        """Record that a study failed which is not tried any more."""
+        self._pasts = pasts
+        self._open.add(study.id)
+        for task in self._task(study):
+            if isinstance(task, Task):
+                assert task.past is not None
+                self._end(task, "failed", task.past.last, reason)
+
     @property
     def open(self) -> int:
         """How many studies were asked for and have not ended."""
@@ -307,6 +316,7 @@ class Supervisor:
         self._journal.end(
             End(start.s, status, evaluations, time.time(), no_costs(), reason, word=ending, life=task.past.life + 1)
         )
+        self.journals.add(self._journal.path.name)
         self._open.discard(task.study.id)
         why = Reasons()
         failures = list(task.past.rows.failures()) if task.past is not None else []

@@ -110,8 +110,10 @@ class _Answers:
 
 
 def _work(store: Path, memory: int, tasks: int, answer: _Answers) -> None:
+    from optarena import environments
     from optarena.errors import Harmed, OptarenaError, WorkError
     from optarena.optimizer import ready_optimizer
+    from optarena.optimizers.isolated import isolated_optimizer
     from optarena.problem import Subject, build
     from optarena.runner.cell import DONE, IDLE, Cell
     from optarena.runner.environment import environment
@@ -122,6 +124,7 @@ def _work(store: Path, memory: int, tasks: int, answer: _Answers) -> None:
     from optarena.store import Store
     from optarena.store.journal import Journal
 
+    environments.only_find()
     if in_use() == PINNED:
         pin_torch()
     cell = Cell(memory)
@@ -164,6 +167,8 @@ def _work(store: Path, memory: int, tasks: int, answer: _Answers) -> None:
                         problems[key],
                         get_solver(used.use, base)
                         if task.study.solver
+                        else isolated_optimizer(used.use, used.settings)
+                        if used.isolated
                         else ready_optimizer(used.use, base, used.settings),
                         journal,
                         source=task.source,

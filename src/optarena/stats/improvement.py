@@ -11,7 +11,8 @@ better where its interval lies above 0.5.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,7 @@ ROUNDED = 12
 """Decimals of a mean share that mean anything: sums in another order differ beyond."""
 WORK = 4_000_000
 """Comparisons of single trials that are made at once."""
+Counts = npt.NDArray[np.integer[Any]]
 
 
 class Duels(NamedTuple):
@@ -66,7 +68,9 @@ def duels(values: Floats, first: Ints, second: Ints) -> Duels:
     with inf. NaN where one of the two has no trial. The variance is that of the placements of trials, to which half a
     trial at each end of the scale is added: two samples that do not overlap still have one.
     """
-    problems, _, trials = values.shape
+    problems, optimizers, trials = values.shape
+    if trials * len(first) > 4 * optimizers**2:  # many trials: count, rather than compare each with each
+        return _of_placements(values, first, second, *placements(values, first, second))
     block = max(1, WORK // max(1, problems * trials * trials))
     parts = [_duels(values, first[at : at + block], second[at : at + block]) for at in range(0, len(first), block)]
     if not parts:
@@ -75,20 +79,84 @@ def duels(values: Floats, first: Ints, second: Ints) -> Duels:
 
 
 def _duels(values: Floats, first: Ints, second: Ints) -> Duels:
-    x, y = (np.swapaxes(values[:, which], 0, 1) for which in (first, second))  # pairs, problems, trials
+    x, y = _sides(values, first, second)
     order = ordering(x, y)  # 1: the trial of the first has the greater value, so it loses
+    lost, won = (order.sum(axis=axis, dtype=np.int64) for axis in (-1, -2))
+    return _of_placements(values, first, second, lost, won)
+
+
+def _sides(values: Floats, first: Ints, second: Ints) -> tuple[Floats, Floats]:
+    """(pairs, problems, trials): the values of the first and of the second of each pair."""
+    x, y = (np.swapaxes(values[:, which], 0, 1) for which in (first, second))
+    return x, y
+
+
+def _of_placements(values: Floats, first: Ints, second: Ints, lost: Counts, won: Counts) -> Duels:
+    x, y = _sides(values, first, second)
     here, there = ~np.isnan(x), ~np.isnan(y)
     n, m = here.sum(axis=-1), there.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = 0.5 - 0.5 * order.sum(axis=(-2, -1), dtype=np.int64) / (n * m)
+        share = 0.5 - 0.5 * lost.sum(axis=-1) / (n * m)
         away = [
-            np.where(here, -0.5 * order.sum(axis=-1, dtype=np.int64) / m[..., None], 0.0),
-            np.where(there, -0.5 * order.sum(axis=-2, dtype=np.int64) / n[..., None], 0.0),
+            np.where(here, -0.5 * lost / m[..., None], 0.0),
+            np.where(there, -0.5 * won / n[..., None], 0.0),
         ]
         each = [_variance(one, size) / size for one, size in zip(away, (n, m), strict=True)]
         squares = sum(v**2 / np.maximum(size - 1, 1) for v, size in zip(each, (n, m), strict=True))
     missing = (n == 0) | (m == 0)
     return Duels(share, np.where(missing, np.nan, each[0] + each[1]), np.where(missing, np.nan, squares))
+
+
+def placements(values: Floats, first: Ints, second: Ints) -> tuple[Counts, Counts]:
+    """(pairs, problems, trials) each: of every trial of the first, how many more trials of the second it loses to than
+    it beats; of every trial of the second, how many more of the first it beats than it loses to. 0 where it is missing.
+
+    Values are sorted once for each problem, and trials counted up to each of them: the work does not grow with the
+    square of the trials.
+    """
+    problems, optimizers, trials = values.shape
+    lost, won = np.zeros((2, len(first), problems, trials), dtype=np.int32)
+    width = optimizers * trials + 1
+    block = max(1, WORK // max(1, optimizers * width))
+    for at in range(0, problems, block):
+        code = _codes(values[at : at + block])
+        rows = len(code) * optimizers
+        place = np.arange(rows)[:, None] * width + code.reshape(rows, trials)
+        count = np.bincount(place.ravel(), minlength=rows * width).reshape(rows, width).astype(np.int32)
+        count[:, 0] = 0  # missing trials
+        upto = np.cumsum(count, axis=1, dtype=np.int32)
+        more = 2 * upto - count - upto[:, -1:]  # those below each value, less those above it
+        more[:, 0] = 0
+        flat, step = more.reshape(len(code), optimizers * width), width * np.arange(optimizers)
+        for p, (table, mine) in enumerate(zip(flat, code, strict=True), at):
+            lost[:, p] = table[step[second, None] + mine[first]]
+            won[:, p] = table[step[first, None] + mine[second]]
+    return lost, -won
+
+
+def _codes(values: Floats) -> Ints:
+    """(problems, optimizers, trials): 1 for the least values of a problem, 2 for the next, …; 0 where it is NaN."""
+    flat = values.reshape(len(values), -1)
+    order = np.argsort(flat, axis=1, kind="stable")  # NaN last
+    ordered = np.take_along_axis(flat, order, axis=1)
+    rises = np.column_stack((np.ones(len(flat), dtype=bool), ordered[:, 1:] != ordered[:, :-1]))
+    codes = np.empty(flat.shape, dtype=np.int64)
+    np.put_along_axis(codes, order, np.where(np.isnan(ordered), 0, np.cumsum(rises, axis=1)), axis=1)
+    return codes.reshape(values.shape)
+
+
+def shares_without(values: Floats, first: Ints, second: Ints) -> Floats:
+    """(trials, pairs, problems): the shares of `duels` where the first trial of every cell is left out, the second, …
+
+    NaN where nothing is left."""
+    x, y = _sides(values, first, second)
+    here, there = ~np.isnan(x), ~np.isnan(y)
+    n, m = (one.sum(axis=-1, keepdims=True) - one for one in (here, there))
+    lost, won = placements(values, first, second)
+    itself = (y < x).astype(np.int64) - (y > x)
+    left = lost.sum(axis=-1, keepdims=True) - lost - won + itself
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.moveaxis(0.5 - 0.5 * left / (n * m), -1, 0)
 
 
 def _variance(away: Floats, n: npt.ArrayLike) -> Floats:
@@ -165,6 +233,10 @@ def flipped_p(away: Floats, seed: Seed = 0, flips: int | None = None) -> Floats:
 
 def _signs(n: int, seed: Seed, flips: int) -> list[Floats]:
     """Patterns of signs (flips, n) in blocks, the data's own among them; the first sign stays: |sum| is symmetric."""
+    return _same_signs(n, seed, flips) if isinstance(seed, int) else _drawn_signs(n, seed, flips)
+
+
+def _drawn_signs(n: int, seed: Seed, flips: int) -> list[Floats]:
     if n <= ENUMERATED:
         number = np.arange(2 ** (n - 1))
         return [np.where((number[:, None] << 1 >> np.arange(n)) & 1, -1.0, 1.0)]
@@ -172,6 +244,10 @@ def _signs(n: int, seed: Seed, flips: int) -> list[Floats]:
     blocks = [np.where(rng.integers(0, 2, (1000, n)), -1.0, 1.0) for _ in range(max(1, flips // 1000))]
     blocks[0][0] = 1.0
     return blocks
+
+
+_same_signs = lru_cache(maxsize=4)(_drawn_signs)
+"""A seed gives the same patterns each time: whoever leaves out one thing after another needs them often."""
 
 
 def over_trials(found: Duels, weights: Floats, *, alpha: float = 0.05, tests: int | None = None) -> Simultaneous:

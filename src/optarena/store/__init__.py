@@ -31,6 +31,8 @@ PARTS = ("journal", "shards", "runs")
 MADE = ("journal", "runs")
 IN_DATABASE = "optarena"
 """The folder of the store in a database of Bayesmark."""
+PAUSED = ".paused"
+"""While a store has this file, its runs begin no further study."""
 STALE_SECONDS = 60.0  # a heartbeat comes every two seconds
 
 
@@ -102,7 +104,8 @@ class RunFile(msgspec.Struct):
     born: int = 0
     ended: float | None = None
     how: str = ""
-    """How it ended: done, interrupted, or failed with an error; empty where that was not recorded."""
+    """How it ended: done, interrupted, or failed with an error; empty where that was not recorded. Of a pilot also
+    requeued: it stopped, and will be started again."""
     version: int = FORMAT_VERSION
     number: int = 0
     """Which run of the store it is, from 1 on: clocks may step back. 0: an older file does not say."""
@@ -235,6 +238,24 @@ class Store:
         finally:
             os.close(file)
 
+    @property
+    def paused(self) -> bool:
+        """Whether runs begin no further studies for now."""
+        return (self.path / PAUSED).exists()
+
+    def pause(self) -> None:
+        """Let what runs go on to its end, and begin nothing else until `resume`."""
+        write_whole(self.path / PAUSED, b"")
+
+    def resume(self) -> None:
+        with contextlib.suppress(OSError):
+            (self.path / PAUSED).unlink()
+
+    def lift_old_pause(self, runs: Sequence[RunFile]) -> None:
+        """Resume where nothing runs: whoever paused an earlier run did not mean one that is about to begin."""
+        if self.paused and not any(self.is_live(run) for run in runs):
+            self.resume()
+
     def must_exist(self) -> None:
         if not self.exists:
             what = "is not a store" if self.path.exists() else "does not exist"
@@ -343,11 +364,23 @@ class Store:
         self._write_run(mine)
         return mine
 
+    def keep_pilot(self, run: RunFile, pilot: RunFile) -> None:
+        """Keep the run file of a pilot that has a store of its own, or show that it is alive if nothing is new."""
+        if pilot.of != run.id or not _ID.fullmatch(pilot.id):
+            return
+        kept = self.run(pilot.id)
+        if kept is None or (kept.of == run.id and kept.ended != pilot.ended):
+            self._write_run(pilot)
+        elif kept.of == run.id and kept.ended is None:
+            self.heartbeat(kept)
+
     def end_run(self, run: RunFile, how: str) -> None:
         """Say how a run ended. Where that cannot be written, this process still knows that it did."""
         _ended.add(run.id)
         run.ended, run.how = time.time(), how
         try:
+            if not self.path.is_dir():  # unmounted, say: nothing is put where it was
+                raise WorkError(f"store {self.path} is gone")
             self._write_run(run)
         except WorkError:
             if how == "done":

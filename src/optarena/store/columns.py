@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from optarena._json import Number
 from optarena.store.costs import NANOSECONDS, NUMBERS, WALL
 from optarena.store.damage import Damage
 from optarena.store.records import End, Header, ProblemCard, Start
@@ -39,13 +40,17 @@ class Attempt:
     @property
     def last_end(self) -> End | None:
         """How it ended last: in the order of its lives, not of clocks, which may step back."""
+        if len(self.ends) == 1:
+            return self.ends[0]
         return max(self.ends, key=lambda end: (end.life, end.time), default=None)
 
     @property
     def begun_again(self) -> bool:
         """Whether a process that may still be at it began after its last end, or it has none."""
         last, start = self.last_end, self.start
-        return last is None or (bool(self.open_in) and (start.life, start.time) > (last.life, last.time))
+        if last is None or not self.open_in:
+            return last is None
+        return (start.life, start.time) > (last.life, last.time)
 
 
 class Source(Protocol):
@@ -221,6 +226,13 @@ class Columns(Block):
             bounds = self.bounds()
             out.add(self.owner[bounds[:-1]], tally(self, bounds, self._nanoseconds))
         return out
+
+    def at_end(self, owner: int) -> dict[str, Number]:
+        """What the ends of an attempt say of its efforts and its bound, the last that does."""
+        ends = sorted(self.attempts[owner].ends, key=lambda end: (end.life, end.time))
+        last = self.tally.last[owner] if any(end.a and end.life for end in ends) else 0
+        told = (end.a for end in ends if not end.life or end.evaluations >= last)
+        return {name: number for each in told for name, number in each.items()}
 
     def until(self, last: Ints) -> Columns:
         """Without the evaluations after a last one of each attempt."""

@@ -10,6 +10,9 @@ whether anything is missing, and ends the run.
 Clocks of machines differ, so none is compared with another: a pilot is lost when its file did not change for some time
 on the clock of the one who looks. A pilot that ends says so in its file, which gives back all its leases; a process of
 this very machine that does not exist is lost at once.
+
+A study may take its machine with it. What was running when a pilot was lost is run alone by the next one, which says so
+by a file `alone/<study>.<pilot>` with the number of evaluations that were recorded before.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ _PILOT = re.compile(r"[0-9a-f]{12}")
 
 def make_room(directory: Path) -> None:
     """Make the directories in which pilots agree."""
-    for part in ("leases", "alive"):
+    for part in ("leases", "alive", "alone"):
         (directory / part).mkdir(parents=True)
 
 
@@ -87,7 +90,7 @@ class Leases:
         """
         self.pilot = secrets.token_hex(6)
         self.expiry = expiry
-        self._leases, self._alive = directory / "leases", directory / "alive"
+        self._leases, self._alive, self._alone = (directory / part for part in ("leases", "alive", "alone"))
         self._file = self._alive / self.pilot
         self._free = np.arange(chunks) < chunks - 1
         self._done = np.zeros(chunks, dtype=bool)
@@ -134,6 +137,37 @@ class Leases:
             file.flush()
             os.fsync(file.fileno())
 
+    # ---- studies that take their machine with them -------------------------------------------------------------------
+
+    def was_lost(self, lease: Lease) -> bool:
+        """Whether a pilot that had this chunk before did not end in order."""
+        holders = (_holder(self._name(lease.chunk, turn)) for turn in range(lease.turn))
+        return any(holder is not None and not self._ended(holder) for holder in holders)
+
+    def alone(self, study: str, evaluations: int, pilot: str = "") -> None:
+        """Say that a pilot (this one) runs nothing but this study, from so many evaluations on."""
+        with contextlib.suppress(FileNotFoundError):  # the run was ended
+            (self._alone / f"{study}.{pilot or self.pilot}").write_text(str(evaluations))
+
+    def not_alone(self, study: str) -> None:
+        """Say that it has survived it."""
+        (self._alone / f"{study}.{self.pilot}").unlink(missing_ok=True)
+
+    def lost_with(self, study: str, evaluations: int) -> int:
+        """How many pilots were lost while they ran nothing but a study, and added no evaluation to it."""
+        count = 0
+        for path in self._alone.glob(f"{study}.*"):
+            with contextlib.suppress(OSError, ValueError):
+                count += int(path.read_text()) >= evaluations and not self._ended(path.suffix[1:])
+        return count
+
+    def _ended(self, pilot: str) -> bool:
+        """Whether a pilot has ended in order."""
+        try:
+            return bool(_PILOT.fullmatch(pilot)) and (self._alive / pilot).read_bytes().endswith(ENDED)
+        except OSError:
+            return False
+
     # ---- claiming ----------------------------------------------------------------------------------------------------
 
     def claim(self) -> Lease | None:
@@ -157,6 +191,13 @@ class Leases:
             if self._mine.get(chunk) != turn and self._is_lost(chunk, turn) and self._take(chunk, turn + 1):
                 return Lease(chunk, turn + 1)
         return None
+
+    def again(self, lease: Lease) -> Lease | None:
+        """The next turn of a chunk of which this pilot knows that whoever had it is lost; None if it is too late."""
+        if os.path.lexists(self._name(lease.chunk, DONE)) or not self._take(lease.chunk, lease.turn + 1):
+            return None
+        self._free[lease.chunk] = False
+        return Lease(lease.chunk, lease.turn + 1)
 
     def finish(self, lease: Lease) -> None:
         """Say that all studies of a chunk have ended."""

@@ -142,12 +142,15 @@ class Lines(Generic[T]):
         )
 
 
-def read_blocks(path: Path, decode: Callable[[bytes], T], damage: list[Damage], *, points: bool) -> Iterator[Lines[T]]:
+def read_blocks(
+    path: Path, decode: Callable[[bytes], T], damage: list[Damage], *, points: bool, since: Reached | None = None
+) -> Iterator[Lines[T]]:
     """The complete, intact lines of a journal, block by block; the others go to `damage`.
 
-    A torn last line is dropped: its writer was killed, or is at it. A journal of a newer format is refused.
+    A torn last line is dropped: its writer was killed, or is at it. A journal of a newer format is refused. since: how
+    far it was read before, which this moves on.
     """
-    for data, position in _good_blocks(path, damage):
+    for data, position in _good_blocks(path, damage, since):
         yield _Block(data, position, points).lines(decode, path, damage)
 
 
@@ -157,26 +160,35 @@ def verify_checks(path: Path, damage: list[Damage]) -> None:
         pass
 
 
-def _good_blocks(path: Path, damage: list[Damage]) -> Iterator[tuple[bytes, int]]:
-    """Blocks of lines to be used, each with its place in the file."""
-    position = 0
+@dataclass
+class Reached:
+    """How far a journal that grows was read: a byte of the file, and what its lines so far were checked with."""
+
+    position: int = 0
     checker: _Checker | None = None
+
+
+def _good_blocks(path: Path, damage: list[Damage], since: Reached | None = None) -> Iterator[tuple[bytes, int]]:
+    """Blocks of lines to be used, each with its place in the file."""
+    reached = Reached() if since is None else since
     try:
         with path.open("rb") as file:
+            file.seek(reached.position)
             while block := file.read(BLOCK_BYTES):
                 data = block if block.endswith(b"\n") else block + file.readline()
                 torn = b""
                 if not data.endswith(b"\n"):
                     end = data.rfind(b"\n") + 1
                     data, torn = data[:end], data[end:]
+                position = reached.position
+                reached.position += len(data)
                 if data:
-                    checker = checker or _checker(path, data, damage)
-                    for low, high in checker.good(data, position):
+                    reached.checker = reached.checker or _checker(path, data, damage)
+                    for low, high in reached.checker.good(data, position):
                         yield (data if high - low == len(data) else data[low:high]), position + low
-                position += len(data)
                 if torn:
-                    if checker is not None:
-                        checker.torn(torn, position)
+                    if reached.checker is not None and since is None:  # of one that grows, it is being written
+                        reached.checker.torn(torn, reached.position)
                     return
     except FileNotFoundError:
         raise

@@ -209,6 +209,10 @@ class Events:
         """The numbers that attempts of another reading have here; -1 for those that are not known."""
         return np.array([self._index.get(key_of(attempt), -1) for attempt in attempts], dtype=np.int64)
 
+    def place(self, study: str, attempt: int) -> int | None:
+        """The number of an attempt; None if it was not begun."""
+        return self._index.get((study, attempt))
+
     def _known(self, card: ProblemCard) -> ProblemCard:
         """The same card as before where a source repeats it: a store has few, and each is in every file."""
         known = self._cards.setdefault(card.hash, card)
@@ -323,7 +327,7 @@ def rows_of(columns: Columns, opened: Opened, path: Path, lines: Lines[Any], dam
     lines = _begun(opened, lines)
     try:
         return _journal_block(columns, here, lines)
-    except ValueError:
+    except (ValueError, OverflowError):
         return _journal_block(columns, here, _numeric(columns, here, path, lines, damage))
 
 
@@ -346,7 +350,7 @@ def _numeric(columns: Columns, here: dict[int, int], path: Path, lines: Lines[An
         try:
             _journal_block(columns, here, Lines(0, [(at, line)], []))
             records.append((at, line))
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             damage.append(Damage(place_of(path), f"the line at byte {at:,} has numbers that do not fit ({error})"))
     return Lines(lines.size, records, lines.plain)
 

@@ -57,6 +57,10 @@ class ProblemCard(msgspec.Struct, tag_field="t", tag="problem", omit_defaults=Tr
     signature: tuple[Number, ...] = ()
     """Its values at a few fixed points, where it has any and the process that wrote the card computed them."""
 
+    def __post_init__(self) -> None:
+        if not self.objectives:
+            raise ValueError("a problem has at least one objective")
+
     @property
     def imported(self) -> bool:
         """Whether the store only has of it what an imported file tells."""
@@ -87,6 +91,8 @@ class Start(msgspec.Struct, tag_field="t", tag="start", omit_defaults=True):
     source: str | None = None
     seed: str = ""
     """The key of the optimizer's stream, where that does not follow from the plan."""
+    isolated: bool = False
+    """Whether the optimizer worked in an environment of its own, whose packages are then in `versions`."""
     attributes: dict[str, str] = {}
     """What else an imported file says of the study."""
     life: int = 0

@@ -113,13 +113,15 @@ def _differences(signed: list[Signed]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(", ".join(row) for row in zip(*telling, strict=True)))
 
 
-def kernels_of(columns: Columns, attempts: Iterable[int]) -> Mapping[str, int]:
-    """How many of these attempts ran with which numeric kernels; several at one study are joined by ' and '."""
+def kernels_of(crews: Iterable[tuple[Iterable[Header], int]]) -> Mapping[str, int]:
+    """How many attempts ran with which numeric kernels; several at one study are joined by ' and '.
+
+    crews: processes that worked at the same attempts, and at how many.
+    """
     counts: dict[str, int] = {}
-    for i in attempts:
-        attempt = columns.attempts[i]
-        ran = [header for header in attempt.headers if "blas" in header.environment]  # what was imported does not tell
-        if ran:
+    for headers, attempts in crews:
+        ran = [header for header in headers if "blas" in header.environment]  # what was imported does not tell
+        if ran and attempts:
             name = " and ".join(sorted({facts_of(header)[-1] for header in ran}))
-            counts[name] = counts.get(name, 0) + 1
+            counts[name] = counts.get(name, 0) + attempts
     return dict(sorted(counts.items()))

@@ -6,6 +6,7 @@ compacted while it was read) are read again in full, so that duplicates collapse
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,26 +94,32 @@ def read_store(journals: Paths, shards: Paths, mentioning: Sequence[str] = ()) -
     read = _journals(paths, damage, mentioning)
     pieces: list[Piece] = []
     # of rows that contradict each other the first that was written counts
-    whole = _shards(shards, damage)
+    whole = read_shards(shards, damage)
     for part in sorted([*whole, *read], key=lambda part: part.age):
         columns.sources.append(part.source)
         events.journal(part.lines)
         _place(columns, events, part.attempts, part.pieces, len(columns.sources) - 1)
         pieces += part.pieces
+    put_together(columns, events, pieces, journals, shards)
+    return columns
+
+
+def put_together(columns: Columns, events: Events, pieces: list[Piece], journals: Paths, shards: Paths) -> None:
+    """All pieces as the rows of the columns; attempts of which two have the same evaluations are read again in full."""
     disputed = _disputed(pieces)
-    for owner in disputed.tolist():
-        columns.attempts[owner].conflicts.clear()  # they are found again
+    for owner in disputed.tolist():  # conflicts are found again; others may have the same attempt
+        columns.attempts[owner] = copy.copy(columns.attempts[owner])
+        columns.attempts[owner].conflicts = []
     for piece in pieces if len(disputed) else ():
         _leave_out(piece, disputed)
     for keys in _groups(columns, disputed):
         again = read_columns(journals(), shards, keys, cards_of(columns))  # whose damage is known
-        piece = _piece(again)
+        piece = piece_of(again)
         _place(columns, events, again.attempts, [piece], len(columns.sources))
         columns.sources += again.sources
         pieces.append(piece)
-    _join(columns, pieces)
+    join_pieces(columns, pieces)
     columns.again = lambda keys: read_columns(journals(), shards, keys, cards_of(columns))
-    return columns
 
 
 def cards_of(columns: Columns) -> list[ProblemCard]:
@@ -206,7 +213,7 @@ def _journal(
     for lines, rows in _journal_rows(path, damage, keep_open, mentioning, cards=cards):
         part = part or Part(rows.sources[0], [], rows.attempts)
         part.lines += lines
-        part.pieces.append(_piece(rows))
+        part.pieces.append(piece_of(rows))
     if part is not None and cards:  # behind its header
         part.lines[1:1] = cards
     return part
@@ -253,10 +260,10 @@ def _opened(cards: Sequence[ProblemCard]) -> Opened:
 
 def _shard(path: Path) -> Part:
     rows, lines = _shard_rows(path)
-    return Part(rows.sources[0], lines, rows.attempts, [_piece(rows)])
+    return Part(rows.sources[0], lines, rows.attempts, [piece_of(rows)])
 
 
-def _shards(shards: Paths, damage: list[Damage]) -> list[Part]:
+def read_shards(shards: Paths, damage: list[Damage]) -> list[Part]:
     """All shards; small ones may be put together while they are read, which are then looked up again."""
     for last in (False, False, False, True):
         found: list[Damage] = []
@@ -290,7 +297,7 @@ def _shard_rows(path: Path, only: Collection[Key] | None = None) -> tuple[Column
     return rows, block.lines
 
 
-def _piece(rows: Columns) -> Piece:
+def piece_of(rows: Columns) -> Piece:
     bounds = rows.bounds()
     owners = rows.owner[bounds[:-1]]
     return Piece(thinned(rows), owners, rows.evaluation[bounds[:-1]], rows.tally.take(owners))
@@ -349,7 +356,7 @@ def _groups(columns: Columns, disputed: Ints) -> Iterator[set[Key]]:
         yield group
 
 
-def _join(columns: Columns, pieces: list[Piece]) -> None:
+def join_pieces(columns: Columns, pieces: list[Piece]) -> None:
     """All pieces as one; the time of a row goes on from the piece before."""
     columns.thin, columns.tally = True, Tally.empty(len(columns.attempts))
     columns.charged = np.zeros(0)

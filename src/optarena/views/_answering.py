@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset
+from optarena.dataset.facts import of_cards
 from optarena.optimizer import is_random_search
 from optarena.traces import Bools
 from optarena.views._options import OPTIONS, VIEWS, view_named
@@ -38,7 +39,8 @@ def kinds(results: Dataset) -> dict[str, Bools]:
     several = begun["sense"].is_null().to_numpy()
     solver = solver_runs(results) & ~several
     rest = ~several & ~solver
-    random = np.array([is_random_search(name) for name in begun["optimizer"]], dtype=bool)
+    names = [name for name in begun["optimizer"].unique() if is_random_search(name)]
+    random = begun["optimizer"].is_in(names).to_numpy()
     whole = (begun["record"] == "all").to_numpy() & (begun["evaluations"] > 0).to_numpy()
     found = {
         "fixed_cost" if (rest & random & whole).any() or not rest.any() else "fixed_target": rest,
@@ -55,8 +57,8 @@ def solver_runs(results: Dataset) -> Bools:
     random search in the table. A run without any row is what the others of its problem are.
     """
     begun = results.studies.filter(results.studies["status"] != "missing")
-    no_space = np.array([not card.space for card in results.cards], dtype=bool)
-    imported = np.array([card.imported for card in results.cards], dtype=bool) & no_space
+    no_space = of_cards(results, lambda card: not card.space)
+    imported = of_cards(results, lambda card: card.imported) & no_space
     if not imported.any():
         return no_space
     traces = results.traces()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from optarena.errors import OptarenaError
+from optarena.errors import NotInstalled
 
 DIMENSIONS = (
     *("optimizer", "other", "suite", "problem", "function", "group", "dimension", "trial"),
@@ -23,7 +23,7 @@ def xarray() -> ModuleType:
     try:
         import xarray
     except ImportError:
-        raise OptarenaError("datasets need the extra 'xarray': pip install 'optarena[xarray]'") from None
+        raise NotInstalled("datasets need", "xarray") from None
     return xarray
 
 

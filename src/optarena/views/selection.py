@@ -17,6 +17,7 @@ import polars as pl
 from optarena._numbers import counted
 from optarena._order import natural
 from optarena.dataset import Dataset
+from optarena.dataset.facts import of_cards
 from optarena.errors import OptarenaError
 from optarena.sense import signs
 from optarena.status import FINISHED, UNSUCCESSFUL
@@ -53,9 +54,8 @@ class Candidates:
         """instances_apart: several instances under one problem id are problems of their own."""
         frame = results.studies
         self.results = results
-        planned = frame.filter(frame["status"] == "missing")
+        begun, planned = frame.head(len(results.chosen)), frame[len(results.chosen) :]
         self.excluded: list[Excluded] = [named(row, "planned, not begun") for row in planned.iter_rows(named=True)]
-        begun = frame.filter(frame["status"] != "missing")
         begun = begun.with_columns(level=LEVEL)
         self.table = by_instance(begun) if instances_apart else begun
         """One row per begun study."""
@@ -128,15 +128,17 @@ class Candidates:
             raise OptarenaError(f"nothing in store {self.results.path} {wanted}: {reasons}{hint}")
         kept = np.flatnonzero(self.usable)
         own = {"valued": self.valued[kept], "failures": self._failures(), **own}
-        return kind(self.results, axis, self.table[kept.tolist()], kept, self.excluded, **own)
+        table = self.table if len(kept) == self.table.height else self.table[kept]
+        return kind(self.results, axis, table, kept, self.excluded, **own)
 
     @property
     def _infinite(self) -> Ints:
         """(begun studies,): evaluations with a value that is not finite, which is no value, though nothing failed."""
         values = self.results.traces().values
-        wide = np.array([len(card.objectives) for card in self.results.cards], dtype=np.int64)[self.study_of_row]
+        rows = (self.results.row_statuses() == 0) & ~np.isfinite(values).all(axis=1)
+        wide = of_cards(self.results, lambda card: len(card.objectives), np.int64)[self.study_of_row[rows]]
         theirs = np.arange(values.shape[1])[None, :] < wide[:, None]
-        rows = (self.results.row_statuses() == 0) & np.any(theirs & ~np.isfinite(values), axis=1)
+        rows[rows] = np.any(theirs & ~np.isfinite(values[rows]), axis=1)
         return np.bincount(self.study_of_row[rows], minlength=len(self.usable))
 
     def _failures(self) -> pl.DataFrame:
@@ -189,11 +191,11 @@ class Selection:
 
     @cached_property
     def problems(self) -> list[str]:
-        return natural(self.table["problem"])
+        return natural(self.table["problem"].unique())
 
     @cached_property
     def optimizers(self) -> list[str]:
-        return list(dict.fromkeys(self.table["optimizer"].to_list()))
+        return self.table["optimizer"].unique(maintain_order=True).to_list()
 
     @cached_property
     def problem(self) -> Ints:

@@ -12,6 +12,7 @@ from altair.utils.schemapi import debug_mode
 
 from optarena._services import service
 from optarena.report.drawing._vega import Chart
+from optarena.report.library import vl_convert
 from optarena.report.svg import svg_of
 
 SIZE = re.compile(r'<svg[^>]* width="([0-9.]+)" height="([0-9.]+)"')
@@ -24,11 +25,9 @@ class Offline:
 
     def _repr_mimebundle_(self, *_args: Any, **_given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """An SVG, and a PNG where a notebook is not trusted: then JupyterLab shows no SVG."""
-        import vl_convert
-
         svg = svg_of(self)
         size = SIZE.search(svg)
-        png = vl_convert.svg_to_png(svg, scale=SHARP)
+        png = vl_convert().svg_to_png(svg, scale=SHARP)
         data = {"image/svg+xml": svg, "image/png": base64.b64encode(png).decode(), "text/plain": repr(self)}
         shown = {} if size is None else {"width": round(float(size[1])), "height": round(float(size[2]))}
         return data, {"image/png": shown}

@@ -22,6 +22,7 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, nearest, one_of
 from optarena.report.drawing import _vega as vl
 from optarena.report.figures._figure import Figure, Options, Shown, in_sheets, is_log
+from optarena.report.library import altair
 from optarena.report.material import Material, framed
 from optarena.report.svg import PAPERS, fitted
 from optarena.views._options import OPTIONS, dashed, view_named
@@ -157,6 +158,7 @@ def figures_of_view(name: str) -> tuple[str, ...]:
 
 def figure(name: str, results: Dataset | Material, **options: Any) -> Any:
     """An Altair chart by its name; `FIGURES` lists them, with the options that each takes."""
+    altair()
     from optarena.report.drawing._altair import altair_chart
 
     return altair_chart(chart(name, results, **options))

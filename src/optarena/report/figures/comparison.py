@@ -15,10 +15,10 @@ def critical_difference(material: Material, _: Options) -> list[Shown]:
     from optarena.report.drawing.comparison import critical_difference
 
     made = material.must_compare()
-    found = made.rated.diagrams.get("wilcoxon-holm")
+    found = made.rated.details.diagrams.get("wilcoxon-holm")
     bars = 0 if found is None else len(found.bars)
     name = min(40, max(len(visible(one)) for one in made.optimizers) + len("  1.00"))
-    rank = "; ".join(f"{made.optimizers[o]} {fixed(made.rated.rank[0][o], 2)}" for o in made.rated.order[:12])
+    rank = "; ".join(f"{made.optimizers[o]} {fixed(made.rated.details.rank[0][o], 2)}" for o in made.rated.order[:12])
     shown = Shown(
         "verdict ranks",
         tables.critical_difference(made),
@@ -84,7 +84,7 @@ def scott_knott(material: Material, _: Options) -> list[Shown]:
         partial(groups, score=f"score: {made.scores.what}"),
         "Scott-Knott groups",
         "Median and quartiles over problems of the mean score (over trials, on a single problem). Optimizers of "
-        f"different groups are told apart: {made.rated.scott_knott.test}.",
+        f"different groups are told apart: {made.rated.details.scott_knott.test}.",
         "Dot plot of medians with quartiles and groups; the table below has the groups.",
         legend=made.table("optimizers"),
         id="scott-knott",

@@ -13,7 +13,7 @@ from optarena.report.sections.anytime import anytime_section, worth_showing
 from optarena.report.sections.comparison import method_section
 from optarena.report.sections.fixed_cost import fixed_cost_section
 from optarena.report.sections.fixed_target import fixed_target_section
-from optarena.report.sections.overview import answering_view, overview_section
+from optarena.report.sections.overview import answering_view, doubts, overview_section
 from optarena.report.sections.pareto import has_fronts, pareto_section
 from optarena.report.sections.problems import problems_section
 from optarena.report.sections.runs import failures_section, how_section, time_section
@@ -29,6 +29,7 @@ SECTIONS: Sequence[Section] = (
         "0.44 and 0.56 the two are equivalent, else it is undecided. A study without any value loses.",
         overview_section,
         view=answering_view,
+        after=doubts,
     ),
     Section(
         "fixed-cost",

@@ -20,12 +20,10 @@ from optarena.views._view import View
 class Content:
     """What a section puts on the page: words, then blocks (figures, tables, texts); data sets by name.
 
-    `scoped`: words that the filter by dimension chooses from, by scope: `all`, or a dimension as text; `after`: such
-    words below the blocks.
+    `scoped`: words that the filter by dimension chooses from, by scope: `all`, or a dimension as text.
     """
 
     scoped: dict[str, list[str]] = field(default_factory=dict)
-    after: dict[str, list[str]] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
     blocks: list[Any] = field(default_factory=list)
     datasets: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -45,7 +43,8 @@ class Pair:
 class Section:
     """One part of the page. `absent` gives the reason why a store cannot have it, or nothing; '-': not worth a word.
 
-    `view`: the name of the view whose scores its figures draw, or what finds it; they then name its frame.
+    `view`: the name of the view whose scores its figures draw, or what finds it; they then name its frame. `after`:
+    words below the blocks, by scope; they may need more time than all above them.
     """
 
     id: str
@@ -54,6 +53,7 @@ class Section:
     content: Callable[[Material], Content]
     absent: Callable[[Material], str] = lambda _: ""
     view: str | Callable[[Material], str] = ""
+    after: Callable[[Material], dict[str, list[str]]] = lambda _: {}
 
     def view_of(self, material: Material) -> str:
         """The name of its view for this store; nothing where it has none."""

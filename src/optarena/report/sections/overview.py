@@ -26,10 +26,7 @@ def overview_section(material: Material) -> Content:
     if made is None:
         return _without_answer(material)
     answers = material.answers
-    out = Content(
-        scoped={scope: opening(one, scope) for scope, one in answers.items()},
-        after={scope: warnings(one) for scope, one in answers.items()},
-    )
+    out = Content(scoped={scope: opening(one, scope) for scope, one in answers.items()})
     if made.overall is not None:
         board, scopes = scoped({scope: one for scope, one in answers.items() if one.overall is not None})
         note = f"Score: {made.scale}. ▲ better, ▼ worse, ≈ equivalent, ? undecided."
@@ -43,6 +40,13 @@ def overview_section(material: Material) -> Content:
             shown = [replace(block, id="first") if isinstance(block, Drawing) else block for block in shown]
         out.blocks = shown
     return out
+
+
+def doubts(material: Material) -> dict[str, list[str]]:
+    """What stands below the answer, by scope: warnings, and what is undecided."""
+    if material.comparison is None:
+        return {}
+    return {scope: warnings(one) for scope, one in material.answers.items()}
 
 
 def answering_view(material: Material) -> str:

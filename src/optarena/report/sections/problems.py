@@ -7,8 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from optarena.dataset.facts import different_cards
 from optarena.dataset.tables import ends
-from optarena.errors import OptarenaError
+from optarena.errors import NotInstalled, OptarenaError
 from optarena.report.figures import is_log
 from optarena.report.figures.runs import BEST_POINTS, CONVERGENCE, PARALLEL, convergence_words
 from optarena.report.material import Material
@@ -16,11 +17,14 @@ from optarena.report.scales import FLOOR, scales_of
 from optarena.report.sections._section import Content, look_of, spec_of
 from optarena.report.tables import Column, Table, plain
 from optarena.views.convergence import POINTS
+from optarena.views.importance import importance
 from optarena.views.selection import COUNTED
 
 CURVES = 2400
 """Curves on the page, at most; and points of all of them together."""
 CURVE_POINTS = 24_000
+MOST_OWN, MOST_READ = 3, 200_000
+"""Problems of one's own whose parameters are weighed, and evaluations of the store up to which they are."""
 
 
 def problems_section(material: Material) -> Content:
@@ -57,6 +61,8 @@ def problems_section(material: Material) -> Content:
         )
         for log in {bool(way["log"]) for way in scales.values()}
     }
+    weighed, words = _importance(material)
+    out.words += words
     best = material.best_points
     if best.height:
         out.datasets["best points"] = best.filter(pl.col("problem").is_in(shown))
@@ -78,7 +84,38 @@ def problems_section(material: Material) -> Content:
             "absent": _without(material),
         }
     )
+    out.blocks += [weighed] if weighed is not None else []
     return out
+
+
+def _importance(material: Material) -> tuple[Table | None, list[str]]:
+    """Which parameters matter on problems of one's own, and where nobody can know (docs/scores.md 7)."""
+    results = material.results
+    own = dict.fromkeys(
+        card.id
+        for card in different_cards(results)
+        if not card.imported and len(card.space) > 1 and len(card.objectives) == 1 and not card.suite
+    )
+    if not own or results.studies["evaluations"].sum() > MOST_READ:
+        return None, []
+    rows: list[list[Any]] = []
+    words = []
+    for name in list(own)[:MOST_OWN]:
+        try:
+            found = importance(results, name)
+        except NotInstalled as error:
+            return None, [f"{str(error)[0].upper()}{str(error)[1:]}."]
+        rows += [[name, *row] for row in found.table.iter_rows()]
+        if found.note:
+            words.append(f"It is unknown which parameters of {name} matter: {found.note}.")
+    columns = [
+        Column("problem", "problem"),
+        Column("parameter"),
+        Column("importance", "number", 2, "share of what all parameters explain, by shuffling each in turn"),
+        Column("spread", "number", 2, "standard deviation over shufflings"),
+    ]
+    note = "About where the optimizers looked: mostly where values are good."
+    return Table("importance", "Which parameters matter", columns, rows, note=note) if rows else None, words
 
 
 def _words(scales: dict[str, dict[str, Any]], axes: Collection[str]) -> dict[str, Any]:

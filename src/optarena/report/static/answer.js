@@ -523,7 +523,11 @@ function coverageText(part) {
 // ---- on the page --------------------------------------------------------------------------------------------------------
 
 /** @type {TrialsData | null} */
-const trials = page.sections.flatMap((one) => one.blocks ?? []).find((one) => one.kind === "answer")?.trials ?? null;
+let trials = null;
+
+function takeTrials() {
+  trials = page.sections.flatMap((one) => one.blocks ?? []).find((one) => one.kind === "answer")?.trials ?? null;
+}
 
 /**
  * The answer for the filters at work; null where that of the page, or of a dimension, is it.

@@ -1,7 +1,7 @@
 // The filters, and the rows of data sets that they leave.
 
 /** @type {{optimizers: Set<Cell>, problem: string, dimension: number | null}} */
-const chosen = {optimizers: new Set(page.present), problem: "", dimension: null};
+const chosen = {optimizers: new Set(), problem: "", dimension: null};
 /** @type {(() => void)[]} */
 const listeners = [];
 /** @type {{part: Part | {why: string} | null}} The answer for the filters at work, if it is not that of the page. */
@@ -33,21 +33,36 @@ function chosenProblems() {
   );
 }
 
-let problemsNow = chosenProblems();
+/** @type {Set<Value>} */
+let problemsNow = new Set();
 /**
  * A function is shown while one of its problems is.
  * @returns {Set<Value>}
  */
 const chosenFunctions = () =>
   new Set(page.functions.filter((one) => one.problems.some((name) => problemsNow.has(name))).map((one) => one.name));
-let functionsNow = chosenFunctions();
+/** @type {Set<Value>} */
+let functionsNow = new Set();
 const scopeNow = () => (chosen.dimension === null ? "all" : String(chosen.dimension));
 
-function changed() {
+/** Nothing is filtered of the data that were taken, and nobody listens. */
+function takeFilters() {
+  Object.assign(chosen, {optimizers: new Set(page.present), problem: "", dimension: null});
+  listeners.length = 0;
+  state.part = null;
+  decoded.clear();
+  applyFilters();
+}
+
+function applyFilters() {
   problemsNow = chosenProblems();
   functionsNow = chosenFunctions();
   state.part = partNow();
   for (const listener of listeners) listener();
+}
+
+function changed() {
+  applyFilters();
   const absent = page.present.filter((name) => !chosen.optimizers.has(name));
   const text = chosen.problem.trim();
   const all = !absent.length && !text && chosen.dimension === null;

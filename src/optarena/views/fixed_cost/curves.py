@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from optarena.dataset import Dataset, Pool
+from optarena.dataset.facts import of_cards
 from optarena.errors import OptarenaError
 from optarena.optimizer import is_random_search
 from optarena.status import EVALUATION
@@ -43,7 +44,7 @@ class Curves(Selection):
     @cached_property
     def called_random(self) -> Bools:
         """(studies,): whether it is random search, by its name."""
-        return np.array([is_random_search(name) for name in self.table["optimizer"]], dtype=bool)
+        return np.array([is_random_search(name) for name in self.optimizers], dtype=bool)[self.optimizer]
 
     def __post_init__(self) -> None:
         traces = self.results.traces()
@@ -71,10 +72,12 @@ class Curves(Selection):
 
     def signatures(self) -> dict[str, list[float]]:
         """What the studies tell of their problems' values at fixed points: problem -> values; not all tell it."""
-        cards, out = self.results.cards, {}
-        for p, i in zip(self.problem.tolist(), self.kept.tolist(), strict=True):
-            if self.problems[p] not in out and cards[i].signature:
-                out[self.problems[p]] = [float(value) for value in cards[i].signature if value is not None]
+        told = np.flatnonzero(of_cards(self.results, lambda card: bool(card.signature))[self.kept])
+        problems, first = np.unique(self.problem[told], return_index=True)
+        out = {}
+        for p, study in sorted(zip(problems.tolist(), told[first].tolist(), strict=True), key=lambda item: item[1]):
+            signature = self.results.cards[int(self.kept[study])].signature
+            out[self.problems[p]] = [float(value) for value in signature if value is not None]
         return out
 
     def furthest(self) -> float:
@@ -107,7 +110,9 @@ class Curves(Selection):
             np.maximum.at(most, self.problem, self.reach)
             return np.minimum(size * grid.astype(np.int64)[None, :], most[:, None])
         every = self.results.select(self.kept[self.random]).in_full()
-        traces, effort = every.traces(), every.efforts(self.axis)
+        traces = every.traces()
+        known = self.axis in every.axes  # else a cost that others report, and random search does not have
+        effort = every.efforts(self.axis) if known else np.zeros(len(traces.evaluation))
         last = latest(effort, traces.offsets, np.arange(len(traces))[:, None], grid)
         made = np.append(traces.evaluation, 0)[last]
         total = np.zeros((len(self.problems), len(grid)))

@@ -18,7 +18,7 @@ def check(given: Frame, every: Curves, bootstrap: int) -> list[str]:
         raise OptarenaError(f"the frame was made in mode {mode}, but scores were requested in mode {every.mode}")
     up = {name for name, sign in zip(every.problems, every.sign, strict=True) if sign < 0}
     theirs = {name for base in given.metrics.values() for name in base.problems}
-    wrong = sorted((up ^ set(given.facts.get("maximised", []))) & theirs)
+    wrong = sorted((up ^ set(given.facts.get("maximised", []))) & theirs & set(every.problems))
     if wrong:
         raise OptarenaError(f"{wrong[0]} is maximised in the frame and minimised in the store, or the other way round")
     if given.facts.get("source") == BAYESMARK and every.mode == "exact" and len(every.results.metrics):

@@ -55,14 +55,14 @@ def measured(results: Dataset, frame: pl.DataFrame) -> Measured:
     told = results.attributes
     if "values" in told.columns:
         out.difference = (told["values"] == DIFFERENCE).fill_null(False).to_numpy().copy()
-    partly = frame["record"].to_numpy() != "all"
+    partly = (frame["record"] != "all").to_numpy()
     if NOISE_FREE in results.metrics:
         true, has = results.metric(NOISE_FREE)
         rows = np.repeat(has, traces.lengths) & ~np.isnan(y)
         y[rows] = true[rows]
         _need_all(out, has & partly)
-    suite = frame["suite"].fill_null("").to_numpy().astype(str)
-    ours = (suite == CONSTRAINED) & ~out.difference & ~np.isnan(out.optimum)
+    suite = frame["suite"].fill_null("")
+    ours = (suite == CONSTRAINED).to_numpy() & ~out.difference & ~np.isnan(out.optimum)
     if ours.any():
         rows = np.repeat(ours, traces.lengths)
         distance = penalised(y - np.repeat(out.optimum, traces.lengths), results.violation())
@@ -73,7 +73,7 @@ def measured(results: Dataset, frame: pl.DataFrame) -> Measured:
     several = frame["sense"].is_null().to_numpy()
     for i in np.flatnonzero(several).tolist():
         out.unfit[i] = "it has several objectives: see the pareto view"
-    two = np.char.startswith(suite, BIOBJECTIVE)
+    two = suite.str.starts_with(BIOBJECTIVE).to_numpy()
     if two.any():
         _indicate(results, frame, out, counts, two, several)
     out.values = np.where(counts & ~np.isnan(y) & (y > -np.inf), y, np.inf)

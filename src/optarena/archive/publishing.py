@@ -1,0 +1,140 @@
+"""Writing a bundle: beside its place first, and moved there when it is whole."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from optarena._files import cannot_write, write_whole
+from optarena._numbers import counted
+from optarena._version import __version__
+from optarena.archive.bundle import (
+    FACTS,
+    INDEX,
+    REPORT,
+    STORE,
+    SUMS,
+    TABLE,
+    Bundle,
+    bundles_in,
+    files_of,
+    read_facts,
+    sum_of,
+)
+from optarena.errors import OptarenaError
+from optarena.facade import Results, open_store
+from optarena.formats import export
+from optarena.report.cells import Cell, written
+from optarena.report.html import html_table, page_of_tables
+from optarena.report.library import vl_convert
+from optarena.status import SUCCEEDED
+from optarena.store import Store
+from optarena.store.compaction import compact
+from optarena.store.merging import merge
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def publish(store: str | Path, archive: str | Path) -> Path:
+    """Write the bundle of a store into an archive, under the store's name, and the archive's index; the bundle's path.
+
+    A bundle of that name is replaced. A store that is still written to, or damaged, is refused.
+    """
+    source, archive = Store(store), Path(archive)
+    name = source.path.resolve().name
+    if not NAME.fullmatch(name):
+        raise OptarenaError(f"{name!r} cannot be the name of a bundle: use letters, digits, '-', '_' and '.'")
+    results = open_store(source.path)
+    _must_be_at_rest(results)
+    place, beside = archive / name, archive / f".{name}-{secrets.token_hex(4)}"
+    if place.exists() and not (place / FACTS).is_file():
+        raise OptarenaError(f"{place} exists and is not a bundle: name another archive")
+    try:
+        archive.mkdir(parents=True, exist_ok=True)
+        beside.mkdir()
+        _write(results, source, beside, name)
+        if place.exists():
+            place.rename(archive / f"{beside.name}-old")
+        beside.rename(place)
+    except OSError as error:
+        raise cannot_write(place, error) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(archive / f"{beside.name}-old", ignore_errors=True)
+    write_index(archive)
+    return place
+
+
+def _must_be_at_rest(results: Results) -> None:
+    vl_convert()
+    if results.damage:
+        raise OptarenaError(f"store {results.path} is damaged: 'optarena verify {results.path}' says where")
+    running = results.studies.filter(results.studies["status"] == "running").height
+    if running:
+        raise OptarenaError(
+            f"{counted(running, 'study')} of store {results.path} are running: publish it when they are done"
+        )
+    if not results.chosen:
+        raise OptarenaError(f"store {results.path} has no studies to publish")
+
+
+def _write(results: Results, source: Store, bundle: Path, name: str) -> None:
+    target = Store(bundle / STORE)
+    merge([source], target)
+    compact(target)
+    results.report(bundle / REPORT)
+    export("parquet", results, bundle / TABLE)
+    write_whole(bundle / FACTS, msgspec.json.format(msgspec.json.encode(facts_of(results, name)), indent=1) + b"\n")
+    lines = [f"{sum_of(bundle / file)}  {file}\n" for file in files_of(bundle)]
+    write_whole(bundle / SUMS, "".join(lines).encode())
+
+
+def facts_of(results: Results, name: str) -> Bundle:
+    studies = results.studies
+    return Bundle(
+        name=name,
+        optarena=__version__,
+        studies=studies.height,
+        evaluations=int(studies["evaluations"].sum()),
+        failed=studies.filter(~studies["status"].is_in(SUCCEEDED)).height,
+        optimizers=sorted(studies["optimizer"].unique()),
+        problems=sorted(studies["problem"].unique()),
+        answer=_answer(results),
+        experiments=[{"root": run.root, **run.experiment} for run in results.all_runs if run.experiment],
+        environments=results.environments(),
+    )
+
+
+def _answer(results: Results) -> str:
+    try:
+        return results.compare().answer.headline
+    except OptarenaError as error:
+        return f"No comparison: {error}"
+
+
+def write_index(archive: Path) -> None:
+    """The page over all bundles of an archive."""
+    rows = []
+    for bundle in bundles_in(archive):
+        facts = read_facts(bundle)
+        report = Cell(facts.name, facts.name, f'<a href="{bundle.name}/{REPORT}">{written(facts.name).html}</a>')
+        rows.append(
+            [
+                report,
+                facts.studies,
+                facts.evaluations,
+                facts.failed,
+                len(facts.optimizers),
+                len(facts.problems),
+                facts.answer,
+            ]
+        )
+    heads = ["bundle", "studies", "evaluations", "failed", "optimizers", "problems", "answer"]
+    caption = written("Each bundle has its store, a table of every evaluation, its report, versions and checksums.")
+    table = html_table(heads, rows, caption, right=range(1, 6))
+    notes = ["'optarena verify ARCHIVE' checks every sum and runs a part of the studies again."]
+    write_whole(archive / INDEX, page_of_tables("Archive of experiments", [table], notes).encode())

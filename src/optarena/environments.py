@@ -1,0 +1,430 @@
+"""Environments for optimizers that cannot live together: each a Python with its packages, made when it is first used.
+
+    [environment]                     # in a manifest (docs/environments.md)
+    python = "3.10"
+    packages = ["HEBO==0.3.6"]
+
+They are kept in the user's cache, under a key of the Python and the packages that were asked for, and shared by all
+processes. `environment.json` is written last and by a rename, so one whose making was interrupted does not count:
+
+    environments/KEY/environment.json     what it is, with the version of every package in it: its lock
+    environments/KEY/FOLDER/              the environment itself
+    environments/KEY/failed.json          why it could not be made, for the workers of a run
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import itertools
+import os
+import platform
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from optarena._files import locked, user_cache, write_whole
+from optarena._json import printable
+from optarena._numbers import duration
+from optarena._text import clean, screen_width, shortened
+from optarena.children import LOOK, Child
+from optarena.errors import OptarenaError, WorkError, nearest
+
+RECORD, FAILED = "environment.json", "failed.json"
+FIELDS = ("python", "packages")
+LONGEST_REASON = 400
+MOST_OUTPUT = 1 << 26
+APART = {"PYTHONPATH": "", "PYTHONHOME": "", "PYTHONNOUSERSITE": "1"}
+"""Variables that keep an environment's Python to its own packages."""
+FOR_PIP = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0", "NO_COLOR": "1"}
+_VERSION = re.compile(r"3\.\d+(\.\d+)?")
+
+
+class NotMade(Exception):
+    """An environment cannot be made; the text says why."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What an environment is to be."""
+
+    python: str
+    """A version: 3.10, or 3.10.13."""
+    packages: tuple[str, ...]
+    """What pip is to install; a file with its directory."""
+
+    @property
+    def key(self) -> str:
+        """Equal for what is the same environment on machines of one kind; the contents of files count."""
+        packages = sorted(_content(text) for text in self.packages)
+        facts = msgspec.json.encode([self.python, packages, sys.platform, platform.machine()])
+        return hashlib.sha256(facts).hexdigest()[:12]
+
+    def __str__(self) -> str:
+        return f"Python {self.python} with {', '.join(map(_short, self.packages)) or 'no packages'}"
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """An environment that exists."""
+
+    key: str
+    python: str
+    """The version, in full."""
+    packages: tuple[str, ...]
+    lock: dict[str, str]
+    """Every package in it, with its version."""
+    folder: str
+    made: float
+
+    @property
+    def program(self) -> Path:
+        """Its Python."""
+        return Path(self.folder, "bin", "python")
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What is added to the environment of a program that runs in it: its programs come first on the PATH."""
+        path = f"{self.program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        return {**APART, "PATH": path, "VIRTUAL_ENV": self.folder}
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """For the card of a study."""
+        return {"python": self.python, **self.lock}
+
+    @property
+    def bytes(self) -> int:
+        """What it takes on the disk; a file with two names counts once."""
+        sizes = {}
+        for directory, _, files in os.walk(self.folder):
+            for name in files:
+                with contextlib.suppress(OSError):
+                    found = Path(directory, name).lstat()
+                    sizes[found.st_ino] = found.st_size
+        return sum(sizes.values())
+
+
+# ---- what a manifest says -------------------------------------------------------------------------------------------
+
+
+def as_wanted(given: Any, directory: Path) -> Wanted:
+    """The table [environment] of a manifest, checked; files are relative to its directory."""
+    if not isinstance(given, Mapping):
+        raise OptarenaError(f"expected a table {{python = …, packages = […]}}, got {given!r}", field="environment")
+    for key in given:
+        if key not in FIELDS:
+            known = ", ".join(FIELDS)
+            raise OptarenaError(f"no such field.{nearest(key, FIELDS)} (known: {known})", field=f"environment.{key}")
+    python = given.get("python", ".".join(platform.python_version_tuple()[:2]))
+    if not isinstance(python, str) or not _VERSION.fullmatch(python):
+        raise OptarenaError(f"expected a version such as '3.10', in quotes, got {python!r}", field="environment.python")
+    packages = given.get("packages", [])
+    if not isinstance(packages, list) or not all(isinstance(text, str) for text in packages):
+        raise OptarenaError(f"expected a list such as ['HEBO==0.3.6'], got {packages!r}", field="environment.packages")
+    return Wanted(python, tuple(_package(text.strip(), directory) for text in packages))
+
+
+def _package(text: str, directory: Path) -> str:
+    """A requirement as pip reads it; no option of pip."""
+    if not re.match(r"[A-Za-z0-9./]", text) or text != printable(text):
+        raise OptarenaError(
+            f"expected a package such as 'HEBO==0.3.6', or a file, got {text!r}", field="environment.packages"
+        )
+    if not _is_file(text):
+        return text
+    file = (directory / text).resolve()
+    if not file.is_file():
+        raise OptarenaError(f"there is no file {file}", field="environment.packages")
+    return str(file)
+
+
+def _is_file(text: str) -> bool:
+    return text.startswith((".", "/")) or (text.endswith((".whl", ".tar.gz")) and "://" not in text)
+
+
+def _content(package: str) -> str:
+    """A file by what it holds."""
+    if not package.startswith("/"):
+        return package
+    return f"{Path(package).name} {hashlib.sha256(Path(package).read_bytes()).hexdigest()}"
+
+
+def _short(package: str) -> str:
+    return Path(package).name if package.startswith("/") else package
+
+
+# ---- finding and making ---------------------------------------------------------------------------------------------
+
+_makes = True
+
+
+def only_find() -> None:
+    """From now on, this process makes none: a worker uses what was made when its run was planned."""
+    global _makes
+    _makes = False
+
+
+def place() -> Path:
+    """The directory of all environments."""
+    return user_cache() / "environments"
+
+
+def find(wanted: Wanted) -> Environment | None:
+    """The environment, if it exists."""
+    return _read(place() / wanted.key)
+
+
+def _read(home: Path) -> Environment | None:
+    try:
+        found = msgspec.json.decode((home / RECORD).read_bytes(), type=Environment)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return found if found.program.exists() else None  # the Python that it stands on may be gone
+
+
+def ready(wanted: Wanted, title: str) -> Environment:
+    """The environment, made if it does not exist; NotMade says why it cannot be. title: who needs it."""
+    found = find(wanted)
+    if found is not None:
+        return found
+    home = place() / wanted.key
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _not_made(error) from error
+    if not _makes:
+        raise NotMade(_failure(home) or "it has no environment: its making failed, or it was removed")
+    wait = "waiting for another process that makes its environment"
+    with telling(title) as tell, locked(home, waiting=lambda: tell(wait)):
+        found = find(wanted)  # which others may have made meanwhile
+        return found or _make(wanted, home, tell)
+
+
+def _failure(home: Path) -> str:
+    try:
+        return msgspec.json.decode((home / FAILED).read_bytes(), type=str)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
+
+
+def _make(wanted: Wanted, home: Path, tell: Callable[[str], None]) -> Environment:
+    """Make it, under the lock; whatever fails leaves nothing but the reason."""
+    folder = home / secrets.token_hex(4)
+    tell(f"making an environment, once: {wanted}")
+    try:
+        _clear(home)
+        make, install = _tools(find_python(wanted.python), folder)
+        _install(make, "venv", tell)
+        if wanted.packages:
+            _install([*install, *wanted.packages], "uv" if shutil.which("uv") else "pip", tell)
+        version = _version_of(folder / "bin" / "python") or wanted.python
+        made = Environment(wanted.key, version, wanted.packages, _lock(folder), str(folder), time.time())
+        write_whole(home / RECORD, msgspec.json.encode(made))
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, (NotMade, WorkError, OSError)):
+            failure = _not_made(error)
+            with contextlib.suppress(WorkError):
+                write_whole(home / FAILED, msgspec.json.encode(str(failure)), synced=False)
+            raise failure from error
+        raise
+    return made
+
+
+def _not_made(error: Exception) -> NotMade:
+    text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+    return NotMade(f"its environment cannot be made: {printable(str(text))}")
+
+
+def _tools(python: Path, folder: Path) -> tuple[list[str], list[str]]:
+    """The commands that make an environment and install into it: uv's, else the Python's own."""
+    own = str(folder / "bin" / "python")
+    if uv := shutil.which("uv"):
+        return [uv, "venv", "--python", str(python), str(folder)], [uv, "pip", "install", "--python", own]
+    make = [str(python), "-m", "venv", str(folder)]
+    if str(python) == sys.executable and (runner := _pip_runner()):  # no second pip, which is slow
+        return [*make, "--without-pip"], [own, runner, "install"]
+    return make, [own, "-m", "pip", "install"]
+
+
+def _pip_runner() -> str:
+    """The file by which this Python's pip serves another, as `pip --python` does, but as one process; empty if none."""
+    spec = importlib.util.find_spec("pip")
+    file = Path(spec.origin).with_name("__pip-runner__.py") if spec is not None and spec.origin else None
+    return str(file) if file is not None and file.is_file() else ""
+
+
+def _clear(home: Path) -> None:
+    """Remove all of an environment, first what says that it is complete."""
+    for name in (RECORD, FAILED):
+        (home / name).unlink(missing_ok=True)
+    for left in home.iterdir():
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
+def _install(command: Sequence[str], tool: str, tell: Callable[[str], None]) -> None:
+    """Run a step to its end, telling its lines."""
+    merged = ["/bin/sh", "-c", 'exec "$@" 2>&1', "sh", *command]
+    child = Child(merged, None, {**APART, **FOR_PIP}, listens=False, longest=MOST_OUTPUT)
+    said: list[str] = []
+    try:
+        while not child.quiet or child.heard:
+            raw = child.line()
+            if raw is None and child.quiet:
+                raw = child.rest()
+            if raw is None:
+                child.look(LOOK)
+                continue
+            line = printable(raw.decode("utf-8", "replace")).strip()
+            said = [*said[-300:], line]
+            tell(f"{tool}: {line}")
+        child.wait(None)
+        code, death = child.code(), child.death()
+    finally:
+        child.kill()
+    if code < 0:
+        raise NotMade(f"{tool} was killed: {death}")
+    if code:
+        raise NotMade(f"{tool}: {_reason(said) or death}")
+
+
+def _reason(said: Sequence[str]) -> str:
+    """The sentence of what a tool wrote that says why it failed."""
+    if any("╰─▶" in line for line in said):  # uv breaks its sentence into lines
+        text = re.sub(r"\s+", " ", " ".join(said).partition("╰─▶")[2])
+    else:
+        text = _built(said) or _error(said)
+        if any("Retrying" in line for line in said):
+            text += " (and the package index cannot be reached)"
+    return shortened(text.strip(), LONGEST_REASON)
+
+
+def _error(said: Sequence[str]) -> str:
+    """What a tool calls an error, else its last line; pip's own crash is a traceback."""
+    lines = [line for line in said if line]
+    errors = [line.partition(":")[2].strip() for line in lines if line.startswith("ERROR:")]
+    return errors[0] if errors and errors[0] != "Exception:" else (lines or [""])[-1]
+
+
+def _built(said: Sequence[str]) -> str:
+    """What failed of a package that pip had to fetch or to build, and why; empty if nothing."""
+    failed = [line.removeprefix("×").strip(" .") for line in said if line.startswith("×")]
+    if not failed:
+        return ""
+    fatal = [line for line in said if re.search(r"\bfatal( error)?: ", line)]
+    ends = [before for before, line in itertools.pairwise(filter(None, said)) if line == "[end of output]"]
+    return ": ".join([failed[0], *(fatal or ends)[:1]])
+
+
+def _lock(folder: Path) -> dict[str, str]:
+    """Every package of an environment with its version, but for pip, which only makes it."""
+    out = {}
+    for pattern in ("*.dist-info/METADATA", "*.egg-info/PKG-INFO"):
+        for file in folder.glob(f"lib/python*/site-packages/{pattern}"):
+            head = file.read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
+            found = dict(re.findall(r"^(Name|Version): *(.+?)\s*$", head, re.MULTILINE))
+            if len(found) == 2 and found["Name"].lower() != "pip":
+                out[found["Name"]] = found["Version"]
+    return dict(sorted(out.items(), key=lambda item: item[0].lower()))
+
+
+# ---- which Python ---------------------------------------------------------------------------------------------------
+
+
+def find_python(version: str) -> Path:
+    """A Python of this version: the one that runs, or as found on the PATH, by pyenv or by uv."""
+    for program in _candidates(version):
+        found = _version_of(program)
+        if found == version or found.startswith(f"{version}."):
+            return program
+    names = ", ".join(_names(version))
+    uv = "uv has none" if shutil.which("uv") else "uv is not installed"
+    raise NotMade(f"there is no Python {version} here: {names} on the PATH and {_pyenv()} were tried, and {uv}")
+
+
+def _names(version: str) -> list[str]:
+    short = ".".join(version.split(".")[:2])
+    return [f"python{short}", "python3", "python"]
+
+
+def _pyenv() -> Path:
+    return Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+
+
+def _candidates(version: str) -> Iterator[Path]:
+    yield Path(sys.executable)
+    yield from (Path(found) for name in _names(version) if (found := shutil.which(name)))
+    with contextlib.suppress(OSError):
+        yield from sorted(_pyenv().glob(f"{version}*/bin/python"), reverse=True)
+    if uv := shutil.which("uv"):
+        done = subprocess.run([uv, "python", "find", version], capture_output=True, text=True, check=False)
+        yield from map(Path, done.stdout.split("\n")[: done.returncode == 0])
+
+
+def _version_of(program: Path) -> str:
+    """What a Python says of itself; empty if it is none."""
+    ask = [str(program), "-c", "import platform; print(platform.python_version())"]
+    try:
+        done = subprocess.run(ask, capture_output=True, text=True, check=False, timeout=60, env={**os.environ, **APART})
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+# ---- all of them ----------------------------------------------------------------------------------------------------
+
+
+def known() -> list[Environment]:
+    """The environments that exist, the oldest first."""
+    homes = sorted(place().iterdir()) if place().is_dir() else []
+    return sorted(filter(None, map(_read, homes)), key=lambda found: found.made)
+
+
+def unfinished() -> list[Path]:
+    """What is left of environments that are not complete, unless somebody is making them now."""
+    homes = sorted(place().iterdir()) if place().is_dir() else []
+    return [home for home in homes if home.is_dir() and _read(home) is None]
+
+
+def remove(key: str) -> None:
+    """Remove an environment, or what is left of one; whoever makes it now is waited for."""
+    home = place() / key
+    with locked(home):
+        _clear(home)
+        home.rmdir()
+
+
+# ---- telling --------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def telling(title: str) -> Iterator[Callable[[str], None]]:
+    """Tell on stderr what is done for whom: on a terminal in one line that is gone at the end, else the first step."""
+    terminal, began, told = sys.stderr.isatty(), time.monotonic(), False
+
+    def tell(step: str) -> None:
+        nonlocal told
+        line = clean(f"{title}: {step}")
+        if terminal:
+            spent = duration(time.monotonic() - began)
+            print(f"\r\x1b[K{shortened(f'{spent}  {line}', screen_width() - 1)}", end="", file=sys.stderr, flush=True)
+        elif not told:
+            print(line, file=sys.stderr, flush=True)
+        told = True
+
+    try:
+        yield tell
+    finally:
+        if terminal and told:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,294 @@
+"""The live page in a real browser: a run from start to end with a kill in between, filters, saving, keyboard, phone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import optarena as oa
+from optarena.store import Store
+from stores import hostile
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'optarena[dev]'")
+pytest.importorskip("starlette", reason="needs the extra serve")
+pytest.importorskip("uvicorn", reason="needs the extra serve")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.xdist_group("serve browser"),
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (apt-get install chromium)"),
+]
+PATIENCE = 240_000  # milliseconds: however busy the machine is
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        one = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield one
+        one.close()
+
+
+@pytest.fixture
+def serve():
+    """Starts servers of stores; gives their addresses."""
+    started = []
+
+    def start(*stores):
+        words = [sys.executable, "-m", "optarena", "serve", *map(str, stores), "--no-open", "--port", "0"]
+        started.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True))
+        return started[-1].stdout.readline().strip()
+
+    yield start
+    for process in started:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+        process.stdout.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens addresses; in the end nothing may have complained, and nothing was asked of others."""
+    contexts, complaints, requests = [], [], []
+
+    def go(address, ready="#how", **options):
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append("dialog"), dialog.dismiss()))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(address)
+        page.wait_for_selector(ready)
+        return page
+
+    go.complaints = complaints
+    yield go
+    for context in contexts:
+        context.close()
+    assert not complaints
+    assert all(url.startswith(("http://127.0.0.1:", "data:", "blob:")) for url in requests)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    path = tmp_path_factory.mktemp("served") / "results"
+    problems = "functions/{sphere,rosenbrock}/d{2,3}"
+    oa.Experiment(["RandomSearch", "QuasiRandom", "Scipy-NelderMead"], problems, budget=20, trials=3).run(
+        path, workers=0
+    )
+    return path
+
+
+SLOW = """
+import time
+space = {"x": {"type": "real", "space": "linear", "range": [-1, 1]}}
+def loss(x):
+    time.sleep(0.01)
+    return x ** 2
+"""
+
+
+def test_a_run_is_followed_from_its_start_to_its_end_with_a_kill_between(serve, opened, tmp_path):
+    store, problem = tmp_path / "results", tmp_path / "slow.py"
+    problem.write_text(SLOW)
+    words = [
+        sys.executable, "-m", "optarena", "run", "-o", "RandomSearch", "-o", "QuasiRandom", "-p", f"{problem}:loss",
+        "-n", "20", "-r", "60", "--workers", "1", "--store", str(store),
+    ]  # fmt: skip
+    Store(store).create()
+    page = opened(serve(store), "#waiting:has-text('Nothing has been run here yet')")
+    first = subprocess.Popen(words, stdout=subprocess.DEVNULL, start_new_session=True)
+    page.wait_for_selector("#follow[data-how=live]")
+    page.wait_for_function("() => live && live.ended > 3 && live.running.count > 0")
+    assert page.locator("#live-running a").count() >= 1
+    page.wait_for_selector("#overview")
+    # while it runs there is a verdict by complete rounds, or none
+    said = page.locator("#overview").inner_text()
+    assert "no round is complete yet" in said or "provisional" in said
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    page.wait_for_function("() => live && !live.live && live.runs[0].how === 'killed'")
+    page.wait_for_function("() => document.getElementById('counts').textContent.includes('was killed')")
+    page.wait_for_selector("#live-running:has-text('The same command goes on where it stopped')")
+    page.wait_for_function(
+        "() => byId('lead').textContent === document.querySelector('#overview .verdict')?.textContent"
+    )
+    before = page.evaluate("live.ended")
+    assert 0 < before < 120
+    assert subprocess.run(words, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    page.wait_for_function("() => live && live.ended === 120 && !live.live")
+    assert "finished" in page.locator("#counts").inner_text()
+    # the last version is that of the offline report
+    wanted = oa.open(store).compare().answer.headline
+    page.wait_for_function(
+        "text => document.querySelector('#overview .verdict')?.textContent === text", arg=wanted, timeout=PATIENCE
+    )
+
+
+def test_filters_are_recomputed_stand_in_the_address_and_are_saved(serve, opened, finished, tmp_path):
+    page = opened(serve(finished))
+    page.locator("#filters input[value='RandomSearch']").uncheck()
+    page.wait_for_function("() => page.present.length === 2")
+    assert page.evaluate("location.search") == "?optimizer=QuasiRandom&optimizer=Scipy-NelderMead"
+    assert page.locator("#overview .verdict").first.inner_text().strip()
+    page.select_option("#dimension-filter", "2")
+    page.wait_for_function("() => page.problems.length === 2 && page.sections.length > 1")
+    address = page.url
+    with page.expect_download() as download:
+        page.locator("#save").click()
+    file = tmp_path / "saved.html"
+    download.value.save_as(file)
+    data = json.loads(file.read_text().partition('id="data">')[2].partition("</script>")[0])
+    assert data == json.loads(page.evaluate("JSON.stringify(page)"))
+    page.go_back()
+    page.wait_for_function("() => page.problems.length === 4 && page.present.length === 2")
+    page.goto(address)
+    page.wait_for_function("() => page && page.problems.length === 2 && page.present.length === 2")
+    assert not page.locator("#filters input[value='RandomSearch']").is_checked()
+    assert page.locator("#apart").is_visible(), "it is said that progress is of everything"
+    page.locator("#reset").click()
+    page.wait_for_function("() => page.present.length === 3 && page.problems.length === 4")
+    assert not page.locator("#apart").is_visible()
+    page.fill("#problem-filter", "nothing like that")
+    page.wait_for_function("() => document.querySelector('#report .nothing')")
+    assert "no study matches" in page.locator("#report").inner_text()
+
+
+def test_every_section_of_the_report_is_there_and_drawn(serve, opened, finished):
+    page = opened(serve(finished))
+    for id in page.evaluate("page.sections.map(one => one.id)"):
+        page.evaluate("id => document.getElementById(id).scrollIntoView()", id)
+        page.wait_for_function(
+            "id => [...document.querySelectorAll(`#${id} .chart`)].every(chart => !chart.clientWidth || "
+            "chart.getBoundingClientRect().top > innerHeight + 400 || chart.querySelector('svg, .nothing'))",
+            arg=id,
+        )
+
+
+def test_the_answer_is_shown_first_and_old_sections_stand_until_there_are_new_ones(serve, opened, finished):
+    page = opened(serve(finished))
+    ids = page.evaluate("page.sections.map(one => one.id)")
+    page.evaluate(
+        "fetched('/data').then(data => { globalThis.whole = data.report; const [first, ...rest] = data.report.sections;"
+        " globalThis.rest = {after: first.after, sections: rest, datasets: data.report.datasets};"
+        " receive({...data, more: true, report: {...data.report, sections: [{...first, after: {}}]}}); })"
+    )
+    page.wait_for_selector("#report > section.old")
+    assert page.evaluate("[...document.querySelectorAll('#report > section.old')].map(one => one.id)") == ids[1:]
+    page.evaluate("receiveMore(rest)")
+    assert page.locator("#report > section.old").count() == 0
+    assert page.evaluate("[...document.querySelectorAll('#report > section')].map(one => one.id)") == ids
+    assert page.evaluate("JSON.stringify(page) === JSON.stringify(whole)")
+
+
+def test_a_page_that_is_renewed_keeps_what_the_reader_did(serve, opened, finished):
+    page = opened(serve(finished))
+    page.wait_for_function("() => document.querySelector('.chart svg')")
+    page.locator("#overview .help summary").click()
+    page.locator("#overview th button", has_text="score").click()
+    page.evaluate("document.getElementById('problems').scrollIntoView({behavior: 'instant'})")
+    at = page.evaluate("document.getElementById('problems').getBoundingClientRect().top")
+    page.evaluate("document.activeElement.blur(); const old = page; fetched('/data').then(receive)")
+    page.wait_for_function("() => page !== undefined && document.querySelector('#overview .help[open]')")
+    assert page.locator("#overview th[aria-sort=ascending]").inner_text().startswith("score")
+    assert abs(page.evaluate("document.getElementById('problems').getBoundingClientRect().top") - at) < 40
+    # whoever works in the report is not disturbed
+    page.locator("#overview th button", has_text="score").focus()
+    page.evaluate("fetched('/data').then(receive)")
+    page.wait_for_function("() => waiting !== null")
+    page.evaluate("document.activeElement.blur()")
+    page.wait_for_function("() => waiting === null")
+
+
+def test_the_page_works_by_keyboard_on_a_phone_and_in_the_dark(serve, opened, finished):
+    page = opened(
+        serve(finished), viewport={"width": 390, "height": 844}, color_scheme="dark", has_touch=True, is_mobile=True
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 22, 22)"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "follow"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#follow[data-how=held]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#follow[data-how=still]")
+    for name in page.evaluate("[...document.querySelectorAll('button, select, input')].map(one => one.textContent + "
+                              "(one.labels?.[0]?.textContent ?? '') + (one.ariaLabel ?? ''))"):  # fmt: skip
+        assert name.strip(), "everything that can be pressed has a name"
+
+
+def test_one_study_and_two_runs(serve, opened, tmp_path):
+    path = tmp_path / "two"
+    for new in (False, True):
+        oa.Experiment(["RandomSearch", "QuasiRandom"], "functions/sphere/d{2,3}", budget=15, trials=3).run(
+            path, workers=0, new=new
+        )
+    address = serve(path)
+    page = opened(address)
+    page.wait_for_selector("#changes:not([hidden])")
+    page.select_option("#side-a", index=1)
+    page.select_option("#side-b", index=2)
+    page.wait_for_selector(".changed")
+    assert page.locator(".changed h3").count() == 2
+    assert "P(B beats A)" in page.locator(".changed").first.inner_text()
+    study = oa.open(path).studies["study"][0]
+    page.goto(f"{page.evaluate('location.origin')}/study?id={study}")
+    page.wait_for_function("() => document.querySelectorAll('.chart[data-drawn] svg').length === 4")
+    assert "RandomSearch on functions/sphere/d2" in page.locator("h1").inner_text()
+    page.goto(f"{page.evaluate('location.origin')}/study?id=%3Cscript%3E")
+    page.wait_for_selector(".nothing:has-text('no study has this id')")
+    # the browser says that a request was refused; nothing else
+    assert [text for text in opened.complaints if "400" not in text] == []
+    opened.complaints.clear()
+
+
+def test_hostile_names_do_nothing(serve, opened, tmp_path):
+    hostile(tmp_path / "store")
+    page = opened(serve(tmp_path / "store"), "#report section, #report .nothing")
+    page.wait_for_function("() => live && live.total > 0")
+    assert page.evaluate("window.owned === undefined")
+    assert page.locator("#report img, #progress img, #report script").count() == 0
+
+
+def test_a_store_that_goes_away_is_said_and_comes_back(serve, opened, finished, tmp_path):
+    path = tmp_path / "store"
+    shutil.copytree(finished, path)
+    page = opened(serve(path))
+    path.rename(tmp_path / "away")
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert "does not exist" in page.locator("#trouble").inner_text()
+    assert page.locator("#overview").count() == 1, "what was known stays"
+    (tmp_path / "away").rename(path)
+    page.wait_for_selector("#trouble", state="hidden")
+
+
+def test_many_pages_are_served_by_one_reader(serve, finished):
+    """A hundred clients, most of them slow: each hears, and the last state is the same for all."""
+    import urllib.request
+    from http.cookiejar import CookieJar
+
+    address = serve(finished)
+    origin = address.partition("/?")[0]
+    jar = CookieJar()
+    first = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+    first.open(address).close()
+    streams = [first.open(f"{origin}/events") for _ in range(100)]
+    for stream in streams:
+        states = (
+            json.loads(line.partition(b":")[2]) for line in iter(stream.readline, b"") if line.startswith(b"data:")
+        )
+        assert next(state["ended"] for state in states if not state["unread"]) == 36
+    for stream in streams:
+        stream.close()
+    assert json.loads(first.open(f"{origin}/state").read())["ended"] == 36
