@@ -28,7 +28,7 @@ export OPENBLAS_NUM_THREADS := 1
 PARALLEL := --numprocesses auto --dist loadgroup
 
 test: $(VENV)/.done
-	$(BIN)/python -m pytest $(PARALLEL) -m "not environments and not browser"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not environments and not browser" --passed=$(VENV)/passed
 
 # every extra; torch by its version first, so that the CPU build is taken where there is one
 $(ALL)/.done: pyproject.toml
@@ -37,16 +37,10 @@ $(ALL)/.done: pyproject.toml
 	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,all,pybobyqa,peers,notebook]'
 	touch $@
 
-# with every extra, the browser and the peers; what no extra can change is tested by `make test` alone
-CORE := workers kill_rig command csv csv_checks store shards loop space patterns functions fixed_cost fixed_target \
-        order_statistics pareto pareto_view pareto_figures anytime traces solvers solver_files stats compare cli experiment \
-        examples hpo generations closed_loop bayesmark_commands bayesmark_wrappers figures report imports dataset \
-        compaction pilots leases pieces children meter guard containers improvement what_is_scored race paper se own_fronts front_figures \
-        ranks_by_problem core_only serve protocol protocol_examples environments archive public_api costs docs terminal try
+# with every extra, the browser and the peers; `make test-all NOT_AGAIN=.venv/passed` leaves out what passed in `make test`
 test-all: $(ALL)/.done
 	$(ALL)/bin/python -m pip check
-	$(ALL)/bin/python -m pytest $(PARALLEL) $(CORE:%=--ignore=tests/test_%.py)
-	$(ALL)/bin/python -m pytest $(PARALLEL) tests/test_docs.py -k "solvers or bayesian or densities or populations or surrogates"
+	$(ALL)/bin/python -m pytest $(PARALLEL) $(NOT_AGAIN:%=--not-again=%)
 
 # optimizers in environments of their own, which are installed from the package index and removed afterwards
 test-environments: $(VENV)/.done

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import os
 import random
 import subprocess
 import sys
 import uuid
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -15,8 +18,59 @@ import pytest
 _PINS = subprocess.run([sys.executable, "-m", "optarena.runner.kernels"], capture_output=True, text=True, check=True)
 os.environ.update(line.split("=", 1) for line in _PINS.stdout.splitlines())
 
+# one core for each process of tests that run side by side, and so one worker for each run that names no number of them
+if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    _cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {_cores[int(_worker.removeprefix("gw")) % len(_cores)]})
+
 hypothesis.settings.register_profile("quiet", deadline=None)  # no test fails because the machine is busy
 hypothesis.settings.load_profile("quiet")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--passed", metavar="FILE", help="write the ids of the tests that pass to FILE")
+    parser.addoption("--not-again", metavar="FILE", help="leave out the tests whose ids are in FILE, if it exists")
+
+
+def pytest_configure(config):
+    if config.getoption("passed") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Passed(Path(config.getoption("passed"))))
+
+
+class _Passed:
+    """Writes which tests passed, when all have ended."""
+
+    def __init__(self, file):
+        self.file, self.ids = file, {}
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call":
+            self.ids[_without_group(report.nodeid)] = report.passed
+        elif report.failed:
+            self.ids[_without_group(report.nodeid)] = False
+
+    def pytest_sessionfinish(self):
+        self.file.write_text(json.dumps([name for name, passed in self.ids.items() if passed]))
+
+
+def _without_group(test):
+    """A test's id as it is without pytest-xdist, which adds the group."""
+    return test.rpartition("@")[0] if test.rfind("@") > test.rfind("]") else test
+
+
+def pytest_collection_modifyitems(config, items):
+    file = config.getoption("not_again") and Path(config.getoption("not_again"))
+    if file and file.exists():
+        done = set(json.loads(file.read_text()))
+        again = [_without_group(item.nodeid) in done for item in items]
+        config.hook.pytest_deselected(items=[item for item, seen in zip(items, again, strict=True) if seen])
+        items[:] = [item for item, seen in zip(items, again, strict=True) if not seen]
+
+
+def pytest_collection_finish():
+    """What was imported so far stays: tests that collect garbage need not look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -32,6 +32,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from warm import client
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FENCE = re.compile(r"(?P<indent> *)```(?P<kind>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n")
@@ -205,15 +207,14 @@ class Session:
 
 
 def programs(folder: Path) -> None:
-    """What an installation puts on the PATH: the project's scripts, and `python`."""
+    """What an installation puts on the PATH: the project's scripts, and `python`; `interpreter` is that of a page."""
     folder.mkdir()
-    lines = {name: f"import sys\nfrom {where.replace(':', ' import ')} as program\nsys.exit(program())\n"
-             for name, where in PROJECT["scripts"].items()}  # fmt: skip
-    for name, code in lines.items():
-        (folder / name).write_text(f"#!{sys.executable}\n{code}")
+    for name, target in PROJECT["scripts"].items():
+        client(folder / name, target)
     (folder / "python").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
-    for file in folder.iterdir():
-        file.chmod(0o755)
+    (folder / "python").chmod(0o755)
+    client(folder / "interpreter", "python")
+    (folder / "interpreter.py").write_text(INTERPRETER, encoding="utf-8")
 
 
 def run_page(page: str, directory: Path, examples: list[Wrong] | None = None) -> list[Wrong]:
@@ -231,7 +232,7 @@ def run_page(page: str, directory: Path, examples: list[Wrong] | None = None) ->
         "PS1": "",
     }
     shell = Session(["bash"], here, environment)
-    python = Session([str(directory / "bin" / "python"), "-c", INTERPRETER], here, environment)
+    python = Session([str(directory / "bin" / name) for name in ("interpreter", "interpreter.py")], here, environment)
     wrong: list[Wrong] = []
     said: list[str] = []
     try:

@@ -34,6 +34,11 @@ def place() -> str:
         return ""
 
 
+def usable_cores() -> int:
+    """The cores that this process may use: a scheduler or a container may give it fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def born(pid: int) -> int:
     """When a process began, in the kernel's ticks since boot; 0 where the system does not say."""
     try:

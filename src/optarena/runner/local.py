@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from optarena._numbers import counted
+from optarena._process import usable_cores
 from optarena._scratch import remove_abandoned
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
@@ -269,7 +269,7 @@ def _crowded(plan: Plan, workers: int) -> list[str]:
     """What to say where solvers would share cores: their seconds are then not those of the machine by itself."""
     solvers = [item for item in plan.experiment.optimizers if issubclass(plan.classes[item.label], Solver)]
     given = [item.settings.get("threads", 1) for item in solvers]
-    threads, cores = max((n for n in given if isinstance(n, int)), default=1), os.cpu_count() or 1
+    threads, cores = max((n for n in given if isinstance(n, int)), default=1), usable_cores()
     if not solvers or threads * workers <= cores:
         return []
     fair = f"--workers {cores // threads}" if threads <= cores else f"at most {cores} threads"
@@ -318,7 +318,7 @@ def _workers(plan: Plan, wanted: int | None) -> int:
             " as 'file.py:instance'"
         )
     if wanted is None:
-        return 0 if here else max(1, min(os.cpu_count() or 1, len(plan.studies)))
+        return 0 if here else max(1, min(usable_cores(), len(plan.studies)))
     must_be_workers(wanted)
     if wanted and here:
         raise OptarenaError(

@@ -27,6 +27,7 @@ import msgspec
 
 from optarena._files import write_whole
 from optarena._json import strict, unstrict
+from optarena._process import usable_cores
 from optarena._scratch import remove_abandoned
 from optarena._source import versions_of
 from optarena._version import __version__
@@ -216,7 +217,7 @@ def pilot(
         return Flight(0, "over")
     plan, todo = _planned(file)
     _refuse_other_machine(file, plan, todo)
-    crew = min(len(todo), workers or _cores())
+    crew = min(len(todo), workers or usable_cores())
     chunks: Chunks
     if Given.exists(place.pilots(run)):
         chunks = Given(place.pilots(run), todo)
@@ -282,11 +283,6 @@ def _refuse_other_machine(file: PlanFile, plan: Plan, todo: Sequence[Study]) -> 
         raise OptarenaError("this machine plans other studies than were announced: some problems differ")
     if kernels_.chosen(file.wanted) != file.kernels:
         raise OptarenaError(f"this machine has no numeric kernels {file.kernels}; use --kernels native for the run")
-
-
-def _cores() -> int:
-    """The cores that this process may use: a scheduler may give it fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from optarena._process import usable_cores
 from optarena._scratch import Scratch
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
@@ -175,7 +175,7 @@ class _Try:
         """How many processes share the work."""
         if self.workers is not None:
             return max(1, self.workers)
-        return (os.cpu_count() or 1) if isinstance(self.given, str) else 1
+        return usable_cores() if isinstance(self.given, str) else 1
 
     def _past(self) -> RunFile | None:
         """The newest race on this problem in the store."""
