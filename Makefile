@@ -28,7 +28,7 @@ export OPENBLAS_NUM_THREADS := 1
 PARALLEL := --numprocesses auto --dist loadgroup
 
 test: $(VENV)/.done
-	$(BIN)/python -m pytest $(PARALLEL) -m "not environments and not browser" --passed=$(VENV)/passed
+	$(BIN)/python -m pytest $(PARALLEL) -m "not environments and not browser and not slow" --passed=$(VENV)/passed
 
 # every extra; torch by its version first, so that the CPU build is taken where there is one
 $(ALL)/.done: pyproject.toml
@@ -37,7 +37,7 @@ $(ALL)/.done: pyproject.toml
 	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,all,pybobyqa,peers,notebook]'
 	touch $@
 
-# with every extra, the browser and the peers; `make test-all NOT_AGAIN=.venv/passed` leaves out what passed in `make test`
+# with every extra, the browser, the peers and what is slow; `make test-all NOT_AGAIN=.venv/passed` leaves out what passed in `make test`
 test-all: $(ALL)/.done
 	$(ALL)/bin/python -m pip check
 	$(ALL)/bin/python -m pytest $(PARALLEL) $(NOT_AGAIN:%=--not-again=%)

@@ -179,6 +179,7 @@ def test_without_random_search_it_is_said_what_to_do(launched, tmp_path, capsys)
     assert f"{tmp_path / 'db'} has no RandomSearch on these problems" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_same_uuid_gives_the_same_and_goes_on_where_it_was(launched, tmp_path):
     flags = ["-odir", str(WRAPPERS / "configured"), "-o", "RandomSearch", "Near", "-p", "2", "-b", "db"]
     assert main(["bayesmark", "launch", *SMALL, *flags, "-dir", str(tmp_path)]) == 0
@@ -242,6 +243,7 @@ def copied(scored, tmp_path):
     return ["-dir", str(tmp_path), "-b", "db"], file, json.loads(file.read_text())
 
 
+@pytest.mark.slow
 def test_cubes_that_lack_studies_of_the_database_are_refused_until_agg_is_run(scored, tmp_path, capsys):
     place, *_ = copied(scored, tmp_path)
     more = ["f" * 32 if flag == ROOT else flag for flag in SMALL]
@@ -308,6 +310,7 @@ def test_a_saved_frame_carries_the_signatures_of_its_problems(scored, tmp_path, 
     assert "the signature of sklearn/DT_iris_acc differs between the baseline" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_one_failing_study_stops_nothing(tmp_path, capsys):
     pytest.importorskip("sklearn")
     folder = wrapper(tmp_path / "opts", "broken", BROKEN)
@@ -347,6 +350,7 @@ def test_a_users_own_data_are_found_by_their_folder(tmp_path):
     assert main(["bayesmark", "anal", "-dir", str(tmp_path), "-b", "db"]) == 0
 
 
+@pytest.mark.slow
 def test_the_studies_of_a_launch_can_be_replayed(launched, capsys, monkeypatch):
     monkeypatch.chdir(WRAPPERS)
     store = launched / "db" / "optarena"
@@ -372,6 +376,7 @@ def values(path: Path) -> dict[str, list[float]]:
     return {study.uuid: study.values["_visible_to_opt"].ravel().tolist() for study in read_database(path)}
 
 
+@pytest.mark.slow
 def test_a_study_is_the_same_alone_after_others_and_in_a_launch(tmp_path):
     """All that is random in it hangs on its id: neither its number nor what is in the database plays a part."""
     pytest.importorskip("sklearn")
@@ -389,6 +394,7 @@ def test_a_study_is_the_same_alone_after_others_and_in_a_launch(tmp_path):
     assert sorted(oa.open(tmp_path / "after" / "optarena").studies["trial"]) == [0, 1]
 
 
+@pytest.mark.slow
 def test_studies_that_run_side_by_side_have_numbers_of_their_own(tmp_path):
     pytest.importorskip("sklearn")
     code = "import sys; from optarena.cli import main; sys.exit(main())"
@@ -401,6 +407,7 @@ def test_studies_that_run_side_by_side_have_numbers_of_their_own(tmp_path):
     assert sorted(oa.open(tmp_path / "db" / "optarena").studies["trial"]) == [0, 1]
 
 
+@pytest.mark.slow
 def test_a_study_that_fails_in_a_job_says_why_and_is_tried_again_when_told(tmp_path, capsys):
     pytest.importorskip("sklearn")
     folder = wrapper(tmp_path, "mine", BROKEN)
@@ -457,6 +464,7 @@ def test_jobs_are_balanced_seeded_and_complete():
     assert len(deal([["only"]], 50, uuid.UUID(ROOT))) == 1
 
 
+@pytest.mark.slow
 def test_a_jobs_file_is_run_line_by_line_elsewhere_and_aggregated(tmp_path, monkeypatch, capsys):
     pytest.importorskip("sklearn")
     shutil.copytree(WRAPPERS / "challenge", tmp_path / "opts")

@@ -184,6 +184,7 @@ def test_an_infinite_value_is_one_and_a_nan_is_a_failed_evaluation(tmp_path):
     assert back[0].values[VISIBLE][:2, 0].tolist() == [np.inf, np.inf]  # as Bayesmark records what failed
 
 
+@pytest.mark.slow
 def test_old_results_and_new_ones_meet_on_one_problem(database, tmp_path):
     pytest.importorskip("sklearn")
     store = tmp_path / "s"

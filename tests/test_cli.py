@@ -277,6 +277,7 @@ def test_on_a_terminal_there_are_bars():
     assert "evaluations" in text
 
 
+@pytest.mark.slow
 def test_the_demo_ends_with_the_answer_and_the_report(capsys):
     code, out, _ = call(capsys, "demo")
     assert code == 0

@@ -205,6 +205,7 @@ def test_a_small_store_stays_a_journal():
 
 @processes
 @pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.slow
 def test_a_run_compacts_what_it_has_finished(workers, calm, monkeypatch):
     monkeypatch.setattr(compacting, "LOOK_SECONDS", 0.0)
     results = LARGE.run("s", workers=workers)

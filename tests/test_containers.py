@@ -18,7 +18,7 @@ from optarena._process import host, place
 from optarena.store import RunFile, Store
 from waiting import wait_for
 
-pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("processes")]  # one after the other: they measure time and kill
 
 ROOT = "00000000-0000-0000-0000-000000000005"
 CONTAINER = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]

@@ -16,6 +16,7 @@ from pages import MissingExtra, all_pages, blocks, in_sentences, renew, run_page
 
 
 @pytest.mark.parametrize("page", all_pages())
+@pytest.mark.slow
 def test_a_page_runs_as_it_is_printed(page, tmp_path):
     try:
         wrong = run_page(page, tmp_path)

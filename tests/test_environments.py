@@ -357,6 +357,7 @@ def test_a_python_is_found_where_it_runs_on_the_path_and_by_pyenv(monkeypatch):
             find_python(absent)
 
 
+@pytest.mark.slow
 def test_uv_makes_environments_where_it_is_installed(own_cache, monkeypatch):
     calls = Path("calls").resolve()
     Path("bin").mkdir()
@@ -400,6 +401,7 @@ def points_and_values(results) -> list[list[float]]:
 
 
 @pytest.mark.usefixtures("_packages_of_here")
+@pytest.mark.slow
 def test_an_isolated_optimizer_does_what_it_does_in_this_process():
     given = {"problems": ["functions/{sphere,rastrigin}/d3"], "budget": 30, "seed": 3}
     usual = oa.Experiment([oa.use("CMA-ES", popsize=6)], **given).run("usual", workers=0)

@@ -165,6 +165,7 @@ LACKING = ("time", "ert-dimension", "scaling", *Pareto.figures)
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in LACKING])
+@pytest.mark.slow
 def test_every_figure_is_drawn_as_svg_with_names_as_text(name, tmp_path, capsys):
     hostile(tmp_path / "store")
     assert main(["figure", name, str(tmp_path / "store"), "-O", "fig.svg"]) == 0
@@ -378,6 +379,7 @@ def test_losses_count_what_was_reached(classics):
 
 
 @pytest.mark.parametrize("name", [one.name for one in FIGURES.values() if one.view == "fixed-target"])
+@pytest.mark.slow
 def test_figures_of_fixed_targets_are_written(classics, name, tmp_path):
     assert save(figure(name, classics), tmp_path / "f.svg").read_bytes().startswith(b"<svg")
 
@@ -465,6 +467,7 @@ def test_a_figure_with_many_panels_has_sheets(results, tmp_path, capsys):
         )
     ],
 )
+@pytest.mark.slow
 def test_a_figure_for_a_paper_fills_its_width(classics, name, paper, width, tmp_path):
     for sheet in sheets(name, classics, paper=paper):
         text = save(sheet.chart, tmp_path / "f.svg").read_text()

@@ -61,6 +61,7 @@ def submissions():
     return Path("submissions")
 
 
+@pytest.mark.slow
 def test_a_script_of_the_challenge_runs_unchanged(submissions, tmp_path):
     programs(tmp_path / "bin")
     environment = {
@@ -78,6 +79,7 @@ def test_a_script_of_the_challenge_runs_unchanged(submissions, tmp_path):
     assert logs == [".log"] * 8 + [".out"] * 4
 
 
+@pytest.mark.slow
 def test_ids_have_dashes_or_not(capsys):
     words = ["bayesmark", "launch", *SMALL, "-o", "RandomSearch", "-b", "db", "-u", str(uuid.UUID(ROOT))]
     assert main(words) == 0

@@ -260,6 +260,7 @@ def found(id, name, evaluations=6000):
 
 
 @pytest.mark.parametrize("id", [*(f"models/{name}" for name in models.MODELS), "zdt/zdt3/d5", "dtlz/dtlz7/m3/d6"])
+@pytest.mark.slow
 def test_two_optimizers_come_near_the_front_and_do_not_beat_it(id):
     """Near is 3 % of the range from ideal to nadir on average, and beaten is 0.001 % in every objective."""
     pytest.importorskip("pymoo")

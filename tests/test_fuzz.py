@@ -10,6 +10,7 @@ CASES = {"parquet": 8, "coco": 15, "iohprofiler": 15, "store": 20, "store-v1": 2
 
 
 @pytest.mark.parametrize("target", fuzzing.TARGETS)
+@pytest.mark.slow
 def test_damaged_files_are_read_or_named_in_one_sentence(target, tmp_path):
     files = fuzzing.corpus(target, tmp_path / "scratch")
     fuzzing.write(tmp_path / "in", files)

@@ -254,16 +254,16 @@ def test_each_beats_random_search_on_the_sphere(name):
 
 
 @pytest.mark.parametrize(("name", "setting"), [(name, "popsize" if name in CMA else "pop_size") for name in ALL])
-def test_memory_is_flat_over_30000_evaluations(name, setting):
+def test_memory_is_flat_over_a_long_study(name, setting):
     optimizer = make(name, build("functions/sphere/d5").space, **{setting: 100})
     blocks = []
-    for evaluations in (2_500, 2_500, 25_000):
+    for evaluations in (1_500, 1_500, 10_000):
         for _ in range(evaluations // 100):
             X = optimizer.suggest(100)
             optimizer.observe(X, (X**2).sum(axis=1, keepdims=True))
         gc.collect()
         blocks.append(sys.getallocatedblocks())
-    assert blocks[2] - blocks[1] < 10_000
+    assert blocks[2] - blocks[1] < 4_000
 
 
 def test_cma_restarts_with_a_doubled_population_or_ends():

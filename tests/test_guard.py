@@ -353,6 +353,7 @@ def by_problem(results):
     return {row["problem"].partition("p_")[2]: row for row in results.studies.iter_rows(named=True)}
 
 
+@pytest.mark.slow
 def test_a_problem_that_changes_its_process_keeps_its_results_and_gets_no_successor_there(calm):
     results, notices = run([*(f"p_{name}" for name in CHANGES), "plain", "noisy"])
     check_innocent(results, calm)
@@ -362,6 +363,7 @@ def test_a_problem_that_changes_its_process_keeps_its_results_and_gets_no_succes
         assert any(f"p_{name}:" in text and reason in text for text in notices), (name, notices)
 
 
+@pytest.mark.slow
 def test_a_problem_that_harms_its_worker_fails_with_the_reason_and_alone(calm):
     results, _ = run([*(f"p_{name}" for name in HARMS), "plain", "noisy"])
     check_innocent(results, calm)
@@ -391,6 +393,7 @@ def test_a_problem_that_kills_its_worker_has_a_crashed_evaluation_and_goes_on(ca
         assert all(reason in message for message in failed["message"]), name
 
 
+@pytest.mark.slow
 def test_an_optimizer_is_watched_like_a_problem(calm):
     chosen = [*CHANGES, *HARMS]
     results, _ = run(["plain", "noisy"], [*(f"attacks.py:O_{name}" for name in chosen), "attacks.py:Plain"])
@@ -406,6 +409,7 @@ def test_an_optimizer_is_watched_like_a_problem(calm):
             assert (row["status"], row["evaluations"]) == ("done", BUDGET), name
 
 
+@pytest.mark.slow
 def test_a_solver_is_watched_like_a_problem():
     chosen = [*CHANGES, *HARMS]
     results, _ = run(

@@ -31,6 +31,7 @@ def noise(x):
     return hash((x["a"], x["b"])) % 1000 / 1000
 
 
+@pytest.mark.slow
 def test_what_moves_the_values_is_important_and_what_does_not_is_not():
     results = oa.Experiment(["RandomSearch", "QuasiRandom"], [mine, noise], 150, trials=2, seed=1).run("s", workers=0)
     found = results.importance("mine")

@@ -173,6 +173,7 @@ def assert_same_bits(haswell, *pairs):
     assert signatures(here) == signatures(there)
 
 
+@pytest.mark.slow
 def test_an_emulated_haswell_computes_the_same_bits(haswell):
     assert_same_bits(
         haswell,
@@ -185,10 +186,12 @@ def test_an_emulated_haswell_computes_the_same_bits(haswell):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("skopt") is None, reason="scikit-optimize is not installed")
+@pytest.mark.slow
 def test_an_emulated_haswell_computes_the_same_bits_for_gaussian_processes(haswell):
     assert_same_bits(haswell, "Scikit-GP-Hedge=functions/rosenbrock/d3")
 
 
 @needs_torch
+@pytest.mark.slow
 def test_an_emulated_haswell_computes_the_same_bits_for_gaussian_processes_in_torch(haswell):
     assert_same_bits(haswell, "Optuna-GP=functions/rosenbrock/d3")

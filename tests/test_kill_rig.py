@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("processes")]  # one after the other: they measure time and kill
 
 RIG = Path(__file__).parent.parent / "benchmarks" / "kill_rig.py"
 

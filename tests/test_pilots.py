@@ -23,7 +23,7 @@ from optarena.store.runs import pilots as pilots_of
 from pilot_runs import ROOT, exported, local, rows
 from waiting import wait_for
 
-pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they start many processes
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("processes")]  # one after the other: they start many processes
 
 FILE = """
 import time

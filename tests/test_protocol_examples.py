@@ -42,6 +42,7 @@ def template(request) -> str:
     return f"{name}.toml"
 
 
+@pytest.mark.slow
 def test_a_template_is_well_behaved(template):
     assert_optimizer(template, rounds=4)
 

@@ -369,6 +369,7 @@ class Bad(Good):
 
 
 @pytest.mark.xdist_group("processes")
+@pytest.mark.slow
 def test_solvers_race_too(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(SOLVERS)
@@ -418,6 +419,7 @@ def command(store, *more):
 
 
 @pytest.mark.xdist_group("processes")
+@pytest.mark.slow
 def test_a_killed_race_ends_with_the_same_verdict_on_any_number_of_workers(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ours.py").write_text(OURS)

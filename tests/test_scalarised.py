@@ -184,6 +184,7 @@ def test_optimizers_of_dicts_work_too(monkeypatch):
     assert check_optimizer("Scalarised", rounds=12, optimizer="Dicts", evaluations=4) == []
 
 
+@pytest.mark.slow
 def test_a_run_repeats_and_resumes(tmp_path):
     pytest.importorskip("cma")
     uses = [oa.use("Scalarised", optimizer="CMA-ES", method=method, evaluations=20) for method in METHODS]

@@ -86,6 +86,7 @@ def test_the_ends_are_where_the_evidence_reaches_the_threshold():
         assert bets(values[i : i + 1], [high - 3e-4]).evidence.below[0, 0] < wanted
 
 
+@pytest.mark.slow
 def test_an_end_beside_a_half_is_where_the_evidence_reaches_the_threshold_too():
     """Not further from 0.5 than the evidence goes, though 0.5 is refuted by so little that it would not show."""
     near = 0

@@ -245,6 +245,7 @@ def test_merging_what_cannot_be_merged(arguments, said, capsys):
 
 
 @pytest.mark.usefixtures("mine")
+@pytest.mark.slow
 def test_replay_proves_that_a_study_repeats():
     fill("s", trials=1)
     compact(Store("s"))

@@ -82,6 +82,7 @@ def test_spaces_and_signature_points_are_bayesmarks(name):
 
 
 @pytest.mark.parametrize("name", sorted(SIGNATURES))
+@pytest.mark.slow
 def test_every_problem_evaluates_and_gives_the_figure_of_scikit_learn_1_1(name):
     problem = wanted(name)
     stream = np.random.RandomState(np_seed(SIGNATURE_KEY))
@@ -282,6 +283,7 @@ def test_stores_of_two_machines_merge_with_a_note_and_those_of_one_without():
     assert "Other CPU" in oa.open("d").notes()[0]
 
 
+@pytest.mark.slow
 def test_packages_that_move_values_within_the_tolerance_are_welcome_and_noted():
     run("s")
     elsewhere("s", 1 + 1e-6)
@@ -305,6 +307,7 @@ def test_rows_of_one_study_that_differ_between_stores_stop_a_merge_before_it_wri
     assert not Path("c").exists()
 
 
+@pytest.mark.slow
 def test_a_study_in_a_worker_replays():
     oa.Experiment("RandomSearch", "sklearn/DT_iris_nll", 3).run("s", workers=1)
     study = oa.open("s").studies["study"][0]

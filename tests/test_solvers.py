@@ -350,6 +350,7 @@ def test_a_toml_file_names_configurations_and_flags_replace_them(tmp_path, capsy
         oa.Experiment.from_data({"solvers": ["Anealing"], "problems": ["jobshop/ft06"], "seconds": 1})
 
 
+@pytest.mark.slow
 def test_the_baseline_repeats_itself_and_a_longer_run_begins_as_a_shorter_one(tmp_path):
     short = oa.Experiment("Annealing", "jobshop/ft06", seconds=1.5, seed=ROOT).run("short", workers=1)
     oa.Experiment("Annealing", "jobshop/ft06", seconds=3, seed=ROOT).run("long", workers=1)

@@ -239,6 +239,7 @@ def test_other_shells_have_scripts_with_the_same_names(shell, capsys):
 # ---- help ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_each_help_has_two_examples_that_run(capsys, monkeypatch):
     for name in COMMANDS:
         main([name, "--help"])

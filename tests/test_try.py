@@ -126,6 +126,7 @@ def test_one_command_says_what_to_use_the_best_point_and_whom_it_beats_and_write
     assert "mine.py:loss" in Path("mine-report.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_same_command_goes_on_and_evaluates_nothing_again(capsys):
     code, first, _ = call(capsys, "mine.py:loss", "-n", "20", "-r", "3", "--workers", "1")
     assert code == 0
@@ -173,6 +174,7 @@ def test_a_function_that_always_fails_is_one_sentence_and_leaves_nothing_behind(
     assert [path.name for path in mine.iterdir() if path.name != "__pycache__"] == ["mine.py"]
 
 
+@pytest.mark.slow
 def test_a_function_that_always_fails_leaves_the_results_of_its_neighbours_as_they_were(capsys, mine):
     assert call(capsys, "mine.py:loss", "-n", "10", "-r", "1", "--workers", "1")[0] == 0
     before = {path: path.read_bytes() for path in (mine / "mine-results").rglob("*") if path.is_file()}

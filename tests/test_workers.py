@@ -278,6 +278,7 @@ def test_a_hard_limit_on_a_study_keeps_what_it_did():
 
 
 @pytest.mark.parametrize(("problem", "said"), [("segfaults", "SIGSEGV"), ("exits", "exit code 3")])
+@pytest.mark.slow
 def test_a_fault_is_retried_once_and_then_a_crash_of_that_evaluation(problem, said):
     results = run([problem, "plain"], budget=20, batch=4)
     rows = results.failures()
@@ -399,6 +400,7 @@ def cut(store, rows):
     "problem",
     ["plain", "noisy", "functions/mixed-tuning/d9", "functions/failing/d2", "functions/g06/d2", "bbob/f3/d5/i1"],
 )
+@pytest.mark.slow
 def test_what_was_cut_off_goes_on_to_the_same_end(problem, record):
     optimizers = ["QuasiRandom"] if problem == "functions/g06/d2" else ["mine.py:Population", "QuasiRandom"]
     whole = run(problem, optimizers, batch=3, record=record, store="whole", workers=0)
@@ -499,6 +501,7 @@ def test_what_was_lost_is_said_and_made_again():
     assert traces(again) == traces(whole)
 
 
+@pytest.mark.slow
 def test_a_problem_that_cannot_be_reset_gets_a_process_of_its_own():
     made = [run("Counter", budget=5, trials=4, store=f"s{n}", workers=n) for n in (1, 2)]
     assert traces(made[0]) == traces(made[1])
@@ -614,6 +617,7 @@ def begun(rows=5):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_a_clean_end_takes_the_children_along(number):
     process = start(*FLAGS)
     wait_for(begun)

@@ -2,8 +2,8 @@
 
 A page of the docs types five commands, and importing NumPy, Polars and SciPy takes each of them longer than its work.
 `python tests/warm.py SOCKET` imports them once; `client` writes programs that ask it for a fork: with their words,
-directory, environment and standard streams, so the fork is the program in all that its reader can see. A command that is
-killed or whose process id matters needs the real one.
+directory, environment and standard streams, so the fork is the program in all that its reader can see. A command that
+is killed, or whose process id matters, needs the real one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import array
 import atexit
 import contextlib
+import functools
 import json
 import os
 import runpy
@@ -20,7 +21,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from pathlib import Path
 
@@ -46,34 +46,35 @@ def client(file: Path, target: str) -> None:
     file.chmod(0o755)
 
 
-_address = ""
-
-
+@functools.cache
 def _server() -> str:
-    """The address of this process's warm interpreter, which is started when it is first asked for."""
-    global _address
-    if not _address:
-        folder = tempfile.mkdtemp(prefix="warm-")
-        address = f"{folder}/door"
-        process = subprocess.Popen([sys.executable, __file__, address], stdin=subprocess.PIPE)
-        while not Path(address).exists():
-            assert process.poll() is None, "the warm interpreter does not start"
-            time.sleep(0.01)
-        _address = address
-    return _address
+    """The address of this process's warm interpreter, which is no child of it, and ends with it."""
+    address = f"{tempfile.mkdtemp(prefix='warm-')}/door"
+    end, _held = os.pipe()
+    subprocess.run([sys.executable, __file__, address], stdin=end, stdout=subprocess.DEVNULL, check=True)
+    os.close(end)
+    return address
 
 
 def main(address: str) -> None:
-    """Wait for programs to run until the standard input ends, which it does with the tests."""
+    """In a process of its own, wait for programs to run until the standard input ends, which it does with the tests."""
     sys.path[0] = str(Path(__file__).parents[1] / "src")
-    for name in ("optarena.cli", "optarena.experiment", "scipy.stats", "rich.progress", "rich.table"):  # Polars has threads
+    for name in (
+        "optarena.cli",
+        "optarena.experiment",
+        "scipy.stats",
+        "rich.progress",
+        "rich.table",
+    ):  # Polars has threads
         __import__(name)
-    assert len(os.listdir("/proc/self/task")) == 1, "only a process without threads can be forked"
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    assert len(list(Path("/proc/self/task").iterdir())) == 1, "only a process without threads can be forked"
     door = socket.socket(socket.AF_UNIX)
-    door.bind(address + "-")
+    door.bind(address)
     door.listen(16)
-    os.rename(address + "-", address)
+    if os.fork():
+        return
+    os.setsid()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     end = os.dup(0)
     while True:
         ready, _, _ = select.select([door, end], [], [])
@@ -119,8 +120,8 @@ def _run(target: str, words: list[str], directory: str, environment: dict[str, s
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = words
-    sys.stdin, sys.stdout = open(0), open(1, "w")
-    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")
+    sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
+    sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace")
     code: object = 1
     try:
         module, _, function = target.partition(":")
