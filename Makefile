@@ -40,7 +40,7 @@ $(ALL)/.done: pyproject.toml
 # with every extra, the browser and the peers; what no extra can change is tested by `make test` alone
 CORE := workers kill_rig command csv csv_checks store shards loop space patterns functions fixed_cost fixed_target \
         order_statistics pareto pareto_view pareto_figures anytime traces solvers solver_files stats compare cli experiment \
-        examples hpo generations closed_loop bayesmark_commands bayesmark_wrappers figures report imports dataset \
+        hpo generations closed_loop bayesmark_commands bayesmark_wrappers figures report imports dataset \
         compaction pilots leases pieces children meter guard containers improvement what_is_scored race paper se own_fronts front_figures \
         ranks_by_problem core_only serve protocol protocol_examples environments archive public_api costs docs terminal try
 test-all: $(ALL)/.done

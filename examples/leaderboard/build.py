@@ -65,7 +65,7 @@ BOARDS = {
     ),
     "bbob-small": Board(
         "bbob with few evaluations",
-        "COCO's functions with 10 evaluations per dimension, as many as there are when each takes an hour.",
+        "COCO's functions with 10 evaluations per dimension, as few as one has when each of them takes an hour.",
         "-p bbob/f{1,8}/d5/i1 -n 10 -r 2",
         (*MODELS, "SyneTune-BORE", "SyneTune-CQR"),
     ),
@@ -148,7 +148,8 @@ def run(name: str, store: Path, given: argparse.Namespace, backend: list[str]) -
         try:
             code = process.wait()
         except KeyboardInterrupt:  # the run has been interrupted, too, and ends by itself
-            code = process.wait()
+            process.wait()
+            sys.exit(130)
     if code not in (0, 1):  # 1: some studies failed, which is a result
         sys.exit(code)
 
@@ -159,26 +160,30 @@ def run(name: str, store: Path, given: argparse.Namespace, backend: list[str]) -
 def section(name: str, store: Path, images: Path) -> str:
     """A board's part of the page, made of its store."""
     board, results = BOARDS[name], oa.open(store)
-    answer = results.compare(view=board.view).answer
+    try:
+        answer = results.compare(view=board.view).answer
+    except oa.OptarenaError as error:  # jobs that have not begun, for instance
+        return f"## {board.title}\n\n{board.about}\n\nNothing to compare yet: {error}"
+    kind = "solver" if listed(name)[0] == "-s" else "optimizer"
     view = f" --view {board.view}" if board.view == "fixed-target" else ""
     parts = [
         f"## {board.title}",
         board.about,
         f"**{answer.headline}**",
         drawing(results, name, board, images),
-        table(answer, board.baseline),
+        table(answer, board.baseline, kind),
         f"Score: {answer.scale}. {duels(answer, board.baseline)}",
         f"Every pair, and the statistics: `optarena compare board/{name}{view} --details`.",
-        careful(answer.warnings),
-        "**What was run:** " + facts(results, name),
+        careful(answer),
+        "**What was run:** " + facts(results, name, kind),
         one_number(results, name, answer.order),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def table(answer: Any, baseline: str) -> str:
+def table(answer: Any, baseline: str, kind: str) -> str:
     lines = [
-        f"| | | score | 95 % | beats {baseline} | 95 % | failed |",
+        f"| | {kind} | score | 95 % | beats {baseline} | 95 % | failed |",
         "| ---: | --- | ---: | --- | --- | --- | ---: |",
     ]
     for place, one in enumerate(answer.order, 1):
@@ -191,10 +196,12 @@ def table(answer: Any, baseline: str) -> str:
     return "\n".join(lines)
 
 
-def careful(warnings: list[str]) -> str:
-    """What may mislead, the gravest first."""
-    more = len(warnings) - CAREFUL
-    said = [*warnings[:CAREFUL], *([f"{more} more warnings: the command above shows all."] if more > 0 else [])]
+def careful(answer: Any) -> str:
+    """What may mislead; of pairs whose score and duels disagree, only those of the leader."""
+    said = [text for text in answer.warnings if "has a better score than" not in text or answer.order[0] in text]
+    said = said[:CAREFUL]
+    more = len(answer.warnings) - len(said)
+    said += [f"The command above has {more} more, mostly about pairs further down."] if more else []
     return "**Be careful:**\n\n" + "\n".join(f"- {text}" for text in said) if said else ""
 
 
@@ -216,7 +223,7 @@ def duels(answer: Any, baseline: str) -> str:
     return said
 
 
-def facts(results: oa.Results, name: str) -> str:
+def facts(results: oa.Results, name: str, kind: str) -> str:
     """How much was run, when, where and with which versions."""
     studies = results.studies
     ran = studies.filter(pl.col("status").is_in(["missing", "running", "interrupted", "stale"]).not_())
@@ -225,11 +232,11 @@ def facts(results: oa.Results, name: str) -> str:
     budget = seconds or [f"{some:,} evaluations" for some in ran["budget"].unique().sort()]
     machines = {(made["python"], made["cpu"], made["cores"]) for made in results.environments()}
     absent = sorted(set(listed(name)[1]) - set(ran["optimizer"]))
-    size = f"{ran['optimizer'].n_unique()} on {ran['problem'].n_unique()} problems"
+    size = f"{ran['optimizer'].n_unique()} {kind}s on {ran['problem'].n_unique()} problems"
     spent = f"{ran.height:,} studies, {ran['cpu_seconds'].sum():,.0f} s of CPU"
     ended = time.strftime("%Y-%m-%d", time.gmtime(max(ran["ended"])))
     said = [
-        f"{size}; budget {' or '.join(budget)}; {' or '.join(map(str, each))} trials on each problem; {spent}; {ended}.",
+        f"{size}; budget {' or '.join(budget)}; trials per problem: {' or '.join(map(str, each))}; {spent}; {ended}.",
         *[f"Python {python}, {cpu}, {cores} cores." for python, cpu, cores in sorted(machines)],
         ", ".join(f"{package} {version}" for package, version, _ in results.versions().rows()) + ".",
     ]
