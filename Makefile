@@ -46,7 +46,7 @@ CORE := workers kill_rig command csv csv_checks store shards loop space patterns
 test-all: $(ALL)/.done
 	$(ALL)/bin/python -m pip check
 	$(ALL)/bin/python -m pytest $(PARALLEL) $(CORE:%=--ignore=tests/test_%.py)
-	$(ALL)/bin/python -m pytest $(PARALLEL) tests/test_docs.py -k "solvers or bayesian or densities or populations or surrogates"
+	$(ALL)/bin/python -m pytest $(PARALLEL) tests/test_docs.py -k "solvers or bayesian or densities or populations or surrogates or leaderboard"
 
 # optimizers in environments of their own, which are installed from the package index and removed afterwards
 test-environments: $(VENV)/.done
