@@ -441,3 +441,9 @@ def test_solvers_are_listed_and_named_by_their_own_flag(capsys):
     assert all(name in out for name in ("Annealing", "CP-SAT", "HiGHS", "SCIP", "Choco", "MiniZinc", "Apache-2.0"))
     assert main(["run", "-s", "Anealing", "-p", "jobshop/ft06", "--seconds", "1"]) == 2
     assert "no solver named 'Anealing'. Did you mean 'Annealing'?" in capsys.readouterr().err
+    words = ["-p", "tsp/n10/i1", "--seconds", "0.1", "--store", "s", "--workers", "1"]
+    assert main(["run", "-s", "Annealing", "-s", "Annealing(temperature=0)", *words]) == 0
+    assert oa.open("s").all_optimizers == ["Annealing", "Annealing(temperature=0)"]
+    capsys.readouterr()
+    assert main(["run", "-s", "Annealing(heat=0)", *words]) == 2
+    assert "heat" in capsys.readouterr().err

@@ -35,7 +35,10 @@ def experiment_of(
     solver: Annotated[
         list[str] | None,
         typer.Option(
-            "-s", "--solver", help="A solver's name, my.py:MySolver, or program.toml (docs/solvers.md); repeat."
+            "-s",
+            "--solver",
+            help="A solver's name, my.py:MySolver, or program.toml (docs/solvers.md), perhaps with settings:"
+            " 'CP-SAT(linearization=2)'; repeat.",
         ),
     ] = None,
     problem: Annotated[
@@ -177,9 +180,11 @@ def _optimizer(text: str) -> Use:
     return Use(OPTIMIZERS.reference(name).absolute, settings)
 
 
-def _solver(name: str) -> str:
+def _solver(text: str) -> Use:
+    """The solver that a flag names, perhaps with settings: CP-SAT(linearization=2)."""
+    name, settings = read_call(text)
     if not is_solver(name):
         if SOLVERS.reference(name).describes("optimizer"):
             raise OptarenaError(f"{name} describes an optimizer, not a solver: -o {name}")
         SOLVERS.entry(name)
-    return SOLVERS.reference(name).absolute
+    return Use(SOLVERS.reference(name).absolute, settings)
