@@ -848,3 +848,37 @@ def test_a_large_store_is_read_in_slices_to_the_same_dataset(finished, tmp_path)
     assert looks > 1
     same(Dataset.of_follower(follower), Dataset.of_store(path))
     assert progress.snapshot()["total"] == Dataset.of_store(path).studies.height
+
+
+def test_a_page_is_made_of_a_store_that_grows_during_every_look(finished, tmp_path, monkeypatch):
+    """However fast a run writes: what existed when the look began is shown."""
+    path = tmp_path / "store"
+    shutil.copytree(finished, path)
+    journal = next(Store(path).journal_paths())
+    text = journal.read_bytes()
+    half = text.index(b"\n", len(text) // 2) + 1
+    journal.write_bytes(text[:half])
+    hub, measure = Hub([path]), Follower._measure
+
+    def grow_and_measure(self, *given):
+        journal.write_bytes(text)
+        measure(self, *given)
+
+    monkeypatch.setattr(Follower, "_measure", grow_and_measure)
+    hub._look()
+    assert hub.follower.unread > 0
+    assert hub.follower.caught_up
+    assert hub.pages is not None
+
+
+def test_a_store_of_which_only_a_slice_was_read_has_no_page_yet(finished, tmp_path):
+    path = tmp_path / "store"
+    shutil.copytree(finished, path)
+    oa.Experiment(["QuasiRandom"], "functions/sphere/d2", budget=30, trials=2).run(path, workers=0)
+    hub = Hub([path])
+    hub._slice = 0.0
+    hub._look()
+    assert not hub.follower.caught_up
+    assert hub.pages is None
+    hub._look()
+    assert hub.pages is not None
