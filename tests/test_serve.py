@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -882,3 +883,31 @@ def test_a_store_of_which_only_a_slice_was_read_has_no_page_yet(finished, tmp_pa
     assert hub.pages is None
     hub._look()
     assert hub.pages is not None
+
+
+def test_the_first_numbers_are_told_once(finished):
+    told = []
+    hub = Hub([finished], shown=lambda: told.append(json.loads(hub.state)["ended"]))
+    with TestClient(make_app(hub, Guard("127.0.0.1", PORT))):
+        wait_for(lambda: told)
+        before = hub._number
+        hub.wake()
+        wait_for(lambda: hub._number > before)
+    assert told == [36]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="priorities of threads are read from /proc")
+def test_a_server_has_low_priority_in_all_its_threads_once_it_has_read(finished):
+    server = command_line("serve", finished, "--no-open", "--port", "0")
+    try:
+
+        def priorities():
+            tasks = [int(one.name) for one in Path(f"/proc/{server.pid}/task").iterdir()]
+            return [os.getpriority(os.PRIO_PROCESS, task) for task in tasks]
+
+        assert server.stdout.readline().startswith("http://127.0.0.1:")
+        wait_for(lambda: min(priorities()) >= 10)
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=60)
+    assert server.returncode == 0

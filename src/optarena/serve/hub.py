@@ -56,7 +56,9 @@ T = TypeVar("T")
 class Hub:
     """Started with the server; `state` is the newest."""
 
-    def __init__(self, paths: Sequence[str | Path]) -> None:
+    def __init__(self, paths: Sequence[str | Path], shown: Callable[[], None] = lambda: None) -> None:
+        """shown: called once, after the first look: its numbers can be shown."""
+        self._shown = shown
         self.stores = Stores(paths)
         self.follower = Follower(self.stores)
         self.progress = Progress(self.follower)
@@ -101,14 +103,18 @@ class Hub:
         self._finisher.shutdown(wait=False, cancel_futures=True)
 
     async def _follow(self) -> None:
+        await self._look_and_publish()
+        self._shown()
         while True:
-            await self._in(self._looker, self._look)
-            self._publish()
-            if not self.follower.caught_up and not self.problem:
-                continue
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), self._pause())
-            self._wake.clear()
+            if self.follower.caught_up or self.problem:
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), self._pause())
+                self._wake.clear()
+            await self._look_and_publish()
+
+    async def _look_and_publish(self) -> None:
+        await self._in(self._looker, self._look)
+        self._publish()
 
     def _pause(self) -> float:
         """Seconds until the next look: more where much arrives, so that it is read in fewer and larger pieces."""
