@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -848,3 +849,65 @@ def test_a_large_store_is_read_in_slices_to_the_same_dataset(finished, tmp_path)
     assert looks > 1
     same(Dataset.of_follower(follower), Dataset.of_store(path))
     assert progress.snapshot()["total"] == Dataset.of_store(path).studies.height
+
+
+def test_a_page_is_made_of_a_store_that_grows_during_every_look(finished, tmp_path, monkeypatch):
+    """However fast a run writes: what existed when the look began is shown."""
+    path = tmp_path / "store"
+    shutil.copytree(finished, path)
+    journal = next(Store(path).journal_paths())
+    text = journal.read_bytes()
+    half = text.index(b"\n", len(text) // 2) + 1
+    journal.write_bytes(text[:half])
+    hub, measure = Hub([path]), Follower._measure
+
+    def grow_and_measure(self, *given):
+        journal.write_bytes(text)
+        measure(self, *given)
+
+    monkeypatch.setattr(Follower, "_measure", grow_and_measure)
+    hub._look()
+    assert hub.follower.unread > 0
+    assert hub.follower.caught_up
+    assert hub.pages is not None
+
+
+def test_a_store_of_which_only_a_slice_was_read_has_no_page_yet(finished, tmp_path):
+    path = tmp_path / "store"
+    shutil.copytree(finished, path)
+    oa.Experiment(["QuasiRandom"], "functions/sphere/d2", budget=30, trials=2).run(path, workers=0)
+    hub = Hub([path])
+    hub._slice = 0.0
+    hub._look()
+    assert not hub.follower.caught_up
+    assert hub.pages is None
+    hub._look()
+    assert hub.pages is not None
+
+
+def test_the_first_numbers_are_told_once(finished):
+    told = []
+    hub = Hub([finished], shown=lambda: told.append(json.loads(hub.state)["ended"]))
+    with TestClient(make_app(hub, Guard("127.0.0.1", PORT))):
+        wait_for(lambda: told)
+        before = hub._number
+        hub.wake()
+        wait_for(lambda: hub._number > before)
+    assert told == [36]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="priorities of threads are read from /proc")
+def test_a_server_has_low_priority_in_all_its_threads_once_it_has_read(finished):
+    server = command_line("serve", finished, "--no-open", "--port", "0")
+    try:
+
+        def priorities():
+            tasks = [int(one.name) for one in Path(f"/proc/{server.pid}/task").iterdir()]
+            return [os.getpriority(os.PRIO_PROCESS, task) for task in tasks]
+
+        assert server.stdout.readline().startswith("http://127.0.0.1:")
+        wait_for(lambda: min(priorities()) >= 10)
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=60)
+    assert server.returncode == 0

@@ -48,7 +48,7 @@ def command(
 def open_page(address: str) -> None:
     """In a browser with windows; where there is none, the address is printed and that is all."""
     if sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")):
-        threading.Timer(0.5, webbrowser.open, [address]).start()
+        threading.Thread(target=webbrowser.open, args=[address]).start()
 
 
 def server_module() -> ModuleType:

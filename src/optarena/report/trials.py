@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from optarena._json import number
+from optarena._json import numbers
 from optarena._text import visible
 from optarena._widths import middle_cut
 from optarena.comparison import Comparison
@@ -108,7 +108,7 @@ def _generator(seed: int) -> dict[str, str]:
 
 def _list(values: Any) -> list[Any]:
     """Trials of one optimizer on one problem: those that are there, an infinite one as a text."""
-    return [number(value) for value in values.tolist() if value == value]
+    return numbers(values[~np.isnan(values)].tolist())
 
 
 def _known(value: float) -> float | None:

@@ -1,7 +1,7 @@
 """One reader for all who look: it follows the stores, counts, and says what is new to any number of clients.
 
 A client gets the newest state, never a queue of old ones: whoever is slow misses some, and costs nothing. Looks and
-pages are paid for by the clock: after one that took t, the next waits for at least `SHARE` times t.
+pages have a budget: after a page that took t, the next waits for at least `SHARE` times t; looks wait likewise.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ LOOK_SECONDS, IDLE_SECONDS = 1.0, 4.0
 """Between two looks, while somebody watches a run, and else."""
 PAGE_SECONDS = 5.0
 """Between two versions of the page, at least."""
-SHARE = 50.0
-"""Looks and pages of a run that goes on take at most a fiftieth of a core each."""
+SHARE, LEAST_SHARE = 100.0, 80.0
+"""Pages of a run that goes on take at most a hundredth of a core; in its first minutes, an eightieth."""
+LOOK_SHARE, SLOWEST_LOOK = 50.0, 2.0
+"""Looks take at most a fiftieth of a core; up to this pause in seconds, at most a quarter of that."""
 FIRST_SECONDS, SLICE_SECONDS = 0.2, 1.0
 """A large store is read in slices, so that the page shows at once what is known."""
 MUCH = 0.01
@@ -54,7 +56,9 @@ T = TypeVar("T")
 class Hub:
     """Started with the server; `state` is the newest."""
 
-    def __init__(self, paths: Sequence[str | Path]) -> None:
+    def __init__(self, paths: Sequence[str | Path], shown: Callable[[], None] = lambda: None) -> None:
+        """shown: called once, after the first look: its numbers can be shown."""
+        self._shown = shown
         self.stores = Stores(paths)
         self.follower = Follower(self.stores)
         self.progress = Progress(self.follower)
@@ -99,15 +103,24 @@ class Hub:
         self._finisher.shutdown(wait=False, cancel_futures=True)
 
     async def _follow(self) -> None:
+        await self._look_and_publish()
+        self._shown()
         while True:
-            await self._in(self._looker, self._look)
-            self._publish()
-            if self.follower.unread > MUCH and not self.problem:
-                continue
-            pause = LOOK_SECONDS if self.clients and (self.progress.live or self._stale) else IDLE_SECONDS
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), max(pause, SHARE * self._look_cost))
-            self._wake.clear()
+            if self.follower.caught_up or self.problem:
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), self._pause())
+                self._wake.clear()
+            await self._look_and_publish()
+
+    async def _look_and_publish(self) -> None:
+        await self._in(self._looker, self._look)
+        self._publish()
+
+    def _pause(self) -> float:
+        """Seconds until the next look: more where much arrives, so that it is read in fewer and larger pieces."""
+        if not self.clients or not (self.progress.live or self._stale):
+            return max(IDLE_SECONDS, LOOK_SHARE * self._look_cost)
+        return max(LOOK_SECONDS, min(SLOWEST_LOOK, 4 * LOOK_SHARE * self._look_cost), LOOK_SHARE * self._look_cost)
 
     def _look(self) -> None:
         """In the looking thread. Whatever goes wrong, the page says so and the next look begins anew."""
@@ -143,8 +156,9 @@ class Hub:
 
     def _may_renew(self) -> bool:
         """Whether a page can be made, is wanted, and is due."""
-        left = self.follower.unread
-        read = not self.problem and (not left or (self.pages is not None and left < MUCH))
+        # a run writes while it is read: the first page needs what existed when the look began
+        known = self.follower.caught_up or (self.pages is not None and self.follower.unread < MUCH)
+        read = not self.problem and known
         return read and self._is_due() and (bool(self.clients) or self.pages is None or self._at_once)
 
     def _is_due(self) -> bool:
@@ -153,7 +167,7 @@ class Hub:
         if self.pages is None or self._at_once:
             return True
         took = self._cost + self.pages.seconds
-        pause = min(SHARE * took, (now - self._since) / 3)
+        pause = min(SHARE * took, max(LEAST_SHARE * took, (now - self._since) / 3))
         return now >= self._made + max(PAGE_SECONDS, pause)
 
     def _renew(self) -> None:

@@ -11,19 +11,22 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from optarena.errors import OptarenaError
-from optarena.serve.app import make_app
 from optarena.serve.guard import Guard, is_loopback
-from optarena.serve.hub import Hub
+from optarena.store import Store
+
+if TYPE_CHECKING:
+    from optarena.serve.hub import Hub
 
 PORT = 8770
 """The usual one; the next that is free where it is taken."""
 TRIED = 20
 NICE = 10
-"""A run on the same machine comes first."""
+"""A run on the same machine comes first, as soon as the first numbers can be shown."""
 
 
 FD, TOKEN, RUN = "OPTARENA_SERVE_FD", "OPTARENA_SERVE_TOKEN", "OPTARENA_SERVE_RUN"
@@ -38,13 +41,12 @@ def serve(
     ready: Callable[[Guard], None] = lambda _: None,
 ) -> None:
     """Serve stores until the process is interrupted. ready: called with the address once it can be opened."""
-    hub = Hub(paths)
-    for store in hub.stores.stores:
-        store.must_exist()
+    for path in paths:
+        Store(path).must_exist()
     listening = _listen(host, port)
     guard = Guard(host, listening.getsockname()[1])
     ready(guard)
-    _serve(hub, guard, listening)
+    _serve(paths, guard, listening, shown=_step_back)
 
 
 def serve_beside(path: str | Path) -> tuple[Guard, subprocess.Popen[bytes]]:
@@ -74,22 +76,37 @@ def _beside(paths: Sequence[str]) -> None:
         os._exit(0)
 
     threading.Thread(target=watch, daemon=True).start()
-    _serve(Hub(paths), guard, listening)
+    _step_back()
+    _serve(paths, guard, listening)
 
 
-def _serve(hub: Hub, guard: Guard, listening: socket.socket) -> None:
+def _step_back() -> None:
+    """Let a run on the same machine come first, before all threads that this process has or starts."""
     with contextlib.suppress(OSError):
-        os.nice(NICE)
-    config = uvicorn.Config(
-        make_app(hub, guard),
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ws="none",
-        timeout_graceful_shutdown=1,
-    )
+        tasks = [int(one.name) for one in Path("/proc/self/task").iterdir()] if sys.platform == "linux" else [0]
+        for task in tasks:  # on Linux each thread has a priority of its own
+            with contextlib.suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, task, NICE)
+
+
+def _serve(
+    paths: Sequence[str | Path], guard: Guard, listening: socket.socket, shown: Callable[[], None] = lambda: None
+) -> None:
     with contextlib.suppress(KeyboardInterrupt):
+        # the address is known by now: a browser starts while these are imported
+        from optarena.serve.app import make_app
+        from optarena.serve.hub import Hub
+
+        hub = Hub(paths, shown)
+        config = uvicorn.Config(
+            make_app(hub, guard),
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
         _Server(config, hub).run(sockets=[listening])
 
 

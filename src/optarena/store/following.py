@@ -134,6 +134,8 @@ class Follower:
         self._until, self._began = math.inf, False
         self.unread = 1.0
         """The share of the files that is not read yet."""
+        self.caught_up = False
+        """Whether the last look read all that existed when it began; a run may have written more since."""
         self._begin()
 
     def _begin(self) -> None:
@@ -170,12 +172,15 @@ class Follower:
             self._begin()
             out.again = True
         self._shards_here = shards
+        self.caught_up = True
         for path in sorted(shards - self._placed_shards):
             if self._late:
+                self.caught_up = False
                 break
             self._read_shard(path, out)
         for path in journals:
             if self._late:
+                self.caught_up = False
                 break
             self._grow(path, len(journals) <= MAX_OPEN, out)
         self._measure(journals, shards)
@@ -257,6 +262,7 @@ class Follower:
                 self._take(one, lines, out)
                 one.seen = one.reached.position
                 if self._late:
+                    self.caught_up = one.seen >= size
                     break
             else:
                 one.seen = size  # what follows the last complete line is being written, or its writer was killed

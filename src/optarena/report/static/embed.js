@@ -3,11 +3,19 @@
 
 const OPTIONS = {mode: "vega-lite", ast: true, actions: false, defaultStyle: false, tooltip: false, renderer: "svg"};
 /**
+ * The live page shows its numbers before Vega is loaded; a file has it before this script.
+ * @type {Promise<unknown>}
+ */
+const vegaLoaded =
+  "vegaEmbed" in window
+    ? Promise.resolve()
+    : new Promise((done) => document.getElementById("vega")?.addEventListener("load", done));
+/**
  * The class of views, which the bundle does not name: that of an empty chart.
  * @type {Promise<any>}
  */
-const viewClass = window
-  .vegaEmbed(document.createElement("div"), {marks: []}, {...OPTIONS, mode: "vega"})
+const viewClass = vegaLoaded
+  .then(() => window.vegaEmbed(document.createElement("div"), {marks: []}, {...OPTIONS, mode: "vega"}))
   .then(({view}) => view.finalize().constructor);
 
 /**
