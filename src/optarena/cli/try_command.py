@@ -19,7 +19,7 @@ from optarena.optimizer import OPTIMIZERS
 from optarena.problem import SUITES
 from optarena.settings import read_call
 from optarena.trying import Recommendation, try_optimizers
-from optarena.trying.attempt import report_of
+from optarena.trying.naming import report_of
 from optarena.trying.recommendation import on_screen
 from optarena.trying.watching import Watching
 

@@ -20,12 +20,13 @@ from optarena.experiment.panel import default_budget, must_be_possible, panel
 from optarena.experiment.uses import Named, as_use
 from optarena.facade import execute, open_store
 from optarena.optimizer import is_random_search
-from optarena.problem import SUITES, Problem, Subject, build, given_problem, plain_function, select
+from optarena.problem import Problem, Subject, build, given_problem, plain_function, select
 from optarena.runner import local
 from optarena.space import Space
 from optarena.store import RunFile, Store
 from optarena.store.journal import problem_card
 from optarena.store.merging import differing, merge
+from optarena.trying.naming import name_of
 from optarena.trying.recommendation import Recommendation, first_failure
 from optarena.trying.watching import Watching
 
@@ -64,24 +65,6 @@ def try_optimizers(
     place = _place(store, subject, given)
     tried = _Try(subject, given, place, workers, progress or Watching(), as_it_was=Store(place).exists)
     return tried.run(budget, optimizers, max_trials, None if seed is None else as_root(seed))
-
-
-def name_of(given: str | Subject) -> str:
-    """What files about a problem are called: mine.py:loss, mine; functions/branin/d2, functions-branin-d2."""
-    text = given if isinstance(given, str) else given.id
-    reference = SUITES.reference(text)
-    return _as_file_name(Path(reference.place).name.split(".")[0] if reference.on_disk else text)
-
-
-def report_of(given: str | Subject) -> str:
-    """The report's name: mine.py:loss, mine-loss-report.html. Another function of the file has another report."""
-    reference = SUITES.reference(given if isinstance(given, str) else given.id)
-    function = f"-{_as_file_name(reference.part)}" if reference.kind == "object" else ""
-    return f"{name_of(given)}{function}-report.html"
-
-
-def _as_file_name(text: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in text).strip("-.") or "problem"
 
 
 def _the_problem(given: str | Subject) -> Problem:

@@ -23,6 +23,7 @@ from optarena.errors import OptarenaError
 from optarena.experiment import Named
 from optarena.facade import Results, open_store
 from optarena.stats.improvement import BETTER, EQUIVALENT
+from optarena.trying.naming import report_of
 from optarena.views.pareto.best import best_points
 from optarena.views.trial_scores import trial_scores
 
@@ -93,10 +94,8 @@ class Recommendation:
         return self.results.compare(*optimizers, **options)
 
     def report(self, path: str | Path | None = None) -> Path:
-        """Write the report, one page that works offline; returns its path."""
-        if path is None:
-            path = f"{self.results.path.name.removesuffix('-results')}-report.html"
-        return self.results.report(path)
+        """Write the report, one page that works offline; returns its path, by default `mine-loss-report.html`."""
+        return self.results.report(report_of(self.problem) if path is None else path)
 
     @cached_property
     def comparison(self) -> Comparison:
