@@ -151,7 +151,10 @@ def test_failed_evaluations_are_rows_and_reach_the_optimizer_as_nan(watching):
     assert [row["status"] for row in rows] == ["error", "error", "nan", "error", "error", "error", "ok", "ok", "ok"]
     assert re.fullmatch(r"ValueError: too hot\nreally \(test_loop.py line \d+\)", rows[0]["message"])
     assert rows[3]["message"].startswith("evaluate returned 'None' (NoneType), not a number")
-    assert rows[4]["message"] == "evaluate returned 2 values, the problem has 1 objectives"
+    assert rows[4]["message"] == (
+        "evaluate returned 2 values, the problem has 1 objective:"
+        " declare them by @optarena.as_problem(space, sense=[…])"
+    )
     told = np.concatenate([y[:, 0] for _, y in Watching.seen])
     np.testing.assert_array_equal(told, [np.nan] * 6 + [1.0, np.inf, -np.inf])
     assert results.studies.select("status", "failures").rows() == [("done", 6)]

@@ -83,7 +83,10 @@ def test_a_missing_object_is_named_with_the_nearest(tmp_path):
 
 def test_a_python_file_without_an_object_is_no_problem_and_says_what_to_write(tmp_path):
     (tmp_path / "mine.py").touch()
-    with pytest.raises(OptarenaError, match=r"name an object in it, as mine\.py:it"):
+    with pytest.raises(OptarenaError, match=r"mine\.py: name what is meant in it, such as mine\.py:NAME"):
+        build("mine.py", tmp_path)
+    (tmp_path / "mine.py").write_text("def _own(x): ...\ndef loss(x): ...\n")
+    with pytest.raises(OptarenaError, match=r"such as mine\.py:loss"):
         build("mine.py", tmp_path)
 
 

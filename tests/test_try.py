@@ -122,8 +122,8 @@ def test_one_command_says_what_to_use_the_best_point_and_whom_it_beats_and_write
     assert float(found[2]) == pytest.approx(1, abs=1e-3)
     assert re.search(r"It beats (RandomSearch and Corner|Corner and RandomSearch)\.", out)
     assert "A run of 30 evaluations usually finds" in out
-    assert out.rstrip().endswith("Full report: mine-report.html")
-    assert "mine.py:loss" in Path("mine-report.html").read_text()
+    assert out.rstrip().endswith("Full report: mine-loss-report.html")
+    assert "mine.py:loss" in Path("mine-loss-report.html").read_text()
 
 
 @pytest.mark.slow
@@ -207,6 +207,10 @@ def test_where_nothing_is_feasible_nothing_is_recommended(capsys):
         ("jobshop/ft06", "jobshop/ft06 is an instance for solvers, which try does not know: optarena run -s"),
         ("bbob-noisy/f101/d2/i1", "cannot be tried: its noise is fixed by its instance"),
         ("mine.py:los", "mine.py has no 'los'. Did you mean 'loss'?"),
+        ("mine.py:zzz", "mine.py has no 'zzz'. It has loss, named, gain, broken, two."),
+        ("mine.py", "mine.py: name what is meant in it, such as mine.py:loss"),
+        ("other.py", "there is no file"),
+        ("mine:loss", "no suite named 'mine:loss'. Did you mean 'mine.py:loss'?"),
         ("functions/brannin/d2", "no problem"),
         ("mine.py:space", "dict is not a problem"),
         ("mine.py:Corner", "is not a problem"),
@@ -217,6 +221,42 @@ def test_what_cannot_be_tried_is_refused_in_one_sentence(capsys, mine, problem, 
     assert (code, out) == (2, "")
     assert sentence in flat(err)
     assert not list(mine.glob("*-results*"))
+
+
+@pytest.mark.parametrize(("output", "why"), [(".", "Is a directory"), ("mine.py/report.html", "Not a directory")])
+def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(capsys, mine, output, why):
+    code, out, err = call(capsys, "mine.py:loss", "-n", "5", "-O", output)
+    assert (code, out) == (1, "")
+    assert f"cannot write to {output}: {why}" in flat(err)
+    assert not list(mine.glob("*-results*"))
+
+
+def test_the_same_seed_repeats_a_try_and_another_one_does_not_continue_it(capsys):
+    options = ("mine.py:loss", "-n", "8", "-r", "2", "-o", "QuasiRandom", "--workers", "1")
+    answers = []
+    for number, seed in enumerate(("7", "7", "8")):
+        code, out, _ = call(capsys, *options, "--seed", seed, "--store", f"s{number}")
+        assert code == 0
+        answers.append(out[out.index("Use ") : out.index("Full report")])
+    assert answers[0] == answers[1] != answers[2]
+    code, _, err = call(capsys, *options, "--seed", "8", "--store", "s0")
+    assert code == 2
+    assert "s0 has results on mine.py:loss of another seed: leave out --seed to continue them" in flat(err)
+    code, out, _ = call(capsys, *options, "--store", "s0")
+    assert code == 0
+    assert answers[0] in out
+    code, _, _ = call(capsys, "mine.py:named", *options[1:], "--seed", "8", "--store", "s0")
+    assert code == 0, "another problem of the store may have a seed of its own"
+
+
+def test_what_a_run_usually_finds_is_at_the_budget_of_this_try_and_not_of_longer_runs(capsys):
+    options = ("-o", "Scipy-COBYQA", "--workers", "1", "--seed", "1")
+    call(capsys, "mine.py:loss", "-n", "40", "-r", "3", "--store", "longer", *options)
+    _, after, _ = call(capsys, "mine.py:loss", "-n", "4", "-r", "2", "--store", "longer", *options)
+    _, alone, _ = call(capsys, "mine.py:loss", "-n", "4", "-r", "2", "--store", "alone", *options)
+    usual = re.search(r"A run of 4 evaluations usually finds .* \(medians of 2 trials\)", flat(alone))[0]
+    assert usual in flat(after)
+    assert re.search(r"Use (\S+) ", after)[1] == re.search(r"Use (\S+) ", alone)[1]
 
 
 def test_an_optimizer_that_cannot_take_the_problem_is_refused_before_anything_runs(capsys, mine):
@@ -374,6 +414,11 @@ def test_values_that_are_all_infinite_are_called_so():
         progress=Quiet(),
     )
     assert str(found) == "Nothing to recommend: none of 10 evaluations has a finite value."
+
+
+def test_a_function_whose_parameters_are_not_those_of_its_space_is_refused_with_both():
+    with pytest.raises(oa.OptarenaError, match=r"<lambda>\(a, c\) does not take the parameters of its space \(a, b\)"):
+        oa.try_optimizers(lambda a, c: a + c, 5, space={"a": REAL, "b": REAL})
 
 
 def test_a_function_without_a_space_is_told_how_to_write_one():

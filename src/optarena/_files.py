@@ -74,6 +74,17 @@ def write_together(files: Mapping[Path, bytes], *, synced: bool = True) -> None:
         raise
 
 
+def must_be_writable(path: Path) -> None:
+    """Refuse a path that cannot be written, before the work whose result goes there. Creates nothing."""
+    if path.is_dir():
+        raise cannot_write(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+    above = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+    if not above.is_dir():
+        raise cannot_write(path, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise cannot_write(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
 def cannot_write(path: Path, error: OSError, safe: str = "") -> WorkError:
     """The error of a failed write; `safe` says what it does not touch, such as "What was evaluated before"."""
     text = f"cannot write to {path}: {error.strerror}"

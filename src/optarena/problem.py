@@ -26,7 +26,7 @@ from optarena._numbers import counted
 from optarena._source import code_hash, same_code
 from optarena.costs import as_costs
 from optarena.errors import SUGGESTED, OptarenaError, describe, nearest
-from optarena.registry import Entry, Reference, Registry
+from optarena.registry import Entry, Reference, Registry, in_a_file
 from optarena.sense import Sense, sign
 from optarena.space import Array, Point, Space
 
@@ -236,7 +236,13 @@ class PlainFunction(FunctionProblem):
 
     def __init__(self, function: Callable[..., Any], space: Mapping[str, Any] | Space, **facts: Any) -> None:
         super().__init__(function, space, **facts)
-        self._by_name = _takes_names(function, self.space.names)
+        self._by_name = _takes(function, **dict.fromkeys(self.space.names))
+        if not self._by_name and not _takes(function, {}):
+            name = getattr(function, "__name__", "function")
+            raise OptarenaError(
+                f"{name}{inspect.signature(function)} does not take the parameters of its space"
+                f" ({', '.join(self.space.names)}): give both the same names, or let it take one dict"
+            )
 
     def evaluate(self, x: Point) -> Any:
         return self.call(**x) if self._by_name else self.call(x)
@@ -244,11 +250,15 @@ class PlainFunction(FunctionProblem):
     __call__ = evaluate
 
 
-def _takes_names(function: Callable[..., Any], names: Sequence[str]) -> bool:
-    """Whether it has a parameter for each name; a single one of another name is for a dict of all."""
+def _takes(function: Callable[..., Any], *values: Any, **named: Any) -> bool:
+    """Whether it can be called so; of what has no signature (some of C), only that it takes one dict."""
     try:
-        inspect.signature(function).bind(**dict.fromkeys(names))
+        signature = inspect.signature(function)
     except (TypeError, ValueError):
+        return not named
+    try:
+        signature.bind(*values, **named)
+    except TypeError:
         return False
     return True
 
@@ -336,7 +346,9 @@ def as_evaluation(result: Any, problem: Problem) -> Evaluation:
     metrics = {name: _as_float(value) for name, value in given.metrics.items()}
     wanted = len(problem.objectives)
     if len(values) != wanted:
-        raise ValueError(f"evaluate returned {len(values)} values, the problem has {wanted} objectives")
+        more = ": declare them by @optarena.as_problem(space, sense=[…])" if wanted == 1 and len(values) > 1 else ""
+        returned, has = counted(len(values), "value"), counted(wanted, "objective")
+        raise ValueError(f"evaluate returned {returned}, the problem has {has}{more}")
     if len(violations) != problem.constraints:
         declared = problem.constraints
         raise ValueError(f"evaluate returned {len(violations)} violations, the problem has {declared} constraints")
@@ -400,7 +412,9 @@ _NUMBERED = re.compile(r"([A-Za-z][A-Za-z_-]*)(\d{1,9})")
 def get_suite(name: str) -> Suite:
     """A suite by its name."""
     if name not in SUITES:
-        raise OptarenaError(f"no suite named {name!r}.{_elsewhere(name)} (optarena list problems shows all)")
+        raise OptarenaError(
+            f"no suite named {name!r}.{in_a_file(name) or _elsewhere(name)} (optarena list problems shows all)"
+        )
     found = SUITES.load(name)
     suite: Suite = found() if isinstance(found, type) else found
     return suite

@@ -49,6 +49,8 @@ FOLDER = "folder"
 """How a module declares that it opens folders."""
 _WITH_PART = re.compile(r"(.*(\.py|\.csv|\.mzn)):(.*)", re.DOTALL)
 _ALONE = (".py", ".toml", ".mps", ".mps.gz", ".mzn")
+LISTED = 5
+"""Names of a file that a message lists."""
 _NAMED_BY_FOLDER = "optimizer.py"  # what every file of Bayesmark's challenge is called
 
 
@@ -163,7 +165,9 @@ class Reference(NamedTuple):
         if not hasattr(module, self.part):
             named = vars(module).items()
             public = [key for key, value in named if not key.startswith("_") and not isinstance(value, ModuleType)]
-            raise OptarenaError(f"{path.name} has no {self.part!r}.{nearest(self.part, public)}")
+            has = _defined_in(path)[:LISTED]
+            near = nearest(self.part, public) or (f" It has {', '.join(has)}." if has else "")
+            raise OptarenaError(f"{path.name} has no {self.part!r}.{near}")
         return getattr(module, self.part)
 
     def contains(self, word: bytes) -> bool:
@@ -238,6 +242,22 @@ def declarations(*packages: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield module, ast.literal_eval(found[1])
 
 
+def in_a_file(name: str) -> str:
+    """' Did you mean …?' for module:object, where a file in this directory has it; else nothing."""
+    stem, colon, part = name.partition(":")
+    return f" Did you mean '{stem}.py:{part}'?" if colon and Path(f"{stem}.py").is_file() else ""
+
+
+def _defined_in(path: Path) -> list[str]:
+    """The functions and classes of a Python file that are public; nothing is executed."""
+    try:
+        body = ast.parse(path.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return [one.name for one in body if isinstance(one, defined) and not one.name.startswith("_")]
+
+
 class Registry(Generic[E]):
     """The optimizers, solvers, suites or formats that can be named: ours, those plugged in, and files.
 
@@ -305,9 +325,8 @@ class Registry(Generic[E]):
         """What is registered under a name."""
         found = self.built_in.get(name) or self.plug_ins.get(name)
         if found is None:
-            raise OptarenaError(
-                f"no {self.kind} named {name!r}.{nearest(name, self.names())} (optarena list {self.listed} shows all)"
-            )
+            near = in_a_file(name) or nearest(name, self.names())
+            raise OptarenaError(f"no {self.kind} named {name!r}.{near} (optarena list {self.listed} shows all)")
         return found
 
     def name_of(self, target: type) -> str | None:
@@ -329,8 +348,12 @@ class Registry(Generic[E]):
         if reference.kind == "object":
             return reference.load()
         if reference.on_disk:
-            hint = f"; name an object in it, as {reference.path.name}:it" if reference.form == ".py" else ""
-            raise OptarenaError(f"{text}: such a file is not expected here{hint}")
+            if reference.form == ".py":
+                if not reference.path.is_file():
+                    raise OptarenaError(f"there is no file {text}")
+                it = next(iter(_defined_in(reference.path)), "NAME")
+                raise OptarenaError(f"{text}: name what is meant in it, such as {reference.path.name}:{it}")
+            raise OptarenaError(f"{text}: such a file is not expected here")
         entry = self.entry(text)
         if not entry.installed:
             raise OptarenaError(f"{text} is not installed: {entry.install}")

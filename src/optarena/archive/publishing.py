@@ -135,6 +135,6 @@ def write_index(archive: Path) -> None:
         )
     heads = ["bundle", "studies", "evaluations", "failed", "optimizers", "problems", "answer"]
     caption = written("Each bundle has its store, a table of every evaluation, its report, versions and checksums.")
-    table = html_table(heads, rows, caption, right=range(1, 6))
+    table = html_table(heads, rows, caption, right=range(1, 6), text=[6])
     notes = ["'optarena verify ARCHIVE' checks every sum and runs a part of the studies again."]
     write_whole(archive / INDEX, page_of_tables("Archive of experiments", [table], notes).encode())

@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from optarena._files import must_be_writable
 from optarena._text import clean
 from optarena.cli._terminal import say_command
 from optarena.errors import NotInstalled, OptarenaError
@@ -18,7 +19,7 @@ from optarena.optimizer import OPTIMIZERS
 from optarena.problem import SUITES
 from optarena.settings import read_call
 from optarena.trying import Recommendation, try_optimizers
-from optarena.trying.attempt import name_of
+from optarena.trying.naming import report_of
 from optarena.trying.recommendation import on_screen
 from optarena.trying.watching import Watching
 
@@ -53,7 +54,11 @@ def command(
     ] = None,
     store: Annotated[Path | None, typer.Option("--store", help="Directory for the results [mine-results].")] = None,
     output: Annotated[
-        Path | None, typer.Option("-O", "--output", help="The report to write [mine-report.html].")
+        Path | None, typer.Option("-O", "--output", help="The report to write [mine-loss-report.html].")
+    ] = None,
+    seed: Annotated[
+        str | None,
+        typer.Option("--seed", metavar="SEED", help="A number such as 42 that makes the runs repeatable [drawn]."),
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Processes; 0 runs in this one [all cores].")] = None,
 ) -> None:
@@ -61,10 +66,19 @@ def command(
     signal.signal(signal.SIGTERM, _interrupt)
     given = SUITES.reference(problem).absolute
     chosen = None if optimizer is None else [_optimizer(text) for text in optimizer]
+    path = output or Path(report_of(given))
+    must_be_writable(path)
     watching = Watching()
     try:
         found = try_optimizers(
-            given, budget, optimizers=chosen, max_trials=trials, store=store, workers=workers, progress=watching
+            given,
+            budget,
+            optimizers=chosen,
+            max_trials=trials,
+            seed=seed,
+            store=store,
+            workers=workers,
+            progress=watching,
         )
     except KeyboardInterrupt:
         watching.__exit__()
@@ -72,8 +86,7 @@ def command(
         raise typer.Exit(130) from None
     print(found)
     try:
-        path = found.report(output or f"{name_of(given)}-report.html")
-        print(on_screen(f"Full report: {clean(path)}"))
+        print(on_screen(f"Full report: {clean(found.report(path))}"))
     except NotInstalled as error:
         print(on_screen(f"No report: {error}"))
     if not found.decided:

@@ -189,7 +189,9 @@ def undecided(made: Comparison) -> list[str]:
         gone = counted(len(left), "further pair" if pairs else "pair")
         out.append(f"{gone} of which one left the race: beaten by another, it was not followed further.")
     if found.at_every_look and pairs:
-        out.append("More trials may settle that: optarena run … --until-decided, with a larger --max-trials.")
+        out.append(
+            "More trials may settle that: give the same command a larger limit (-r of try, --max-trials of run)."
+        )
     elif not found.at_every_look and made.overall is not None:
         out.append(settles(made, pairs))
     return out

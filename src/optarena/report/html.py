@@ -17,6 +17,7 @@ caption { text-align: left; color: #555; max-width: 60rem; padding: 0 0 .6rem; }
 th, td { padding: .15rem .6rem; text-align: left; white-space: nowrap; font-weight: normal; }
 th { border-bottom: 1px solid #888; font-weight: 600; vertical-align: bottom; }
 .r { text-align: right; }
+.text { white-space: normal; min-width: 16rem; }
 .rule td { border-top: 1px solid #ccc; }
 tbody tr:hover { background: #f4f4f2; }
 small { color: #666; }
@@ -36,16 +37,21 @@ def html_table(
     bold: Collection[tuple[int, int]] = (),
     right: Collection[int] = (),
     ruled: Collection[int] = (),
+    text: Collection[int] = (),
 ) -> str:
-    """A `<table>`. `bold`: (row, column) of the best; `right`: columns flush right; `ruled`: rows below a rule."""
-    side = [' class="r"' if j in right else "" for j in range(len(headers))]
+    """A `<table>`.
+
+    `bold`: (row, column) of the best; `right`: columns flush right; `ruled`: rows below a rule; `text`: columns of
+    sentences, which wrap.
+    """
+    side = [' class="r"' if j in right else ' class="text"' if j in text else "" for j in range(len(headers))]
     lines = ["<table>", f"<caption>{caption.html}</caption>", "<thead><tr>"]
     lines += [f'<th scope="col"{side[j]}>{_cell(head)}</th>' for j, head in enumerate(headers)]
     lines += ["</tr></thead>", "<tbody>"]
     for i, row in enumerate(rows):
         cells = [f"<b>{_cell(value)}</b>" if (i, j) in bold else _cell(value) for j, value in enumerate(row)]
         lines.append('<tr class="rule">' if i in ruled else "<tr>")
-        lines.append("".join(f"<td{side[j]}>{text}</td>" for j, text in enumerate(cells)) + "</tr>")
+        lines.append("".join(f"<td{side[j]}>{cell}</td>" for j, cell in enumerate(cells)) + "</tr>")
     return "\n".join([*lines, "</tbody>", "</table>"]) + "\n"
 
 

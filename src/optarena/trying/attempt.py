@@ -15,16 +15,18 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment, Use, evaluations
 from optarena.experiment.fields import count
+from optarena.experiment.identity import as_root
 from optarena.experiment.panel import default_budget, must_be_possible, panel
 from optarena.experiment.uses import Named, as_use
 from optarena.facade import execute, open_store
 from optarena.optimizer import is_random_search
-from optarena.problem import SUITES, Problem, Subject, build, given_problem, plain_function, select
+from optarena.problem import Problem, Subject, build, given_problem, plain_function, select
 from optarena.runner import local
 from optarena.space import Space
 from optarena.store import RunFile, Store
 from optarena.store.journal import problem_card
 from optarena.store.merging import differing, merge
+from optarena.trying.naming import name_of
 from optarena.trying.recommendation import Recommendation, first_failure
 from optarena.trying.watching import Watching
 
@@ -39,6 +41,7 @@ def try_optimizers(
     space: Mapping[str, Any] | Space | None = None,
     optimizers: Named | Sequence[Named | Mapping[str, Any]] | None = None,
     max_trials: int | None = None,
+    seed: str | int | uuid.UUID | None = None,
     store: str | Path | None = None,
     workers: int | None = None,
     progress: Watching | None = None,
@@ -48,8 +51,9 @@ def try_optimizers(
     problem: a function with a space (`as_problem`, or `space=`), a Problem, or what the command line takes: an id,
     'mine.py:loss', 'mine.toml'. budget: evaluations of each run, a number or an expression such as '20*D'; by default
     it follows from the problem. optimizers: instead of a panel that fits the problem (docs/try.md); random search is
-    always among them. max_trials: at most so many runs of each. store: where results are kept, by default
-    `mine-results`. workers: processes, as in `Experiment.run`.
+    always among them. max_trials: at most so many runs of each. seed: a number that makes the runs repeatable; it is
+    drawn if there is none. store: where results are kept, by default `mine-results`. workers: processes, as in
+    `Experiment.run`.
     """
     if space is not None:
         if isinstance(problem, (str, Subject)) or not callable(problem):
@@ -60,15 +64,7 @@ def try_optimizers(
     must_be_possible(subject)
     place = _place(store, subject, given)
     tried = _Try(subject, given, place, workers, progress or Watching(), as_it_was=Store(place).exists)
-    return tried.run(budget, optimizers, max_trials)
-
-
-def name_of(given: str | Subject) -> str:
-    """What files about a problem are called: mine.py:loss, mine; functions/branin/d2, functions-branin-d2."""
-    text = given if isinstance(given, str) else given.id
-    reference = SUITES.reference(text)
-    stem = Path(reference.place).name.split(".")[0] if reference.on_disk else text
-    return "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in stem).strip("-.") or "problem"
+    return tried.run(budget, optimizers, max_trials, None if seed is None else as_root(seed))
 
 
 def _the_problem(given: str | Subject) -> Problem:
@@ -137,13 +133,14 @@ class _Try:
         budget: int | str | None,
         optimizers: Named | Sequence[Named | Mapping[str, Any]] | None,
         max_trials: int | None,
+        seed: uuid.UUID | None = None,
     ) -> Recommendation:
         local.must_be_workers(self.workers)
         if max_trials is not None:
             count(max_trials, "max_trials")
         past = self._past()
         runs = Store(self.place).runs() if self.existed else []
-        root = uuid.UUID((past or runs[-1]).root) if runs else uuid.uuid4()
+        root = self._root(past, runs, seed)
         least = None if budget is None else evaluations(budget, self.problem.dimension)
         uses = None if optimizers is None else _uses(optimizers)
         if uses is not None:  # what is wrong with them is said before anything is evaluated
@@ -169,6 +166,20 @@ class _Try:
 
     def _experiment(self, uses: list[Use], budget: int, max_trials: int, root: uuid.UUID) -> Experiment:
         return _Attempt(uses, self.given, budget, until_decided=True, max_trials=max_trials, seed=root)
+
+    def _root(self, past: RunFile | None, runs: Sequence[RunFile], seed: uuid.UUID | None) -> uuid.UUID:
+        """What all seeds come from: that of the results it continues, else the one that is given, else a new one."""
+        if seed is None:
+            return uuid.UUID((past or runs[-1]).root) if runs else uuid.uuid4()
+        if self.existed:
+            mine = Dataset.of_store(self.place).studies.filter(problem=self.problem.id)
+            if set(mine["root"]) - {str(seed)}:
+                raise OptarenaError(
+                    f"store {self.place} has results on {self.problem.id} of another seed: leave out --seed to continue"
+                    " them, or give another --store",
+                    field="seed",
+                )
+        return seed
 
     @property
     def _shared_by(self) -> int:

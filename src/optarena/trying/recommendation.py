@@ -23,7 +23,9 @@ from optarena.errors import OptarenaError
 from optarena.experiment import Named
 from optarena.facade import Results, open_store
 from optarena.stats.improvement import BETTER, EQUIVALENT
+from optarena.trying.naming import report_of
 from optarena.views.pareto.best import best_points
+from optarena.views.trial_scores import trial_scores
 
 PARAMETERS = 12
 """Of a point, shown in a sentence."""
@@ -92,10 +94,8 @@ class Recommendation:
         return self.results.compare(*optimizers, **options)
 
     def report(self, path: str | Path | None = None) -> Path:
-        """Write the report, one page that works offline; returns its path."""
-        if path is None:
-            path = f"{self.results.path.name.removesuffix('-results')}-report.html"
-        return self.results.report(path)
+        """Write the report, one page that works offline; returns its path, by default `mine-loss-report.html`."""
+        return self.results.report(report_of(self.problem) if path is None else path)
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -106,6 +106,9 @@ class Recommendation:
         """The optimizer to use: the one that is shown to be best, else the best of those that nobody beats."""
         found = self.comparison.answer
         order = found.order or self.race.plan.optimizers
+        if self._beyond:  # scores are of all that was run, and this is about the race
+            by_median = {name: value * self._sign for name, value in self._medians.items() if value is not None}
+            order = sorted(order, key=lambda name: by_median.get(name, np.inf))
         return found.winner or next((name for name in order if name in self.race.live), order[0])
 
     @property
@@ -194,18 +197,40 @@ class Recommendation:
     @property
     def _usual(self) -> str:
         """What one run finds, beside random search."""
-        values = self.comparison.answer.values
-        mine = values.get(self.use, {}).get("median")
+        mine = self._medians.get(self.use)
         if mine is None:
             return ""
         budget = self.race.plan.budgets.get(self.problem)
         run = "A run" if budget is None else f"A run of {counted(budget, 'evaluation')}"
-        chance = values.get("RandomSearch", {}).get("median")
+        chance = self._medians.get("RandomSearch")
         digits = digits_apart([mine, chance, self.best_value])
         with_chance = chance is not None and self.use != "RandomSearch"
         beside = f", RandomSearch {significant(chance, digits)}" if with_chance else ""
         medians = f"(medians of {counted(self.race.rounds, 'trial')})"
         return f"{run} usually finds {significant(mine, digits)}{beside} {medians}."
+
+    @property
+    def _sign(self) -> float:
+        return self.results.cards[0].objectives[0].sign
+
+    @property
+    def _beyond(self) -> bool:
+        """Whether the store has longer runs of this problem than the race, or more of them."""
+        studies, budget = self.results.studies, self.race.plan.budgets.get(self.problem, np.inf)
+        return bool((studies["trial"] >= self.race.rounds).any() or (studies["evaluations"] > budget).any())
+
+    @cached_property
+    def _medians(self) -> dict[str, float | None]:
+        """By optimizer: the median value of its rounds at the budget of the race; trials beyond it may be longer."""
+        if self.race.plan.view != "fixed_cost" or self.best_value is None:
+            return {}
+        scored = trial_scores(self.results, self.race.plan.view, self.race.plan.budgets)
+        out: dict[str, float | None] = {}
+        for name, values in zip(scored.optimizers, scored.values[0, :, : self.race.rounds], strict=True):
+            there = values[~np.isnan(values)]
+            middle = float(np.median(there)) if there.size else np.inf
+            out[name] = middle * self._sign if np.isfinite(middle) else None
+        return out
 
     @property
     def _failed(self) -> str:
