@@ -51,7 +51,7 @@ def photograph_a_run(directory: Path, picture: Path) -> None:
     assert server.stdout is not None
     try:
         with opened_page(server.stdout.readline().strip()) as page:
-            page.wait_for_function("() => live && live.total > 0 && live.done > live.total / 3", timeout=600_000)
+            page.wait_for_function("() => live && live.total > 0 && live.ended > live.total / 3", timeout=600_000)
             page.wait_for_selector("#normalised-0 svg", timeout=600_000)
             page.screenshot(path=picture)
     finally:
