@@ -38,9 +38,11 @@ $(ALL)/.done: pyproject.toml
 	touch $@
 
 # with every extra, the browser, the peers and what is slow; `make test-all NOT_AGAIN=.venv/passed` leaves out what passed in `make test`
+# (one process more than cores: tests of clusters wait more than they compute)
+MORE = $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
 test-all: $(ALL)/.done
 	$(ALL)/bin/python -m pip check
-	$(ALL)/bin/python -m pytest $(PARALLEL) $(NOT_AGAIN:%=--not-again=%)
+	$(ALL)/bin/python -m pytest $(PARALLEL:auto=$(MORE)) $(NOT_AGAIN:%=--not-again=%)
 
 # optimizers in environments of their own, which are installed from the package index and removed afterwards
 test-environments: $(VENV)/.done
