@@ -765,12 +765,25 @@ def command_line(*words) -> subprocess.Popen:
     )
 
 
+WAITS = """
+import time
+
+import optarena as oa
+
+
+@oa.as_problem({"x": {"type": "real", "space": "linear", "range": [0, 1]}})
+def waits(x):
+    time.sleep(0.02)
+    return 1.0
+"""
+
+
 def test_a_run_is_paused_resumed_and_stopped_and_trials_are_added(tmp_path):
-    path = tmp_path / "results"
+    path, problem = tmp_path / "results", tmp_path / "problem.py"
+    problem.write_text(WAITS)  # at least 40 seconds of it, however fast the machine is
     run = command_line(
-        "run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "300", "-r", "400",
-        "--workers", "1", "--store", path,
-    )  # fmt: skip
+        "run", "-o", "RandomSearch", "-p", f"{problem}:waits", "-n", "5", "-r", "400", "--workers", "1", "--store", path
+    )
     hub = Hub([path])
 
     def ended() -> int:
