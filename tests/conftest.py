@@ -19,7 +19,8 @@ _PINS = subprocess.run([sys.executable, "-m", "optarena.runner.kernels"], captur
 os.environ.update(line.split("=", 1) for line in _PINS.stdout.splitlines())
 
 # one core for each process of tests that run side by side, and so one worker for each run that names no number of them
-if _worker := os.environ.get("PYTEST_XDIST_WORKER"):
+_worker = os.environ.get("PYTEST_XDIST_WORKER")
+if _worker and hasattr(os, "sched_setaffinity"):
     _cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {_cores[int(_worker.removeprefix("gw")) % len(_cores)]})
 

@@ -18,6 +18,7 @@ from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.problem import as_evaluation, build
 from optarena.problems.command import CommandError, CommandProblem
+from processes import children
 from waiting import wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
@@ -56,18 +57,6 @@ def _text(value) -> str:
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {json.dumps(item)}" for key, item in value.items()) + " }"
     return json.dumps(value)
-
-
-def children() -> set[int]:
-    """The processes that this one has started and that are still there, dead or alive."""
-    out = set()
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(path.read_text().rpartition(")")[2].split()[1]) == os.getpid():
-                out.add(int(path.parent.name))
-        except (OSError, ValueError):
-            pass
-    return out
 
 
 def descriptors() -> int:

@@ -13,27 +13,17 @@ import pytest
 
 import hosts
 import optarena as oa
+import pilot_runs
 from optarena._process import descendants, kill_exactly
-from optarena.cli import main
 from optarena.runner.pilot import announce
 from optarena.store import Store
+from pilot_runs import PLAN, ROOT, exported
 from waiting import wait_for
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they start many processes
 
-ROOT = "00000000-0000-0000-0000-00000000abcd"
-FILE = """
-import time
-import optarena as oa
-
-@oa.as_problem({"x": {"type": "real", "space": "linear", "range": [-5.0, 5.0]}})
-def slow(x):
-    time.sleep(0.05)
-    return x["x"] ** 2
-"""
-PLAN = ["-o", "RandomSearch", "-o", "QuasiRandom", "-p", "mine.py:slow", "-p", "functions/sphere/d3", "-n", "20"]
-PLAN += ["-r", "6", "--seed", ROOT]
+FILE = pilot_runs.FILE.replace("sleep(0.02)", "sleep(0.05)")  # long enough to be cut off
 QUICK = {
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "6s",
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s",
@@ -64,11 +54,6 @@ def network():
 
         stack.callback(end)
         yield made, start
-
-
-def exported(store: str) -> pl.DataFrame:
-    assert main(["export", "csv", store, "-O", f"{store}.csv"]) == 0
-    return pl.read_csv(f"{store}.csv", infer_schema_length=None).drop("seconds")
 
 
 def experiment() -> oa.Experiment:

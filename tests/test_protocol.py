@@ -21,6 +21,7 @@ from optarena.optimizer import get_optimizer
 from optarena.optimizers.command import CommandError
 from optarena.space import Space
 from optarena.testing import MIXED, assert_optimizer, check_optimizer
+from processes import children
 from waiting import wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
@@ -68,18 +69,6 @@ def made(name="mine.toml", space=SPACE, seed=1, **fields):
 def run(optimizers, problem="functions/sphere/d2", budget=6, store="s", **fields):
     workers = fields.pop("workers", 0)
     return oa.Experiment(optimizers, problem, budget, seed=7, **fields).run(store, workers=workers)
-
-
-def children() -> set[int]:
-    """The processes that this one has started and that are still there, dead or alive."""
-    out = set()
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(path.read_text().rpartition(")")[2].split()[1]) == os.getpid():
-                out.add(int(path.parent.name))
-        except (OSError, ValueError):
-            pass
-    return out
 
 
 def gone(pid: int) -> bool:

@@ -16,7 +16,7 @@ from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.runner.slurm_pilots import as_parameters, minutes_of
 from optarena.store import Store
-from pilot_runs import FILE, ROOT
+from pilot_runs import FILE, ROOT, exported
 from waiting import wait_for
 
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they start many processes
@@ -38,11 +38,6 @@ def queue(tmp_path_factory, monkeypatch):
 
 def asked(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
-def exported(store: str) -> pl.DataFrame:
-    assert main(["export", "csv", store, "-O", f"{store}.csv"]) == 0
-    return pl.read_csv(f"{store}.csv", infer_schema_length=None).drop("seconds")
 
 
 def local() -> pl.DataFrame:

@@ -411,20 +411,20 @@ def remove(key: str) -> None:
 @contextlib.contextmanager
 def telling(title: str) -> Iterator[Callable[[str], None]]:
     """Tell on stderr what is done for whom: on a terminal in one line that is gone at the end, else the first step."""
-    terminal, began, told = sys.stderr.isatty(), time.monotonic(), False
+    terminal, began, shown = sys.stderr.isatty(), time.monotonic(), False
 
     def tell(step: str) -> None:
-        nonlocal told
+        nonlocal shown
         line = clean(f"{title}: {step}")
         if terminal:
             spent = duration(time.monotonic() - began)
             print(f"\r\x1b[K{shortened(f'{spent}  {line}', screen_width() - 1)}", end="", file=sys.stderr, flush=True)
-        elif not told:
+        elif not shown:
             print(line, file=sys.stderr, flush=True)
-        told = True
+        shown = True
 
     try:
         yield tell
     finally:
-        if terminal and told:
+        if terminal and shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -344,8 +344,8 @@ class Manifest(msgspec.Struct, frozen=True):
         digest = hashlib.sha256(self.path.read_bytes())
         for name in self.files:
             content = (self.path.parent / name).read_bytes()
-            told = Path(name).name if name.startswith("/") else name
-            digest.update(f"\0{told}\0{len(content)}\0".encode("utf-8", "surrogateescape") + content)
+            label = Path(name).name if name.startswith("/") else name
+            digest.update(f"\0{label}\0{len(content)}\0".encode("utf-8", "surrogateescape") + content)
         return digest.hexdigest()[:16]
 
 
