@@ -1,37 +1,31 @@
-"""What others build on does not change by accident: names, arguments and defaults of `optarena.__all__`.
+"""What others build on does not change by accident: names, arguments and defaults of the public modules.
 
-`python tests/test_public_api.py` writes the list anew, for a change that is meant and in the changelog.
+`python tests/test_public_api.py` writes the list again, for a change that is meant and in the changelog.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
+import sys
+from functools import cached_property
 from pathlib import Path
 
-import optarena as oa
+ROOT = Path(__file__).parents[1]
+LIST = ROOT / "tests" / "data" / "public_api.txt"
 
-LIST = Path(__file__).parent / "data" / "public_api.txt"
+sys.path.insert(0, str(ROOT / "tools" / "site"))
+from public import MODULES, everything, members
 
 
 def public() -> str:
     """One line per name, method and property."""
     lines = []
-    for name in sorted(oa.__all__):
-        if name.startswith("_"):
-            continue
-        thing = getattr(oa, name)
+    for name, thing in sorted(everything().items()):
         lines.append(f"{name}{_arguments(thing)}")
         if inspect.isclass(thing):
-            lines += sorted(
-                f"{name}.{member}{_arguments(inspect.getattr_static(thing, member))}" for member in _members(thing)
-            )
+            lines += [f"{name}.{member}{_arguments(found)}" for member, found in members(thing).items()]
     return "\n".join(lines) + "\n"
-
-
-def _members(cls: type) -> list[str]:
-    """What the class and those of ours that it is made of define."""
-    ours = [part for part in cls.__mro__ if part.__module__.partition(".")[0] == "optarena"]
-    return sorted({name for part in ours for name in vars(part) if not name.startswith("_")})
 
 
 def _arguments(thing: object) -> str:
@@ -44,13 +38,35 @@ def _arguments(thing: object) -> str:
     except ValueError:
         return ""
     bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
-    return str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    written = str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    return re.sub(r" at 0x[0-9a-f]+", "", written)
 
 
 def test_the_public_api_is_the_listed_one():
     assert public() == LIST.read_text(encoding="utf-8"), (
         "python tests/test_public_api.py, if it is meant (CHANGELOG.md)"
     )
+
+
+def test_every_public_function_class_method_and_property_has_a_docstring():
+    bare = []
+    for name, thing in everything().items():
+        if (callable(thing) or inspect.isclass(thing)) and not inspect.getdoc(thing):
+            bare.append(name)
+        if inspect.isclass(thing):
+            bare += [
+                f"{name}.{member}"
+                for member, found in members(thing).items()
+                if (inspect.isroutine(found) or isinstance(found, (property, cached_property)))
+                and not inspect.getdoc(getattr(thing, member, found))
+            ]
+    assert bare == []
+
+
+def test_the_guide_for_contributors_names_the_public_modules():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text[text.index("## What may change") :]
+    assert set(re.findall(r"`(optarena(?:\.\w+)*)`", section)) == set(MODULES)
 
 
 if __name__ == "__main__":

@@ -52,10 +52,12 @@ class Linear(NamedTuple):
 
     @property
     def columns(self) -> int:
+        """The number of variables."""
         return len(self.cost)
 
     @property
     def rows(self) -> int:
+        """The number of constraints."""
         return len(self.row_low)
 
     def by_rows(self) -> list[tuple[Ints, Array]]:
@@ -121,10 +123,12 @@ class Instance(Subject):
 
     @property
     def dimension(self) -> int:
+        """Its size, which stands for the dimension in tables."""
         return self.size
 
     @property
     def maximise(self) -> bool:
+        """Whether its objective is maximised."""
         return self.objectives[0].sign < 0
 
     def verify(self, solution: Any) -> float:

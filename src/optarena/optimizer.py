@@ -2,7 +2,7 @@
 
 class Halving(optarena.Optimizer):
     def suggest(self, n):
-        return [...]            # n points: dicts, one value a parameter
+        return [...]            # n points: dicts, one value per parameter
     def observe(self, X, y):
         ...                     # X: points as suggested, y: (n, m) to be minimised, NaN where an evaluation failed
 """
@@ -103,10 +103,18 @@ class Optimizer:
         return {}
 
     def suggest(self, n: int) -> Sequence[Point] | Array:
+        """The next n points: dicts with a value for each parameter, or a matrix if the capabilities say `array_native`.
+
+        Raise `optarena.Exhausted` where there is nothing more to try: the study then ends before its budget.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define suggest(n)")
 
     def observe(self, X: Any, y: Array, violations: Array | None = None) -> None:
-        """Learn; the default learns nothing. `violations` is given to those whose capabilities say `constraints`."""
+        """Learn from values; the default learns nothing.
+
+        X: the points as they were suggested. y: (n, objectives), to be minimised, NaN where an evaluation failed.
+        violations: (n, k), feasible where <= 0; given only if the capabilities say `constraints`.
+        """
 
     def charge(self, **costs: float) -> None:
         """Say what it has spent beside time since it last said so: `tokens`, `money`, `joules` (docs/scores.md 0.7)."""

@@ -130,6 +130,7 @@ class Problem(Subject):
 
     @property
     def dimension(self) -> int:
+        """The number of parameters."""
         return self.space.dimension
 
     def __repr__(self) -> str:
@@ -143,11 +144,16 @@ class Problem(Subject):
         return self.array_native and not (self.constraints or self.metrics or self.noisy)
 
     def evaluate(self, x: Point) -> Any:
+        """The value of a point: an Evaluation, a number, or one number per objective, in the objectives' own senses.
+
+        What it raises makes this evaluation a failed one; the study goes on.
+        """
         if not self.array_native:
             raise NotImplementedError(f"{type(self).__name__} does not define evaluate(x)")
         return self.evaluate_matrix(self.space.to_matrix([x]))[0]
 
     def evaluate_matrix(self, X: Array) -> Array:
+        """The values of a batch, (n,) or (n, objectives); X: (n, parameters), the matrix form of the space."""
         raise NotImplementedError(f"{type(self).__name__} does not define evaluate_matrix(X)")
 
     def reset(self, rng: np.random.Generator) -> None:
@@ -379,9 +385,11 @@ class Suite:
     summary: str = ""
 
     def ids(self) -> Iterator[str]:
+        """The ids of its problems, such as `mine/sphere/d2`, without building any."""
         raise NotImplementedError
 
     def contains(self, id: str) -> bool:
+        """Whether `build` can make this problem; it may be one that `ids` does not list."""
         if not hasattr(self, "_ids"):
             self._ids = frozenset(self.ids())
         return id in self._ids
@@ -391,6 +399,7 @@ class Suite:
         return None
 
     def build(self, id: str) -> Subject:
+        """The problem of an id."""
         raise NotImplementedError
 
     def unknown(self, id: str) -> OptarenaError:

@@ -39,6 +39,7 @@ class Time:
         self.started = _now()
 
     def spent(self) -> float:
+        """Seconds since it was made."""
         return _now() - self.started
 
     def left(self) -> float:
@@ -111,6 +112,11 @@ class Solver:
         return {}
 
     def solve(self, instance: Any, budget: Time, emit: Emit) -> str | Ended | None:
+        """Work on an instance (in the form that `takes` chose) until it is solved or `budget.left()` is 0.
+
+        Call `emit` for each better solution, and return if it says False. Returns how it ended: a word of
+        `optarena.status.ENDS`, such as "optimal" or "feasible", an `Ended`, or None (feasible if it emitted anything).
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define solve(instance, budget, emit)")
 
 

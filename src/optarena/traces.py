@@ -48,6 +48,7 @@ class Traces:
 
     @property
     def lengths(self) -> Ints:
+        """(studies,): how many rows each has."""
         return np.diff(self.offsets)
 
     def best_so_far(self, objective: int = 0) -> Floats:

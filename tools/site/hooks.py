@@ -1,7 +1,7 @@
 """Pages of the site that are made, not written: each from the one place that says it.
 
 The first page is README.md; tutorials are notebooks, too; commands are their own help; Python names are those of
-`optarena.__all__`; examples are the files of `examples/`.
+`public.py`; examples are the files of `examples/`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,23 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))
 from notebooks import notebook
+from public import MODULES, RETURNED, names_of
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = {".py": "python", ".c": "c", ".sh": "sh", ".js": "js", ".R": "r", ".toml": "toml"}
 SCORES = ("stats", "views.fixed_cost", "views.fixed_target", "views.pareto", "views.anytime")
-
+"""The modules with the functions of scores, which have a page of their own."""
 
 MADE_OF = {
     "index.md": "README.md",
     "reference/changes.md": "CHANGELOG.md",
+    "project/contributing.md": "CONTRIBUTING.md",
+    "project/conduct.md": "CODE_OF_CONDUCT.md",
+    "project/security.md": "SECURITY.md",
     "benchmarks/README.md": "benchmarks/README.md",
 }
-PAGES = {made_of: page for page, made_of in MADE_OF.items()}
+SOURCES = {**MADE_OF, "project/citing.md": "CITATION.cff"}
+PAGES = {made_of: page for page, made_of in SOURCES.items()}
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -39,6 +44,7 @@ def on_files(files: Files, config: Any) -> Files:
         "reference/python.md": _python(),
         "reference/functions.md": _functions(),
         "reference/examples.md": _examples(),
+        "project/citing.md": _citing(),
         **{page: _text(made_of) for page, made_of in MADE_OF.items()},
     }
     for page in (ROOT / "docs" / "tutorials").glob("*.md"):
@@ -54,7 +60,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         name = posixpath.basename(page.file.src_uri).replace(".md", ".ipynb")
         markdown += f"\n\n[Download this page as a notebook]({name})"
     up = "../" * page.file.src_uri.count("/")
-    made_of = MADE_OF.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    made_of = SOURCES.get(page.file.src_uri, f"docs/{page.file.src_uri}")
 
     def link(found: re.Match[str]) -> str:
         place = posixpath.normpath(posixpath.join(posixpath.dirname(made_of), found[1]))
@@ -85,34 +91,66 @@ def _commands() -> str:
 
     parts = ["# Commands", "Each command's own help. `optarena --help` lists them in a terminal.", ""]
     for name, text in COMMANDS.items():
-        parts += [f"## {name}", text, "```text", _help(name), "```", ""]
+        said = _help(name)
+        parts += [f"## {name}", text, "```text", said, "```", ""]
+        if "COMMAND [" in said.splitlines()[0]:  # it has commands of its own
+            for part in re.findall(r"^  (\w+)  ", said.partition("Examples:")[0], flags=re.MULTILINE):
+                parts += [f"### {name} {part}", "```text", _help(name, part), "```", ""]
     return "\n\n".join(parts)
 
 
-def _help(name: str) -> str:
+def _help(*names: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "100", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "optarena", name, "--help"]
+    command = [sys.executable, "-m", "optarena", *names, "--help"]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _python() -> str:
+    """The public modules but those of the functions of scores, and what they return."""
     import optarena
 
-    names = [name for name in optarena.__all__ if not name.startswith("_")]
-    parts = ["# Python", "What `import optarena as oa` offers. Everything else may change without notice.", ""]
-    for name in names:
-        where = optarena._WHERE[name]
-        module, _, other = where.partition(":")
-        parts += [f"::: {module}.{other or name}", ""]
-    return "\n".join(parts)
+    listed = "\n".join(f"- [`{module}`]({_place(module)})" for module in MODULES)
+    parts = [
+        "# Python",
+        "These modules are public, with what this reference shows of them; the rest may change without notice.",
+        listed,
+        "Classes whose objects they return are [at the end of this page](#what-these-return).",
+        "## optarena",
+        "What `import optarena as oa` offers.",
+    ]
+    for name in names_of("optarena"):
+        module, _, other = optarena._WHERE[name].partition(":")
+        parts.append(_reference(f"{module}.{other or name}", name))
+    for module in MODULES:
+        if module != "optarena" and module.removeprefix("optarena.") not in SCORES:
+            parts += [f"## {module}", *(_reference(f"{module}.{name}", name) for name in names_of(module))]
+    parts += ["## What these return", "Import them from nowhere: calls return them."]
+    parts += [_reference(f"{module}.{name}", name) for name, module in RETURNED.items()]
+    return "\n\n".join(parts)
+
+
+def _place(module: str) -> str:
+    """Where the reference has a module."""
+    page = "functions.md" if module.removeprefix("optarena.") in SCORES else "python.md"
+    anchor = module if page == "functions.md" else module.replace(".", "")
+    return f"{page}#{anchor}"
+
+
+def _reference(identifier: str, heading: str) -> str:
+    return f'::: {identifier}\n    options:\n      heading: "{heading}"\n      toc_label: "{heading}"'
 
 
 def _functions() -> str:
     """The pure functions of the formulas."""
     parts = ["# Functions of scores", "Each cites its part of [every formula](../scores.md).", ""]
     for name in SCORES:
-        parts += [f"::: optarena.{name}", ""]
+        parts += [f"::: optarena.{name}", "    options:", f'      heading: "optarena.{name}"', "      heading_level: 2", ""]
     return "\n".join(parts)
+
+
+def _citing() -> str:
+    cite = _text("CITATION.cff")
+    return f"# How to cite\n\nReference managers read [CITATION.cff](https://citation-file-format.github.io):\n\n```yaml\n{cite}```\n"
 
 
 def _examples() -> str:

@@ -34,6 +34,7 @@ class Checked(msgspec.Struct):
 
     @property
     def good(self) -> bool:
+        """Whether no file is wrong and every study that was run again gave the same."""
         return not self.wrong and all(verdict.same for verdict in self.replayed)
 
 

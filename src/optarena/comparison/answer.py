@@ -71,6 +71,7 @@ class Answer:
 
     @property
     def warnings(self) -> list[str]:
+        """What may mislead, the gravest first."""
         return [*self.first, *self.others]
 
     def to_data(self) -> dict[str, Any]:

@@ -98,6 +98,7 @@ class Comparison:
 
     @property
     def optimizers(self) -> list[str]:
+        """The names of those that are compared."""
         return self.scores.optimizers
 
     @property

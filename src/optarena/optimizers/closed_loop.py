@@ -71,6 +71,7 @@ class ClosedLoop(Optimizer):
         return self.lower + at * (self.upper - self.lower)
 
     def suggest(self, n: int) -> Array:  # noqa: ARG002 (always one, as the capabilities say)
+        """The point at which the minimiser waits for a value, as a matrix with one row."""
         if self._asked is None:
             x = self._resume().reshape(1, -1)
             if np.isnan(x).any():  # after a value of -inf, say: nothing can be better
@@ -83,6 +84,7 @@ class ClosedLoop(Optimizer):
         return self._asked
 
     def observe(self, X: Any, y: Array, violations: Array | None = None) -> None:  # noqa: ARG002
+        """Give the value to the minimiser, which goes on with it at the next `suggest`."""
         if self._asked is None or not (X is self._asked or np.array_equal(X, self._asked)):
             raise OptarenaError(f"{type(self).__name__} can only observe the point that it suggested last")
         value = float(y[0, 0])

@@ -67,6 +67,7 @@ class ScottKnott:
 
     @property
     def ranks(self) -> dict[str, int]:
+        """The number of each optimizer's group, from 1, the best."""
         return {name: i + 1 for i, group in enumerate(self.groups) for name in group}
 
     @property

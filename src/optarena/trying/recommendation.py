@@ -99,6 +99,7 @@ class Recommendation:
 
     @cached_property
     def comparison(self) -> Comparison:
+        """Of all optimizers of the panel."""
         return self.compare()
 
     @property
