@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import random
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -51,38 +54,219 @@ def test_a_bundle_repeats(archive, capsys):
     assert main(["verify", str(archive), "--seed", "3"]) == 0
     said = capsys.readouterr().out
     assert "every sum is right; 1 of 1 studies repeat" in said
-    assert check_bundle(archive / "spheres", random.Random(3)).good
+    assert check_bundle(archive / "spheres", random.Random(3)).proved
 
 
-@pytest.mark.parametrize("how", ["changed", "missing", "added", "link"])
-def test_every_change_is_noticed(archive, tmp_path, how, capsys):
-    copy = tmp_path / "archive"
-    shutil.copytree(archive, copy)
-    file = next((copy / "spheres" / "store" / "shards").glob("*.parquet"))
-    if how == "changed":
-        data = bytearray(file.read_bytes())
-        data[len(data) // 2] ^= 1
-        file.write_bytes(data)
-    elif how == "missing":
-        file.unlink()
-    elif how == "added":
-        file.with_name("more.parquet").write_bytes(b"")
-    else:
-        file.rename(tmp_path / "elsewhere")
-        file.symlink_to(tmp_path / "elsewhere")
+@pytest.fixture
+def copy(archive, tmp_path):
+    """An archive of which a test may change something."""
+    shutil.copytree(archive, tmp_path / "archive", ignore=shutil.ignore_patterns(".*"))
+    return tmp_path / "archive"
+
+
+def renew_sums(bundle):
+    """What a publisher can do who changes a bundle: all sums are right again."""
+    files = [file for file in sorted(bundle.rglob("*")) if file.is_file() and file != bundle / "SHA256SUMS"]
+    lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.relative_to(bundle)}\n" for file in files]
+    (bundle / "SHA256SUMS").write_text("".join(lines))
+
+
+def changed(shard):
+    data = bytearray(shard.read_bytes())
+    data[len(data) // 2] ^= 1
+    shard.write_bytes(data)
+
+
+def linked(shard):
+    elsewhere = shard.parents[4] / "elsewhere"
+    shard.rename(elsewhere)
+    shard.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (changed, "{name} is not as it was published"),
+        (Path.unlink, "{name} is missing"),
+        (linked, "{name} is not a regular file"),
+        (lambda shard: shard.with_name("more.parquet").touch(), "shards/more.parquet is not in SHA256SUMS"),
+        (lambda shard: shard.with_name(".hidden").touch(), "shards/.hidden is not in SHA256SUMS"),
+        (lambda shard: shard.with_name("SHA256SUMS").touch(), "shards/SHA256SUMS is not in SHA256SUMS"),
+        (lambda shard: (shard.parent / "up").symlink_to("/"), "shards/up is not a regular file"),
+        (lambda shard: os.mkfifo(shard.parent / "pipe"), "shards/pipe is not a regular file"),
+    ],
+)
+def test_every_change_is_noticed(copy, change, said, capsys):
+    shard = next((copy / "spheres" / "store" / "shards").glob("*.parquet"))
+    change(shard)
     assert main(["verify", str(copy)]) == 1
-    assert file.name in capsys.readouterr().out or how == "added"
+    out = capsys.readouterr().out
+    assert said.format(name=shard.name) in out
+    assert "no study was run again" in out
+
+
+def test_what_reading_leaves_in_the_store_of_a_bundle_is_no_fault(copy):
+    assert main(["status", str(copy / "spheres" / "store")]) == 0
+    assert list((copy / "spheres").rglob(".*"))
+    assert check_bundle(copy / "spheres", random.Random(1)).proved
+
+
+@pytest.mark.parametrize("part", ["store", "evaluations.parquet", "report.html", "bundle.json"])
+def test_a_bundle_without_one_of_its_parts_is_at_fault(copy, part, capsys):
+    gone = copy / "spheres" / part
+    shutil.rmtree(gone) if part == "store" else gone.unlink()
+    renew_sums(copy / "spheres")
+    assert main(["verify", str(copy)]) == 1
+    assert part in capsys.readouterr().out
+
+
+def test_a_store_of_which_studies_were_taken_away_contradicts_its_bundle(copy, tmp_path, capsys):
+    oa.Experiment(["RandomSearch"], ["functions/sphere/d2"], budget=20, trials=3, seed=1).run(
+        tmp_path / "few", workers=0
+    )
+    shutil.rmtree(copy / "spheres" / "store")
+    shutil.copytree(tmp_path / "few", copy / "spheres" / "store")
+    renew_sums(copy / "spheres")
+    assert main(["verify", str(copy)]) == 1
+    assert "bundle.json says 6 studies, the store has 3" in capsys.readouterr().out
+
+
+SPACE = "space = {'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}}\n\n"
+TRAP = "import pathlib\npathlib.Path('{place}').touch()\n"
+
+
+@pytest.fixture
+def own(tmp_path):
+    """An archive of studies of a file, which is no part of it."""
+    mine = tmp_path / "private" / "mine.py"
+    mine.parent.mkdir()
+    mine.write_text(f"{SPACE}def f(x):\n    return x ** 2\n")
+    oa.Experiment(["RandomSearch"], f"{mine}:f", budget=5, trials=2, seed=1).run(tmp_path / "store", workers=0)
+    publish(tmp_path / "store", tmp_path / "archive")
+    return tmp_path / "archive"
+
+
+def test_a_file_of_a_bundle_is_never_run(own, tmp_path, monkeypatch, capsys):
+    """Not by its name, nor because the current directory has the name of a module."""
+    bundle, trap = own / "store", tmp_path / "sprung"
+    mine = (tmp_path / "private" / "mine.py").read_text()
+    for name in ("mine.py", "random.py", "cma.py"):
+        (bundle / name).write_text(TRAP.format(place=trap) + mine)
+    renew_sums(bundle)
+    monkeypatch.chdir(bundle)
+    assert main(["verify", "."]) == 3
+    out = capsys.readouterr().out
+    assert "every sum is right; 1 of 1 could not be run" in out
+    assert "not run: mine.py:f is a file" in out
+    assert not trap.exists()
+    for folder in (bundle, own):
+        assert main(["verify", str(own), "--run-files", str(folder)]) == 2
+        assert "came with the archive" in capsys.readouterr().err
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "mine.py").symlink_to(bundle / "mine.py")
+    assert main(["verify", ".", "--run-files", str(tmp_path / "links")]) == 3
+    assert "mine.py is a file that came with the archive" in capsys.readouterr().out
+    assert not trap.exists()
+
+
+def test_workers_import_nothing_from_the_bundle_they_are_started_in(copy, tmp_path, monkeypatch):
+    trap = tmp_path / "sprung"
+    (copy / "spheres" / "random.py").write_text(TRAP.format(place=trap))
+    renew_sums(copy / "spheres")
+    monkeypatch.chdir(copy / "spheres")
+    assert main(["verify", "."]) == 0
+    assert not trap.exists()
+
+
+def test_settings_that_name_a_file_run_nothing(tmp_path, monkeypatch, capsys):
+    """Scalarised drives the optimizer that a setting names."""
+    own = (
+        "import optarena as oa\n\n\nclass Mine(oa.Optimizer):\n"
+        "    def suggest(self, n):\n        return self.space.to_dicts(self.space.sample(n, self.rng))\n"
+    )
+    (tmp_path / "inner.py").write_text(own)
+    used = oa.use("Scalarised", optimizer="inner.py:Mine")
+    oa.Experiment([used], "zdt/zdt1/d3", budget=5, trials=1).run(tmp_path / "store", workers=0)
+    publish(tmp_path / "store", tmp_path / "archive")
+    (tmp_path / "archive" / "store" / "inner.py").write_text(TRAP.format(place=tmp_path / "sprung") + own)
+    renew_sums(tmp_path / "archive" / "store")
+    monkeypatch.chdir(tmp_path / "archive" / "store")
+    assert main(["verify", "."]) == 3
+    assert "inner.py is a file, and files run only from a folder that you name" in capsys.readouterr().out
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_the_same_file_from_a_folder_of_ones_own_repeats(own, tmp_path, capsys):
+    assert main(["verify", str(own), "--run-files", str(tmp_path / "private")]) == 0
+    assert "1 of 1 studies repeat" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("change", [("** 2", "** 3"), ("** 2", "**  2")])
+def test_a_file_that_has_changed_is_no_repeat(own, tmp_path, change, capsys):
+    """Even where its values are the same: who knows what else it does."""
+    mine = tmp_path / "private" / "mine.py"
+    mine.write_text(mine.read_text().replace(*change))
+    assert main(["verify", str(own), "--run-files", str(tmp_path / "private")]) == 3
+    out = capsys.readouterr().out
+    assert "the problem's source changed since it was published" in out
+    assert "1 of 1 could not be run" in out
 
 
 def test_values_that_do_not_repeat_are_told(tmp_path, capsys):
-    """The problem's file has changed since it was published."""
+    """The file is the same, but not what it reads."""
     mine = tmp_path / "mine.py"
-    mine.write_text("space = {'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}}\n\ndef f(x):\n    return x\n")
+    (tmp_path / "factor").write_text("1")
+    factor = "import pathlib\nfactor = float(pathlib.Path(__file__).with_name('factor').read_text())\n"
+    mine.write_text(f"{factor}{SPACE}def f(x):\n    return factor * x\n")
     oa.Experiment(["RandomSearch"], f"{mine}:f", budget=5, trials=1).run(tmp_path / "store", workers=0)
     publish(tmp_path / "store", tmp_path / "archive")
-    mine.write_text(mine.read_text().replace("return x", "return x + 1"))
-    assert main(["verify", str(tmp_path / "archive")]) == 1
+    (tmp_path / "factor").write_text("2")
+    assert main(["verify", str(tmp_path / "archive"), "--run-files", str(tmp_path)]) == 1
     assert "differs" in capsys.readouterr().out
+
+
+def test_a_bundle_of_failures_proves_nothing(tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(f"{SPACE}def f(x):\n    return 1 / 0\n")
+    oa.Experiment(["RandomSearch"], f"{tmp_path}/mine.py:f", budget=3, trials=1).run(tmp_path / "store", workers=0)
+    publish(tmp_path / "store", tmp_path / "archive")
+    assert main(["verify", str(tmp_path / "archive")]) == 3
+    said = capsys.readouterr().out
+    assert "1 of 1 could not be run" in said
+    assert "it ended as failed" in said
+
+
+def test_other_studies_are_drawn_for_those_that_cannot_run(tmp_path, capsys):
+    mine = tmp_path / "mine.py"
+    mine.write_text(f"{SPACE}def f(x):\n    return x\n")
+    problems = [f"{mine}:f", "functions/sphere/d2"]
+    oa.Experiment(["RandomSearch"], problems, budget=3, trials=4).run(tmp_path / "store", workers=0)
+    bundle = publish(tmp_path / "store", tmp_path / "archive")
+    found = check_bundle(bundle, random.Random(1), share=0.25)
+    assert (found.wanted, len(found.replayed)) == (2, 2)
+    assert found.proved
+    found = check_bundle(bundle, random.Random(1), share=0.75)
+    assert (found.wanted, len(found.replayed), len(found.cannot)) == (6, 4, 4)
+    assert found.good
+    assert not found.proved
+
+
+def test_a_bundle_names_files_without_their_directories(own, tmp_path, capsys):
+    text = (own / "store" / "bundle.json").read_text()
+    assert str(tmp_path) not in text
+    assert "private" not in text
+    facts = json.loads(text)
+    assert facts["experiments"][0]["problems"] == ["mine.py:f"]
+    assert facts["files"] == ["mine.py:f"]
+    assert main(["publish", str(tmp_path / "store"), "-O", str(tmp_path / "other")]) == 0
+    assert "not in it: mine.py:f" in capsys.readouterr().out
+
+
+def test_a_bundle_that_lost_its_facts_is_not_passed_over(store, copy, tmp_path, capsys):
+    shutil.copytree(store, tmp_path / "other")
+    publish(tmp_path / "other", copy)
+    (copy / "spheres" / "bundle.json").unlink()
+    assert main(["verify", str(copy)]) == 1
+    assert "bundle.json is missing" in capsys.readouterr().out
 
 
 def test_a_second_bundle_joins_and_the_same_name_replaces(store, archive, tmp_path):

@@ -12,16 +12,50 @@ import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from optarena.errors import OptarenaError, describe
 
 
+class _Trusted(NamedTuple):
+    folder: Path | None
+    but: Path
+
+
+_trusted: ContextVar[_Trusted | None] = ContextVar("trusted", default=None)
+
+
+@contextlib.contextmanager
+def only_files_of(folder: Path | None, *, but: Path) -> Iterator[None]:
+    """Within this, files of a folder (None: no files) can be loaded, and never those in `but`, wherever links lead."""
+    token = _trusted.set(_Trusted(None if folder is None else folder.resolve(), but.resolve()))
+    try:
+        yield
+    finally:
+        _trusted.reset(token)
+
+
+def must_be_trusted(path: Path) -> None:
+    """Refuse a file that may not be executed here."""
+    trusted = _trusted.get()
+    if trusted is None:
+        return
+    if trusted.folder is None:
+        raise OptarenaError(f"{path.name} is a file, and files run only from a folder that you name (--run-files DIR)")
+    place = path.resolve()
+    if place.is_relative_to(trusted.but):
+        raise OptarenaError(f"{path.name} is a file that came with the archive, and those are never run")
+    if not place.is_relative_to(trusted.folder):
+        raise OptarenaError(f"{path.name} is a file outside {trusted.folder}")
+
+
 def load_module(path: Path) -> ModuleType:
     """A user's file as a module of its own name, so that two files of one name do not meet."""
+    must_be_trusted(path)
     path = path.resolve()
     if not path.is_file():
         raise OptarenaError(f"there is no file {path}")

@@ -42,7 +42,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import msgspec
 
 from optarena._files import read_toml
-from optarena._source import load_module, source_hash
+from optarena._source import load_module, must_be_trusted, source_hash
 from optarena.errors import OptarenaError, describe, nearest
 
 FOLDER = "folder"
@@ -342,6 +342,8 @@ class Registry(Generic[E]):
         """The object that a registered name, a file or a folder stands for."""
         reference = self.reference(text, base)
         reference.must_be_possible()
+        if reference.on_disk:
+            must_be_trusted(reference.path)
         opener = self.opener(reference)
         if opener is not None:
             return opener.open_reference(reference)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import msgspec
 
 from optarena._damage import damage_named
 from optarena.errors import OptarenaError
+from optarena.store.verifying import MEMORY
 
 FACTS, SUMS, STORE, TABLE, REPORT, INDEX = (
     "bundle.json",
@@ -40,19 +43,22 @@ class Bundle(msgspec.Struct):
     """What was asked for, run by run, with its root."""
     environments: list[dict[str, Any]]
     """Versions, kernels and locks of what ran it."""
+    files: list[str] = []
+    """Users' files that studies need to run again. They are not in the bundle."""
     format: int = FORMAT
 
 
 def is_archive(path: Path) -> bool:
     """Whether it is a bundle or a directory of bundles."""
-    return (path / FACTS).is_file() or any(path.glob(f"*/{FACTS}"))
+    return bool(bundles_in(path))
 
 
 def bundles_in(path: Path) -> list[Path]:
-    """The bundles of an archive, or the one that this is, by name."""
+    """The bundles of an archive, or the one that this is, by name; one that lost its facts still has its sums."""
     if (path / FACTS).is_file():
         return [path]
-    return sorted(file.parent for file in path.glob(f"*/{FACTS}") if not file.parent.name.startswith("."))
+    found = {file.parent for name in (FACTS, SUMS) for file in path.glob(f"*/{name}")}
+    return sorted(bundle for bundle in found if not bundle.name.startswith("."))
 
 
 def read_facts(bundle: Path) -> Bundle:
@@ -65,12 +71,23 @@ def read_facts(bundle: Path) -> Bundle:
 
 
 def files_of(bundle: Path) -> list[str]:
-    """The relative paths of all files that have a sum, in order. A link is no file of a bundle."""
-    return sorted(
-        file.relative_to(bundle).as_posix()
-        for file in bundle.rglob("*")
-        if file.is_file() and not file.is_symlink() and file.name != SUMS and not file.name.startswith(".")
-    )
+    """The relative paths of all files that have a sum, in order."""
+    return [name for name, regular in entries_of(bundle) if regular]
+
+
+def entries_of(bundle: Path) -> list[tuple[str, bool]]:
+    """What is in a bundle beside its sums and directories, by relative path, and whether it is a regular file.
+
+    A link is none, wherever it leads. What reading a store leaves in it is no part of the bundle.
+    """
+    out = []
+    for folder, directories, files in os.walk(bundle):
+        place = Path(folder)
+        for path in (*(place / name for name in files), *(place / name for name in directories)):
+            name, mode = path.relative_to(bundle).as_posix(), path.lstat().st_mode
+            if not stat.S_ISDIR(mode) and name not in (SUMS, f"{STORE}/{MEMORY}"):
+                out.append((name, stat.S_ISREG(mode)))
+    return sorted(out)
 
 
 def sum_of(file: Path) -> str:

@@ -6,11 +6,13 @@ import re
 import secrets
 import shutil
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from optarena._files import cannot_write, write_whole
 from optarena._numbers import counted
+from optarena._text import all_without_places
 from optarena._version import __version__
 from optarena.archive.bundle import (
     FACTS,
@@ -28,9 +30,12 @@ from optarena.archive.bundle import (
 from optarena.errors import OptarenaError
 from optarena.facade import Results, open_store
 from optarena.formats import export
+from optarena.optimizer import OPTIMIZERS
+from optarena.problem import SUITES
 from optarena.report.cells import Cell, written
 from optarena.report.html import html_table, page_of_tables
 from optarena.report.library import vl_convert
+from optarena.runner.again import files_needed
 from optarena.status import SUCCEEDED
 from optarena.store import Store
 from optarena.store.compaction import compact
@@ -86,6 +91,8 @@ def _write(results: Results, source: Store, bundle: Path, name: str) -> None:
     target = Store(bundle / STORE)
     merge([source], target)
     compact(target)
+    for mine in target.path.glob(".*"):  # a lock, and what is known of this machine's files
+        mine.unlink()
     results.report(bundle / REPORT)
     export("parquet", results, bundle / TABLE)
     write_whole(bundle / FACTS, msgspec.json.format(msgspec.json.encode(facts_of(results, name)), indent=1) + b"\n")
@@ -104,9 +111,21 @@ def facts_of(results: Results, name: str) -> Bundle:
         optimizers=sorted(studies["optimizer"].unique()),
         problems=sorted(studies["problem"].unique()),
         answer=_answer(results),
-        experiments=[{"root": run.root, **run.experiment} for run in results.all_runs if run.experiment],
+        experiments=[{"root": run.root, **_mailable(run.experiment)} for run in results.all_runs if run.experiment],
         environments=results.environments(),
+        files=sorted({file for attempt in results.attempts for file in files_needed(attempt)}),
     )
+
+
+def _mailable(experiment: dict[str, Any]) -> dict[str, Any]:
+    """An experiment as it was asked for, its files without their directories."""
+    optimizers = [
+        {**item, "use": OPTIMIZERS.reference(item["use"]).short} if "use" in item else item
+        for item in experiment.get("optimizers", ())
+    ]
+    problems = [SUITES.reference(text).short for text in experiment.get("problems", ())]
+    cleaned: dict[str, Any] = all_without_places({**experiment, "optimizers": optimizers, "problems": problems})
+    return cleaned
 
 
 def _answer(results: Results) -> str:
@@ -120,6 +139,8 @@ def write_index(archive: Path) -> None:
     """The page over all bundles of an archive."""
     rows = []
     for bundle in bundles_in(archive):
+        if not (bundle / FACTS).is_file():
+            continue
         facts = read_facts(bundle)
         report = Cell(facts.name, facts.name, f'<a href="{bundle.name}/{REPORT}">{written(facts.name).html}</a>')
         rows.append(

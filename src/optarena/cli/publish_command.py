@@ -10,7 +10,7 @@ import typer
 from optarena._numbers import counted
 from optarena._text import clean
 from optarena.archive import publish
-from optarena.archive.bundle import INDEX, files_of
+from optarena.archive.bundle import INDEX, files_of, read_facts
 from optarena.cli._terminal import say
 from optarena.errors import OptarenaError
 
@@ -28,4 +28,6 @@ def command(
     files = files_of(bundle)
     size = sum((bundle / file).stat().st_size for file in files)
     say(f"{clean(bundle)}: {counted(len(files), 'file')} with checksums, {size / 1e6:.1f} MB")
+    if own := read_facts(bundle).files:
+        say(f"not in it: {clean(', '.join(own))}; who wants to run those studies again needs the same files from you")
     say(f"{clean(output / INDEX)} lists the bundles; 'optarena verify {clean(output)}' checks them")

@@ -13,11 +13,15 @@ import typer
 from optarena._numbers import counted
 from optarena._text import clean
 from optarena.archive import Checked, bundles_in, check_bundle, is_archive
+from optarena.archive.checking import must_be_apart
 from optarena.cli._terminal import say
 from optarena.errors import DamagedStore
 from optarena.facade import open_store
 from optarena.store import Store
 from optarena.store.repairing import verify
+
+NOT_PROVED = 3
+"""The exit code where nothing is wrong, but too few studies could be run again."""
 
 
 def command(
@@ -25,30 +29,50 @@ def command(
     seed: Annotated[
         int | None, typer.Option("--seed", help="archive: which studies are run again [random, and printed].")
     ] = None,
+    run_files: Annotated[
+        Path | None,
+        typer.Option(
+            "--run-files",
+            metavar="DIR",
+            help="archive: also run studies that need a file, with the same file from this folder (it is executed).",
+        ),
+    ] = None,
 ) -> None:
-    """Read all of it again, and of an archive run 1 % of the studies; exit 1 if something is damaged or differs."""
+    """Read all of it again, and of an archive run 1 % of the studies.
+
+    Exit 1 if something is damaged or differs, 3 if nothing does but studies of an archive could not be run again.
+    """
     if is_archive(store):
-        _verify_archive(store, secrets.randbelow(10**6) if seed is None else seed)
+        _verify_archive(store, secrets.randbelow(10**6) if seed is None else seed, run_files)
     else:
         _verify_store(store)
 
 
-def _verify_archive(path: Path, seed: int) -> None:
+def _verify_archive(path: Path, seed: int, run_files: Path | None) -> None:
+    if run_files is not None:
+        must_be_apart(run_files, path)
     rng = random.Random(seed)
-    good = True
+    found = []
     for bundle in bundles_in(path):
-        found = check_bundle(bundle, rng, progress=lambda study: say(f"running study {clean(study)} again"))
-        _say_bundle(found)
-        good &= found.good
+        found.append(
+            check_bundle(
+                bundle,
+                rng,
+                progress=lambda study: say(f"running study {clean(study)} again"),
+                run_files=run_files,
+            )
+        )
+        _say_bundle(found[-1])
     say(f"'optarena verify {path} --seed {seed}' runs the same studies again")
-    if not good:
+    if not all(one.good for one in found):
         raise typer.Exit(1)
+    if not all(one.proved for one in found):
+        raise typer.Exit(NOT_PROVED)
 
 
 def _say_bundle(found: Checked) -> None:
-    same = sum(verdict.same for verdict in found.replayed)
     files = "every sum is right" if not found.wrong else f"{counted(len(found.wrong), 'fault')}"
-    say(f"{clean(found.name)}: {counted(found.files, 'file')}, {files}; {same} of {len(found.replayed)} studies repeat")
+    say(f"{clean(found.name)}: {counted(found.files, 'file')}, {files}; {_repeated(found)}")
     for text in found.wrong:
         say(f"  {clean(text)}")
     for verdict in found.replayed:
@@ -56,8 +80,23 @@ def _say_bundle(found: Checked) -> None:
             say(f"  study {verdict.study} differs: {clean(verdict.difference)}")
         for fact in verdict.facts:
             say(f"  study {verdict.study}, changed: {clean(fact)}")
+    reasons: dict[str, list[str]] = {}
     for study, why in found.cannot:
-        say(f"  study {study} could not be run again: {clean(why)}")
+        reasons.setdefault(why, []).append(study)
+    for why, studies in reasons.items():
+        which = f"study {clean(studies[0])}" + (f" and {len(studies) - 1:,} more" if len(studies) > 1 else "")
+        say(f"  {which} could not be run again: {clean(why)}")
+
+
+def _repeated(found: Checked) -> str:
+    """What came of running studies again, in words."""
+    if found.wrong:
+        return "no study was run again"
+    same, lacking = sum(verdict.same for verdict in found.replayed), found.wanted - len(found.replayed)
+    not_run = f"{lacking} of {found.wanted} could not be run"
+    if not found.replayed:
+        return not_run
+    return f"{same} of {found.wanted} studies repeat" + (f", {not_run}" if lacking else "")
 
 
 def _verify_store(store: Path) -> None:

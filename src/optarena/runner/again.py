@@ -43,21 +43,28 @@ class Verdict(msgspec.Struct):
     """What has changed: versions, the machine, the problem's file."""
 
 
-def replay(store: str | Path, study: str) -> Verdict:
-    """Run a study of a store again in a worker of its own, elsewhere, and compare value by value."""
-    results = _find(Dataset.of_store(store), study)
+def replay(store: str | Path | Dataset, study: str, *, files: Path | None = None, changed: bool = True) -> Verdict:
+    """Run a study of a store again in a worker of its own, elsewhere, and compare value by value.
+
+    files: the folder in which its files are looked up by their names [as they were named, from the current directory].
+    changed: whether files that are not those of the record are run, too.
+    """
+    results = _find(store if isinstance(store, Dataset) else Dataset.of_store(store), study)
     (attempt,) = results.attempts
     if attempt.card.imported:
         raise OptarenaError(f"study {attempt.start.study} was imported: there is nothing to run again")
-    plan = _plan(attempt)
+    plan = _plan(attempt, files)
+    others = _other_files(attempt, plan)
+    if others and not changed:
+        raise OptarenaError(f"not run: {' and '.join(others)} changed since it was published")
     planned = plan.studies[-1]
     cls = plan.classes[planned.optimizer.label]
     programs = cls.versions(planned.optimizer.settings)
     kernels = _kernels(attempt)
-    facts = _facts(attempt, programs, kernels)
+    facts = _facts(attempt, programs, kernels) + others
     problem = plan.problems[planned.problem]
     what = differing(attempt.card, problem_card(problem, signed=False))
-    if what is not None:
+    if what is not None and f"the problem's {what}" not in facts:
         facts.append(f"the problem's {what}")
     if planned.id != attempt.start.study:
         facts.append(f"the problem's version: {attempt.card.version}, now {problem.version}")
@@ -125,19 +132,42 @@ def _find(results: Dataset, study: str) -> Dataset:
     return results.select(np.array(found))
 
 
-def _plan(attempt: Attempt) -> Plan:
+def files_needed(attempt: Attempt) -> list[str]:
+    """The user's files behind a study, without their directories: of its problem and of its optimizer."""
+    references = (SUITES.reference(attempt.card.id), OPTIMIZERS.reference(attempt.start.use))
+    return [reference.short for reference in references if reference.on_disk]
+
+
+def _other_files(attempt: Attempt, plan: Plan) -> list[str]:
+    """Which of its files are not those that the store has a hash of."""
+    planned = plan.studies[-1]
+    card = problem_card(plan.problems[planned.problem], signed=False)
+    parts = (
+        ("problem", SUITES.reference(attempt.card.id), attempt.card.source, card.source),
+        (
+            "optimizer",
+            OPTIMIZERS.reference(attempt.start.use),
+            attempt.start.source,
+            plan.sources.get(planned.optimizer.label),
+        ),
+    )
+    return [f"the {what}'s source" for what, reference, was, now in parts if reference.on_disk and was != now]
+
+
+def _plan(attempt: Attempt, files: Path | None) -> Plan:
     """The plan of just this study, from its card."""
     start, card = attempt.start, attempt.card
+    use, problem = OPTIMIZERS.reference(start.use), SUITES.reference(card.id)
     experiment = Experiment(
-        [Use(start.use, unstrict(start.settings), start.optimizer, start.isolated)],
-        [card.id],
+        [Use(use.text if files is None else use.short, unstrict(start.settings), start.optimizer, start.isolated)],
+        [problem.text if files is None else problem.short],
         start.budget.evaluations,
         seconds=start.budget.seconds,
         target=start.budget.target,
         trials=start.trial + 1,
         batch=start.batch,
         seed=start.root,
-        base=Path.cwd(),
+        base=files or Path.cwd(),
     )
     try:
         plan = experiment.plan()
@@ -147,8 +177,7 @@ def _plan(attempt: Attempt) -> Plan:
             plan.studies[-1] = msgspec.structs.replace(plan.studies[-1], id=start.study, seed=start.seed)
         return plan
     except OptarenaError as error:
-        on_disk = SUITES.reference(card.id).on_disk or OPTIMIZERS.reference(start.use).on_disk
-        hint = " (a file is looked up in the current directory)" if on_disk else ""
+        hint = " (a file is looked up in the current directory)" if files is None and files_needed(attempt) else ""
         raise OptarenaError(f"study {start.study} cannot be run again: {error}{hint}") from error
 
 

@@ -22,7 +22,7 @@ from optarena.store.lines import UNREADABLE
 
 DIGITS = 24
 _NAME = re.compile(rf"[0-9a-f]{{{DIGITS}}}\.parquet")
-_MEMORY = ".verified.json"
+MEMORY = ".verified.json"
 Seen: TypeAlias = dict[str, tuple[int, int]]
 """Shard -> its size and time of change when it was verified."""
 
@@ -36,7 +36,7 @@ def sound_shards(paths: Iterable[Path], damage: list[Damage], *, again: bool = F
     """Those that are intact; the others go to `damage`. again: also check those that were verified before."""
     out: list[Path] = []
     for directory, found in _by_directory(paths).items():
-        memory = directory.parent / _MEMORY
+        memory = directory.parent / MEMORY
         seen = _remembered(memory)
         now: Seen = {}
         for path in found:
