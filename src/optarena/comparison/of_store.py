@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ import polars as pl
 from optarena._numbers import counted
 from optarena.comparison.compare import ALPHA, OVER, Comparison, check_settings, compare_scores
 from optarena.comparison.power import DETECT
-from optarena.comparison.race import Race, by_trial, grown, race_of
+from optarena.comparison.race import Race, by_trial, grown, race_of, ranks_among
 from optarena.costs import is_cost
 from optarena.dataset import Dataset
 from optarena.dataset.facts import different_cards
@@ -55,6 +55,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = 0,
     sequence: bool | None = None,
+    tests: int | None = None,
     views: Mapping[str, View] | None = None,
     **options: Any,
 ) -> Comparison:
@@ -65,7 +66,8 @@ def compare(
     these; by default problems, where there are enough functions to decide at all. rope: probabilities of improvement
     within 0.5 plus or minus it are equivalent. detect: the difference that advice on further runs is about. sequence:
     intervals that hold however often one looks, trials taken as rounds; by default where the store was run until
-    decided. views: those that are scored already. Other options are those of the view that is compared: `mode`,
+    decided. tests: for how many pairs together such intervals hold, where these are some of more. views: those that are
+    scored already. Other options are those of the view that is compared: `mode`,
     `axis`, `targets`, …
     """
     if over is not None and over not in OVER:
@@ -74,7 +76,7 @@ def compare(
     _named(results, optimizers)
     asked = {name: value for name, value in options.items() if value is not None}
     settings: dict[str, Any] = {"over": over, "rope": rope, "alpha": alpha, "detect": detect, "seed": seed}
-    settings["resamples"] = resamples
+    settings |= {"resamples": resamples, "tests": tests}
     if sequence and over == "problems":
         raise OptarenaError("a sequence is about these problems: leave out --over problems, or --sequence")
     settings["sequence"] = sequence if over != "problems" else False
@@ -167,6 +169,7 @@ def _compare_by(
     settings = dict(settings)
     wanted = settings.pop("sequence")
     race: Race | None = settings.pop("race")
+    tests: int | None = settings.pop("tests")
     sequences = None
     why: list[str] = []
     if wanted or race is not None:
@@ -184,7 +187,14 @@ def _compare_by(
             rounds = counted(race.rounds, "round")
             why.append(f"P(beats) is of the {rounds} of the race: trials beyond them count in the score only.")
         foreign = any(card.imported for card in different_cards(results))
-        sequences = _sequences(race, trials, foreign, alpha=settings["alpha"], rope=settings["rope"])
+        level: dict[str, Any] = {"alpha": settings["alpha"], "rope": settings["rope"], "tests": tests}
+
+        def alone(part: Dataset) -> Scores:
+            made: Scores = _view(part, kind, asked, {}).trial_scores(metric)
+            return made
+
+        each = _Rounds(results, alone) if race is None and _depends_on_others(main) else None
+        sequences = _sequences(race, trials, foreign, each, **level)
     out = compare_scores(
         scores,
         trials=trials,
@@ -220,22 +230,69 @@ def _decided_by(race: Race, kind: str, free: bool, names: Sequence[str]) -> bool
     return (race.plan.view == kind or unscaled) and set(names) <= set(race.plan.optimizers)
 
 
-def _sequences(race: Race | None, trials: Scores, foreign: bool, *, alpha: float, rope: float) -> Simultaneous:
+@dataclass(frozen=True)
+class _Rounds:
+    """Trials in their order, each scored by itself: later ones never change what was seen (docs/scores.md 6.1)."""
+
+    results: Dataset
+    score: Callable[[Dataset], Scores]
+
+    def ranks(self, problems: Sequence[str], optimizers: Sequence[str]) -> list[Floats]:
+        """Of each round, `ranks_among` these: inf for a trial without a score, which loses; NaN where there is none."""
+        begun = self.results.studies.head(len(self.results.chosen)).with_row_index("at")
+        begun = begun.filter(
+            pl.col("problem").is_in(list(problems)),
+            pl.col("optimizer").is_in(list(optimizers)),
+            pl.col("status").is_in(list(FINISHED)),
+        ).sort("trial", "at")
+        begun = begun.with_columns(round=pl.int_range(pl.len()).over("problem", "optimizer"))
+        rows, columns = ({name: i for i, name in enumerate(names)} for names in (problems, optimizers))
+        out = []
+        for _, part in begun.group_by("round", maintain_order=True):
+            here = np.full((len(problems), len(optimizers), 1), np.nan)
+            for problem, name in part.select("problem", "optimizer").iter_rows():
+                here[rows[problem], columns[name]] = np.inf
+            try:
+                scores = self.score(self.results.select(part["at"].to_numpy().astype(np.int64)))
+            except OptarenaError:  # nobody has a value: all tie
+                out.append(here)
+                continue
+            ranks = ranks_among(scores, problems, optimizers)
+            out.append(np.where(np.isnan(here) | np.isnan(ranks), here, ranks))
+        return out
+
+
+def _depends_on_others(view: View) -> bool:
+    """Whether the score of a trial may change when other trials are added."""
+    known = view.name == "fixed-target" and view.frame.get("optimum") == "known"
+    return view.name != "fixed-cost" and not known
+
+
+def _sequences(
+    race: Race | None,
+    trials: Scores,
+    foreign: bool,
+    rounds: _Rounds | None = None,
+    *,
+    alpha: float,
+    rope: float,
+    tests: int | None = None,
+) -> Simultaneous:
     """Intervals of all pairs that hold at every look: from the rounds of a race, else from trials in their order.
 
     foreign: there are imported trials, of which one seed may have served all problems of a round. Then bets are on the
-    mean of a round, which needs no independent problems.
+    mean of a round, which needs no independent problems. rounds: trials scored alone, where that matters.
     """
     if race is not None:
         values = race.values_of(trials.optimizers)
-        return at_every_look(values, race.weights, alpha=alpha, rope=rope, tests=len(race.first))
+        return at_every_look(values, race.weights, alpha=alpha, rope=rope, tests=max(tests or 0, len(race.first)))
     common = _run_by_all(trials)
     if not len(common.problems):
         raise OptarenaError("no problem was run by all optimizers: rounds need problems that all have run")
-    values, weights = by_trial(common)
+    values, weights = by_trial(common, None if rounds is None else rounds.ranks(common.problems, common.optimizers))
     if foreign:
         values, weights = (values @ (weights / weights.sum()))[..., None], np.ones(1)
-    return at_every_look(values, weights, alpha=alpha, rope=rope)
+    return at_every_look(values, weights, alpha=alpha, rope=rope, tests=max(tests or 0, len(values)))
 
 
 def _run_by_all(trials: Scores) -> Scores:

@@ -6,7 +6,7 @@ class drives a run and computes its verdict again from a store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -65,6 +65,8 @@ class Race:
         self._bets: Bets | None = None
         self.whole = True
         """Whether all its problems and optimizers are here."""
+        self.places: list[int] = []
+        """Of the studies of its rounds, in the dataset from which it was made again."""
 
     @property
     def rounds(self) -> int:
@@ -110,10 +112,7 @@ class Race:
 
     def _met(self, scores: Scores) -> Floats:
         """(pairs, problems): how the round's duels ended. A trial without a score loses, as one without a value."""
-        rows = [scores.problems.index(name) if name in scores.problems else -1 for name in self.plan.problems]
-        columns = [scores.optimizers.index(name) if name in scores.optimizers else -1 for name in self.plan.optimizers]
-        ranks = np.pad(scores.ranked()[:, :, :1], ((0, 1), (0, 1), (0, 0)), constant_values=np.nan)
-        here = np.nan_to_num(ranks[rows][:, columns], nan=np.inf)
+        here = np.nan_to_num(ranks_among(scores, self.plan.problems, self.plan.optimizers), nan=np.inf)
         out = duels(here, self.first, self.second).share
         out[~self._open] = np.nan
         return out
@@ -426,12 +425,45 @@ def race_of(results: Dataset) -> Race | None:
     return None
 
 
-def _again(results: Dataset, run: RunFile, file: RaceFile, key: bytes) -> Race | None:
-    """A race with all its rounds of which a store has all studies; None where it has none."""
+def race_so_far(results: Dataset, run: RunFile, problems: Container[str]) -> Race:
+    """A race that goes on: the rounds that are complete by its plan, on some of its problems; perhaps none.
+
+    What nobody has begun yet is lacking here, where `race_of` takes it for not chosen.
+    """
+    assert run.race is not None
+    file, key = run.race, _key(run.race, run.root, run.experiment)
+    wanted = {name for name in file.problems if name in problems}
+    try:
+        made = _again(results, run, file, key, (set(file.optimizers), wanted))
+    except OptarenaError as error:
+        raise OptarenaError(f"the race cannot be scored: {error}") from None
+    if made is not None:
+        return made
+    first = [
+        (name, problem, 0) for name in dict.fromkeys(file.optimizers) for problem in file.problems if problem in wanted
+    ]
+    if not first:
+        raise OptarenaError("the race that goes on is on none of these problems")
+    have = _trials(results, run)
+    raise OptarenaError(no_round(sum(one in have for one in first), len(first)))
+
+
+def no_round(have: int, of: int) -> str:
+    """Why nothing is decided yet."""
+    return f"no round is complete yet, {have:,} of {counted(of, 'study')} of the first have ended"
+
+
+def _again(
+    results: Dataset, run: RunFile, file: RaceFile, key: bytes, chosen: tuple[set[str], set[str]] | None = None
+) -> Race | None:
+    """A race with all its rounds of which a store has all studies; None where it has none.
+
+    chosen: the optimizers and problems whose studies a round needs; by default those that have a trial.
+    """
     if not (0 < file.alpha < 1 and 0 <= file.rope < 0.5 and file.view in VIEWS and file.max_trials > 0):
         return None
     have = _trials(results, run)
-    optimizers, problems = ({name[part] for name in have} for part in (0, 1))
+    optimizers, problems = chosen or tuple({name[part] for name in have} for part in (0, 1))
     plan = msgspec.structs.replace(
         file,
         optimizers=[name for name in dict.fromkeys(file.optimizers) if name in optimizers],
@@ -448,7 +480,9 @@ def _again(results: Dataset, run: RunFile, file: RaceFile, key: bytes) -> Race |
         wanted = [(name, problem, race.rounds) for name in race.live for problem in plan.problems]
         if len(race.live) < 2 or not all(one in have for one in wanted):
             break
-        race.look(results.select(np.array([have[one] for one in wanted], dtype=np.int64)))
+        places = [have[one] for one in wanted]
+        race.look(results.select(np.array(places, dtype=np.int64)))
+        race.places += places
     return race if race.rounds else None
 
 
@@ -485,16 +519,26 @@ def _stayed(results: Dataset, key: bytes) -> dict[int, set[str]]:
     return out
 
 
-def by_trial(trials: Scores) -> tuple[Floats, Floats]:
+def by_trial(trials: Scores, alone: Sequence[Floats] | None = None) -> tuple[Floats, Floats]:
     """Trials of any store as rounds: (pairs, rounds, problems) with NaN where a pair lacks some, and weights.
 
-    trials: by what trials are ordered, on the problems that all optimizers have run.
+    trials: by what trials are ordered, on the problems that all optimizers have run. alone: `ranks_among` these of each
+    round scored by itself, where scores depend on who is there.
     """
     first, second = all_pairs(len(trials.optimizers))
-    ranks = trials.ranked()
     weights = problem_weights(Levels.of(trials).function)
-    rounds = [duels(ranks[:, :, r : r + 1], first, second).share for r in range(ranks.shape[2])]
-    return np.array(rounds).swapaxes(0, 1), weights
+    if alone is None:
+        ranks = trials.ranked()
+        alone = [ranks[:, :, r : r + 1] for r in range(ranks.shape[2])]
+    return np.array([duels(one, first, second).share for one in alone]).swapaxes(0, 1), weights
+
+
+def ranks_among(scores: Scores, problems: Sequence[str], optimizers: Sequence[str]) -> Floats:
+    """(problems, optimizers, 1): the ranks of the first trials; NaN where there is no score."""
+    rows = [scores.problems.index(name) if name in scores.problems else -1 for name in problems]
+    columns = [scores.optimizers.index(name) if name in scores.optimizers else -1 for name in optimizers]
+    ranks = np.pad(scores.ranked()[:, :, :1], ((0, 1), (0, 1), (0, 0)), constant_values=np.nan)
+    return ranks[rows][:, columns]
 
 
 def grown(results: Dataset) -> int:

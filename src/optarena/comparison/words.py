@@ -188,7 +188,7 @@ def undecided(made: Comparison) -> list[str]:
     if left:
         gone = counted(len(left), "further pair" if pairs else "pair")
         out.append(f"{gone} of which one left the race: beaten by another, it was not followed further.")
-    if found.at_every_look and pairs:
+    if found.at_every_look and pairs and not made.frame.get("provisional"):  # else trials are coming
         out.append(
             "More trials may settle that: give the same command a larger limit (-r of try, --max-trials of run)."
         )

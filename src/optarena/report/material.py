@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from optarena.views.fixed_target import FixedTarget
 
 ALL = "all"
+ENDS = ("lower", "upper", "interval")
+"""Columns of intervals in the tables that are drawn."""
 DRAWN = ("ecdf", "profiles", "aocc")
 """The tables of the fixed-target view that figures and sections need, besides those that are always made."""
 FINE, PAGE = 40, 10
@@ -36,20 +38,35 @@ class Material:
         options: Mapping[str, Mapping[str, Any]] | None = None,
         comparing: Mapping[str, Any] | None = None,
         decided: Dataset | None = None,
+        going: str = "",
         **views: View,
     ) -> None:
         """options: of views, by the view's name; comparing: of the comparison; views: those already scored, by name.
 
         decided: the studies that are compared, where these are not all: of a run that goes on, its complete rounds.
+        going: of such a run, what is to be said of it.
         """
         self.results = results
         self._options = {name: options_of(name, given) for name, given in (options or {}).items()}
         self._comparing = dict(comparing or {})
         self._decided = decided
+        self.going = going
         self._fine = False
         self.colours: Colours = assign(results.all_optimizers)
         self._tables: dict[str, pl.DataFrame] = {}
         self._views: dict[str, tuple[View | None, str]] = {name: (view, "") for name, view in views.items()}
+
+    @property
+    def running(self) -> bool:
+        """Whether it is of a run that goes on: intervals for a fixed number of trials would not hold."""
+        return bool(self.going)
+
+    def so_far(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table without such intervals while a run goes on (docs/scores.md 6)."""
+        ends = [name for name in table.columns if name in ENDS]
+        if not (self.running and ends):
+            return table
+        return table.with_columns(pl.lit(None, table.schema[name]).alias(name) for name in ends)
 
     @classmethod
     def fine(cls, results: Dataset, options: Mapping[str, Mapping[str, Any]]) -> Material:
@@ -143,13 +160,13 @@ class Material:
         """The normalised score over efforts, in every scope that has this metric, or in that of all problems."""
         from optarena.views.fixed_cost.figure_tables import normalised
 
-        return self._once(f"summary/{metric}/{every}", lambda: normalised(self._of(metric, every), metric))
+        return self._once(f"summary/{metric}/{every}", lambda: self.so_far(normalised(self._of(metric, every), metric)))
 
     def final(self, metric: str, *, every: bool = True) -> pl.DataFrame:
         """The leaderboard of every scope, best first; without those whose score is undefined."""
         from optarena.views.fixed_cost.figure_tables import final
 
-        return self._once(f"final/{metric}/{every}", lambda: final(self._of(metric, every), metric))
+        return self._once(f"final/{metric}/{every}", lambda: self.so_far(final(self._of(metric, every), metric)))
 
     def _of(self, metric: str, every: bool) -> dict[str, FixedCost]:
         return self.scored(metric) if every else {ALL: self.must_score()}
@@ -157,7 +174,7 @@ class Material:
     def by_problem(self, metric: str) -> pl.DataFrame:
         from optarena.views.fixed_cost.figure_tables import by_problem
 
-        return self._once(f"problems/{metric}", lambda: by_problem(self.must_score(), metric))
+        return self._once(f"problems/{metric}", lambda: self.so_far(by_problem(self.must_score(), metric)))
 
     # ---- the fixed-target view ---------------------------------------------------------------------------------------
 
@@ -181,14 +198,20 @@ class Material:
     def _compared(self) -> tuple[Comparison | None, str]:
         from optarena.comparison import compare
 
-        ready: Mapping[str, View] = {} if self._decided is not None else _Ready(self)
         try:
+            ready: Mapping[str, View] = _Ready(self) if self._decided is None else self._in_frame(self._decided)
             made = compare(self._decided or self.results, views=ready, **self._comparing)
         except OptarenaError as error:
             return None, str(error)
-        if self._decided is not None:  # what is compared has ended, but the run goes on
+        if self.running:  # what is compared has ended, but the run goes on
             made.frame = {**made.frame, "provisional": True}
         return made, ""
+
+    def _in_frame(self, decided: Dataset) -> dict[str, View]:
+        """The views of those studies for which there are options: they are in the same frame as the whole page."""
+        part = Material(decided, self._options)
+        found = {name: part._view(name)[0] for name in self._options}
+        return {name: view for name, view in found.items() if view is not None}
 
     @property
     def comparison(self) -> Comparison | None:

@@ -56,7 +56,7 @@ def page(results: Dataset, options: ViewOptions | None = None) -> str:
     for name, view in views.items():
         if view.results is not results or view.name.replace("-", "_") != name:
             raise OptarenaError(f"{name}: not a {name} view of the studies of this report; give its options instead")
-    return page_of(Material(results, given, None, None, **views))
+    return page_of(Material(results, given, None, None, "", **views))
 
 
 def page_of(material: Material) -> str:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -18,10 +19,12 @@ from optarena.facade import Results
 from optarena.report.material import Material
 from optarena.report.page import further, joined, opening, page_of
 from optarena.serve.choice import Choice, offered
-from optarena.serve.rounds import complete_rounds
+from optarena.serve.rounds import complete_rounds, going_on, pairs_of, race_rounds, without_round
 from optarena.store import RunFile
 from optarena.views._options import view_named
 
+ALONE = "The 95 % are for the chosen problems alone: who looks at many choices finds more than there is."
+"""What is said of a choice of problems while a run goes on."""
 KEPT = 16
 """Pages that are kept, of the newest version of the data."""
 BEGUN = 2
@@ -33,6 +36,7 @@ class Pages:
 
     def __init__(self, version: int, results: Results, live: Sequence[RunFile]) -> None:
         self.version, self.results, self.live = version, results, list(live)
+        self.going = going_on(results, live)
         self.seconds = 0.0
         """CPU seconds that the page of everything took."""
         self._made: OrderedDict[tuple[str, str], bytes] = OrderedDict()
@@ -120,21 +124,39 @@ class Pages:
         comparing: dict[str, Any] = {}
         if choice.optimizer and (made := self._material(Choice()).comparison) is not None:
             comparing["view"] = view_named(made.scores.view)  # that of all
-        plain = [run for run in self.live if run.race is None]
-        if not plain:  # nothing runs, or a race, whose rounds the comparison knows
+        if not self.going:
             return Material(part, options, comparing)
+        wanted = choice.planned(self.results)
+        said = [self.going.said]
         try:
-            rounds = complete_rounds(part, plain, choice.planned(self.results))
+            if (race := self.going.race) is not None:
+                # of all optimizers: the level is that of all pairs, and who is in a round follows from those before
+                every = replace(choice, optimizer=()).apply(self.results)
+                decided = race_rounds(every, race, wanted)
+                here = set(decided.studies["optimizer"])
+                comparing = (
+                    {
+                        "optimizers": [
+                            name for name in part.studies["optimizer"].unique(maintain_order=True) if name in here
+                        ]
+                    }
+                    if choice.optimizer
+                    else {}
+                )
+            else:
+                decided = complete_rounds(part, self.going.plain, wanted)
+                comparing["tests"] = pairs_of(self.results, self.going.plain)
+                said.append(without_round(decided, self.going.plain, wanted))
         except OptarenaError as error:
-            return Waiting(part, options, str(error))
-        if comparing.get("view") == "fixed_cost":
-            comparing |= options.get("fixed_cost", {})
-        return Material(part, options, {**comparing, "sequence": True}, rounds)
+            return Waiting(part, options, str(error), self.going.said)
+        if any((choice.problem, choice.suite, choice.dimension, choice.setting, choice.tag)):
+            said.append(ALONE)
+        return Material(part, options, {**comparing, "sequence": True}, decided, going=" ".join(filter(None, said)))
 
 
 class Waiting(Material):
     """Of a run that has no complete round: nothing is decided."""
 
-    def __init__(self, results: Results, options: dict[str, Any], why: str) -> None:
-        super().__init__(results, options)
+    def __init__(self, results: Results, options: dict[str, Any], why: str, going: str) -> None:
+        super().__init__(results, options, going=going)
         self.__dict__["_compared"] = (None, why)

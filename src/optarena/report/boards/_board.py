@@ -107,6 +107,10 @@ class Board:
         right = [j for j, column in enumerate(self._kept("latex")) if column.kind not in LEFT]
         return html_table(heads, cells, caption, bold=bold, right=right, ruled=self._begins())
 
+    def so_far(self) -> Board:
+        """Without 95 % intervals: those of a fixed number of trials do not hold while a run goes on."""
+        return replace(self, columns=[column for column in self.columns if not column.label.startswith("95 %")])
+
     def _kept(self, medium: str) -> list[Column]:
         return [column for column in self.columns if medium in column.on]
 

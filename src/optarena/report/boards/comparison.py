@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -47,7 +48,8 @@ def optimizers(made: Comparison) -> Board:
             field=("best_on", "problems"), better="higher",
         ),
     ]  # fmt: skip
-    return Board(columns, made.table("optimizers").rows(named=True))
+    board = Board(columns, made.table("optimizers").rows(named=True))
+    return _at_every_look(board) if made.pairs.at_every_look else board
 
 
 def pairs(made: Comparison, most: int | None = None) -> Board:
@@ -102,7 +104,18 @@ def pairs(made: Comparison, most: int | None = None) -> Board:
             minor=True,
         ),
     ]  # fmt: skip
-    return Board(columns, (found if most is None else found.head(most)).rows(named=True))
+    board = Board(columns, (found if most is None else found.head(most)).rows(named=True))
+    return _at_every_look(board) if made.pairs.at_every_look else board
+
+
+def _at_every_look(board: Board) -> Board:
+    """Without what holds for a fixed number of trials only; the interval of P(beats) is the one that decides."""
+    fixed = {"score_lb", "iqm_lb", "group", "difference_lb", "ratio_lb", "p_holm", "more_trials", "more_functions"}
+
+    def of(column: Column) -> str:
+        return column.field if isinstance(column.field, str) else column.field[0]
+
+    return replace(board, columns=[column for column in board.columns if of(column) not in fixed])
 
 
 def rankings(made: Comparison, most: int | None = None, *, short: bool = False) -> Board:

@@ -32,13 +32,13 @@ def normalised(material: Material, options: Options) -> list[Shown]:
     many = f" of the best {BANDS} at the end" if table["optimizer"].n_unique() > BANDS else ""
     band = f"Bands{many}: intervals of the mean, {view.frame['intervals']}, cut a little above the highest line."
     if not table["lower"].is_not_null().any():
-        band = "One problem or one trial gives no band."
+        band = "" if material.running else "One problem or one trial gives no band."
     shown = Shown(
         f"summary {metric}",
         table,
         partial(normalised, effort=view.units, log=is_log(view.frame["axis"], last_effort(table))),
         "Normalised score over time" + hidden(metric),
-        f"0 is the best known value, 1 is random search after the same effort; lower is better. {band}",
+        f"0 is the best known value, 1 is random search after the same effort; lower is better. {band}".rstrip(),
         f"Line chart of the normalised score by {view.units}, one line per optimizer. "
         + words.describe_board(material.final(metric, every=options.page)),
         empty=UNDEFINED if table["score"].is_null().all() else "",
@@ -92,7 +92,9 @@ def final(material: Material, options: Options) -> list[Shown]:
     table = material.final(metric, every=options.page)
     known = table["lower"].is_not_null().any()
     dots = (
-        f"Dots with intervals ({view.frame['intervals']})" if known else "Dots, without intervals: one problem or trial"
+        f"Dots with intervals ({view.frame['intervals']})"
+        if known
+        else f"Dots, without intervals: {'a run goes on' if material.running else 'one problem or trial'}"
     )
     shown = Shown(
         f"final {metric}",

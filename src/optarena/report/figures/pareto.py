@@ -93,8 +93,8 @@ def hypervolume(material: Material, options: Options) -> list[Shown]:
         table,
         partial(hypervolume, effort=axis, log=is_log(axis, last_effort(table))),
         "Hypervolume over effort",
-        "Mean hypervolume of the front so far, as a part of the reference set's, with 95 % bands."
-        f"{_flat(view)} {STILL}",
+        "Mean hypervolume of the front so far, as a part of the reference set's"
+        f"{'' if material.running else ', with 95 % bands'}.{_flat(view)} {STILL}",
         f"Line charts of the hypervolume by {axis}, one line per optimizer; the table above has the ends.",
         head="mean hypervolume of the front so far, as a part of the reference set's; bands: 95 %"
         + "; a line at 0: no front has any" * bool(view.flat_problems),

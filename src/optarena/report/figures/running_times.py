@@ -17,6 +17,7 @@ ROWS = 12_000
 """Of the expected running times on the page, at most."""
 STILL = "Filters by problem and dimension do not change"
 """On the page of a report, which has such filters."""
+BARS = "Bars: 95 % intervals, from resampled runs. "
 GUIDES = "Slanted lines: quadratic growth with the dimension; level: linear."
 
 
@@ -30,6 +31,7 @@ def ert(material: Material, options: Options) -> list[Shown]:
         note = f"Expected running times of {each.height:,} functions are drawn: optarena figure has others."
         table = table.filter(pl.col("function").is_in(each["function"].implode()))
     reference = tables.reference_name(view)
+    bands = "" if material.running else f"Bands: {view.frame['intervals']}. "
     several = not options.page and view.ert["dimension"].drop_nulls().n_unique() > 0
     shown = Shown(
         "ert",
@@ -39,7 +41,7 @@ def ert(material: Material, options: Options) -> list[Shown]:
         about(
             view,
             "ERT: all evaluations of all runs until they hit, divided by the number of hits; a line ends where no run "
-            f"hits any more. Bands: {view.frame['intervals']}. Behind, pale: {reference}.",
+            f"hits any more. {bands}Behind, pale: {reference}.",
         ),
         "Small line charts of the expected running time by target, one panel per function and dimension; "
         "the table below has its numbers.",
@@ -68,7 +70,7 @@ def ert_dimension(material: Material, options: Options) -> list[Shown]:
         about(
             view,
             "Expected running time by dimension, for each function to the hardest target that someone reached in most "
-            "dimensions, which its title names. Bars: 95 % intervals, from resampled runs. Crosses: the greatest "
+            f"dimensions, which its title names. {'' if material.running else BARS}Crosses: the greatest "
             f"budget, where no run reached it. {GUIDES} Behind, pale: {reference}."
             f"{f' {STILL} it.' if options.page else ''}",
         ),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from optarena.report.drawing._style import Look
 from optarena.report.drawing._vega import Chart
-from optarena.report.figures import FIGURES, Options, Shown
+from optarena.report.figures import COMPARISON, FIGURES, Options, Shown
 from optarena.report.material import Material
 from optarena.report.tables import Drawing
 from optarena.views._view import View
@@ -72,6 +72,8 @@ def add_figure(material: Material, name: str, out: Content, *, metric: str | Non
     declared = FIGURES[name]
     parts = [one for one in declared.make(material, Options(page=True, metric=metric)) if not one.empty]
     drawings = []
+    if declared.view != COMPARISON:  # its intervals are those that decide
+        parts = [replace(one, table=material.so_far(one.table)) for one in parts]
     for one in parts:
         out.datasets[one.name] = one.table
         out.words += [one.note] if one.note else []
@@ -109,6 +111,17 @@ def notes_of(view: View, command: str) -> list[str]:
 
 
 MOST_NOTES = 8
+
+
+def so_far(material: Material) -> list[str]:
+    """What stands above the numbers of all studies while a run goes on."""
+    return [SO_FAR] if material.running else []
+
+
+SO_FAR = (
+    "So far: these are the numbers of all studies, unfinished ones too. There are no intervals while a run goes on: "
+    "they would promise too much to whoever looks more than once."
+)
 
 
 def spec_of(chart: Chart) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import polars as pl
 from optarena._numbers import counted, fixed, interval
 from optarena.report.boards.anytime import board, contradictions, virtual
 from optarena.report.material import Material
-from optarena.report.sections._section import Content, add_figure, notes_of
+from optarena.report.sections._section import Content, add_figure, notes_of, so_far
 from optarena.report.tables import Column, Table
 from optarena.views.anytime import Anytime
 
@@ -27,10 +27,11 @@ def worth_showing(material: Material) -> str:
 def anytime_section(material: Material) -> Content:
     view: Anytime = material.must("anytime")
     out = Content()
-    out.words = [*_words(view), *notes_of(view, "optarena score --view anytime")]
+    out.words = [*so_far(material), *_words(view, material.running), *notes_of(view, "optarena score --view anytime")]
     comment = [f"anytime by {view.frame['axis']}, {view.frame['horizon']}"]
     comment.append(f"frame {view.frame['hash']}, mode {view.mode}")
-    out.blocks.append(board(view).table("anytime", "Configurations", comment=comment))
+    configurations = board(view).so_far() if material.running else board(view)
+    out.blocks.append(configurations.table("anytime", "Configurations", comment=comment))
     if view.original is not None:
         for name in ("boxes", "objective"):
             add_figure(material, name, out)
@@ -48,7 +49,7 @@ def anytime_section(material: Material) -> Content:
     return out
 
 
-def _words(view: Anytime) -> list[str]:
+def _words(view: Anytime, running: bool) -> list[str]:
     if view.original is not None:
         return ["The numbers of aries-bench itself."]
     table = view.summary.filter(pl.col("area_score").is_not_null())
@@ -57,9 +58,10 @@ def _words(view: Anytime) -> list[str]:
     early = table.row(0, named=True)
     late = table.sort("objective_score", nulls_last=True).row(0, named=True)
     unit = view.frame["axis"]
+    ends = "" if running else f" {interval(early['area_score_lb'], early['area_score_ub'])}"
+    first = f"Over {counted(early['n'], 'instance')} the least area under the curve"
     text = (
-        f"Over {counted(early['n'], 'instance')} the least area under the curve is that of {early['optimizer']} "
-        f"({fixed(early['area_score'], 3)} {interval(early['area_score_lb'], early['area_score_ub'])})"
+        f"{first} {'so far ' if running else ''}is that of {early['optimizer']} ({fixed(early['area_score'], 3)}{ends})"
     )
     end = fixed(late["objective_score"], 3)
     if late["optimizer"] == early["optimizer"]:

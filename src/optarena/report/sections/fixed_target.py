@@ -7,7 +7,7 @@ import polars as pl
 from optarena._numbers import fixed, significant
 from optarena.report.boards import fixed_target as boards
 from optarena.report.material import Material
-from optarena.report.sections._section import Content, add_figure, notes_of
+from optarena.report.sections._section import Content, add_figure, notes_of, so_far
 from optarena.report.tables import Table
 from optarena.views.fixed_target import FixedTarget, ert_tables
 from optarena.views.fixed_target import figure_tables as runtimes
@@ -16,7 +16,7 @@ from optarena.views.fixed_target import figure_tables as runtimes
 def fixed_target_section(material: Material) -> Content:
     view, out = material.must_reach(), Content()
     board = ert_tables.board(view, material.dimensions)
-    out.words = [*_words(view, board), *notes_of(view, "optarena score")]
+    out.words = [*so_far(material), *_words(view, board), *notes_of(view, "optarena score")]
     comment = [f"fixed target, frame {view.frame['hash']}, mode {view.mode}"]
     reached = boards.reached(view, board, runtimes.unit(view), runtimes.loss_reference(view))
     out.blocks.append(reached.table("runtimes", "Targets reached", scopes=board["scope"].to_list(), comment=comment))

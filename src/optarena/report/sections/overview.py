@@ -26,11 +26,12 @@ def overview_section(material: Material) -> Content:
     if made is None:
         return _without_answer(material)
     answers = material.answers
-    out = Content(scoped={scope: opening(one, scope) for scope, one in answers.items()})
+    out = Content(scoped={scope: opening(one, scope, material.going) for scope, one in answers.items()})
     if made.overall is not None:
         board, scopes = scoped({scope: one for scope, one in answers.items() if one.overall is not None})
         note = f"Score: {made.scale}. ▲ better, ▼ worse, ≈ equivalent, ? undecided."
         comment = [made.scores.what, f"frame {made.frame.get('hash', '')}"]
+        board = board.so_far() if material.running else board
         table = board.table("answer", "Who beats whom: P(row beats column)", scopes=scopes, note=note, comment=comment)
         out.blocks.append({"kind": "answer", "table": table.to_data(), "trials": trials_of(made)})
     if figure := shown_first(material):
@@ -65,12 +66,12 @@ def shown_first(material: Material) -> str:
     return FIRST.get(made.scores.view, "")
 
 
-def opening(made: Comparison, scope: str = ALL) -> list[str]:
-    """What to use, on what, and what failed."""
+def opening(made: Comparison, scope: str = ALL, going: str = "") -> list[str]:
+    """What to use, on what, and what failed. going: what is to be said of a run that goes on."""
     found = made.answer
     part = "" if scope == ALL else f" of dimension {scope}"
-    going = ["A run goes on: these numbers are provisional."] if made.frame.get("provisional") else []
-    return [found.headline, f"{coverage(found)}{part}; {found.view}.", *going, *first_lines(found)]
+    said = going or ("A run goes on: these numbers are provisional." if made.frame.get("provisional") else "")
+    return [found.headline, f"{coverage(found)}{part}; {found.view}.", *filter(None, [said]), *first_lines(found)]
 
 
 def warnings(made: Comparison) -> list[str]:

@@ -8,7 +8,7 @@ from optarena._numbers import counted, fixed, interval, significant
 from optarena.report.boards.pareto import board
 from optarena.report.figures.pareto import PANELS
 from optarena.report.material import Material
-from optarena.report.sections._section import Content, add_figure, notes_of
+from optarena.report.sections._section import Content, add_figure, notes_of, so_far
 from optarena.report.tables import Column, Table
 from optarena.views.pareto import Pareto
 
@@ -22,26 +22,28 @@ def has_fronts(material: Material) -> str:
 def pareto_section(material: Material) -> Content:
     view: Pareto = material.must("pareto")
     out = Content()
-    out.words = [*_words(view), *notes_of(view, "optarena score --view pareto")]
+    out.words = [*so_far(material), *_words(view, material.running), *notes_of(view, "optarena score --view pareto")]
     if len(view.problems) > PANELS:
         out.words.append(f"Fronts and curves of {PANELS} problems are drawn: optarena figure has others.")
     comment = [f"fronts at the end, frame {view.frame['hash']}"]
-    out.blocks.append(board(view).table("fronts-board", "Fronts at the end", comment=comment))
+    fronts = board(view).so_far() if material.running else board(view)
+    out.blocks.append(fronts.table("fronts-board", "Fronts at the end", comment=comment))
     for name in ("hypervolume", "fronts", "attainment", "attainment-difference", "indicators"):
         add_figure(material, name, out)
     out.blocks.append(_references(view))
     return out
 
 
-def _words(view: Pareto) -> list[str]:
+def _words(view: Pareto, running: bool) -> list[str]:
     found = view.leaderboard()
     if not found.height or not found["mean"][0]:
         return ["No front has a hypervolume."]
     first = found.row(0, named=True)
+    when = "so far" if running else "at the end"
+    ends = "" if running else f" {interval(first['mean_lb'], first['mean_ub'])}"
     text = (
-        f"On {counted(first['n'], 'problem')} {first['optimizer']} has the largest hypervolume at the end, "
-        f"{fixed(first['mean'], 4)} {interval(first['mean_lb'], first['mean_ub'])} of the reference set's, and is the "
-        f"best on {first['best_on']}."
+        f"On {counted(first['n'], 'problem')} {first['optimizer']} has the largest hypervolume {when}, "
+        f"{fixed(first['mean'], 4)}{ends} of the reference set's, and is the best on {first['best_on']}."
     )
     return [text, "A ranking by spread alone means nothing: look at hypervolume and IGD+."]
 
