@@ -34,12 +34,9 @@ from optarena.serve.study import study_data
 from optarena.serve.versus import sides, versus
 from optarena.store import Store
 from optarena.store.following import Follower, Stores
+from serving import HERE, PORT, ROUTES, Served
 from stores import hostile
 from waiting import wait_for
-
-PORT = 8770
-HERE = f"http://127.0.0.1:{PORT}"
-ROUTES = ("/", "/study", "/assets/live.js", "/state", "/events", "/data", "/save", "/study-data", "/compare", "/keys")
 
 
 class Failing(oa.Optimizer):
@@ -386,8 +383,9 @@ def test_a_study_has_its_trace_points_times_and_errors(finished):
     row = results.studies.filter(optimizer="QuasiRandom").row(0, named=True)
     data = study_data(results, row["study"])
     assert data["trace"]["evaluation"] == list(range(1, 21))
-    assert min(data["trace"]["value"]) == data["trace"]["best"][-1] == row["best"]
-    assert data["top"][0]["value"] == row["best"]
+    (objective,) = data["objectives"]
+    assert min(objective["value"]) == objective["line"][-1] == objective["best"] == row["best"]
+    assert objective["value"][data["top"][0]] == row["best"]
     assert [len(one["values"]) for one in data["parameters"]] == [20] * row["dimension"]
     assert all(seconds >= 0 for phase in ("suggest", "evaluate", "observe") for seconds in data["trace"][phase])
     failed = results.studies.filter(optimizer="Failing").row(0, named=True)
@@ -417,20 +415,6 @@ def test_two_runs_are_compared_problem_by_problem(tmp_path):
 
 
 # ---- the server ------------------------------------------------------------------------------------------------------
-
-
-class Served:
-    """A server of a store, and a browser that has its cookie."""
-
-    def __init__(self, *paths, host="127.0.0.1"):
-        self.hub, self.guard = Hub(paths), Guard(host, PORT)
-        self.app = make_app(self.hub, self.guard)
-
-    def client(self, **options) -> TestClient:
-        return TestClient(self.app, base_url=HERE, follow_redirects=False, client=("127.0.0.1", 5000), **options)
-
-    def inside(self, client: TestClient) -> None:
-        assert client.get(f"/?token={self.guard.token}").status_code == 303
 
 
 @pytest.fixture(scope="module")

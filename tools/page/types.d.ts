@@ -257,6 +257,8 @@ interface Window {
 // The live page: what serve/ sends.
 
 interface LiveState {
+  /** Another server at the same address has another. */
+  server: string;
   number: number;
   version: number;
   store: string;
@@ -314,7 +316,10 @@ interface LiveState {
 interface LiveData {
   version: number;
   live: boolean;
-  offered: Record<"optimizer" | "problem" | "suite" | "dimension" | "setting" | "tag", string[]>;
+  offered: Record<"optimizer" | "problem" | "suite" | "dimension" | "setting" | "tag", string[]> & {
+    /** Of which kinds only the first names are offered. */
+    cut?: string[];
+  };
   report: PageData | null;
   why: string;
   /** Whether other sections follow. */
@@ -343,29 +348,56 @@ interface ChangesData {
   only?: Record<"A" | "B", string[]>;
 }
 
+interface StudyRow {
+  study: string;
+  trial: number;
+  best: number | null;
+  status: string;
+  failed: boolean;
+}
+
+interface StudiesData {
+  problem: string;
+  sign: number;
+  optimizers: {optimizer: string; studies: StudyRow[]}[];
+  /** How many are left out. */
+  more: number;
+}
+
+interface ObjectiveData {
+  name: string;
+  sense: string;
+  best: number | null;
+  log: boolean;
+  value: (number | null)[];
+  /** The best so far. */
+  line: (number | null)[];
+}
+
 interface StudyData {
   study: string;
   optimizer: string;
   problem: string;
   trial: number;
   status: string;
+  /** Whether it goes on. */
+  open: boolean;
   reason: string;
   evaluations: number;
   budget: number | null;
-  best: number | null;
-  objectives: string[];
-  sense: string | null;
+  objectives: ObjectiveData[];
   where: string;
   settings: string;
   attempt: number;
   rows: number;
   shown: number;
   config: Spec;
-  log: boolean;
-  trace: Record<"evaluation" | "suggest" | "evaluate" | "observe", number[]> &
-    Record<"value" | "best", (number | null)[]>;
+  trace: Record<"evaluation" | "suggest" | "evaluate" | "observe", number[]>;
   parameters: {name: string; numeric: boolean; log: boolean; values: Cell[]}[];
-  top: {evaluation: number; value: number | null; place: number}[];
+  /** How many points no other dominates, of several objectives. */
+  front: number;
+  /** The places of the best points. */
+  top: number[];
   errors: {evaluation: number; status: string; message: string}[];
   traceback: string;
 }

@@ -26,8 +26,9 @@ from optarena.serve.hub import MOST_CLIENTS, Hub
 if TYPE_CHECKING:
     from optarena.serve.pages import Pages
 
-SCRIPTS = (*PARTS, "live.js")
-LONGEST_BODY = 1000
+LIVE = ("links.js", "choices.js", "progress.js", "control.js", "changes.js", "renewal.js", "feed.js", "live.js")
+SCRIPTS = (*PARTS, *LIVE)
+LONGEST_BODY, LONGEST_ERROR = 1000, 500
 LINES = "application/x-ndjson"
 """Who accepts it gets a page's data in parts, each when it is made."""
 KINDS = {"js": "text/javascript", "css": "text/css", "html": "text/html", "json": "application/json"}
@@ -84,10 +85,14 @@ def make_app(hub: Hub, guard: Guard) -> Starlette:
     # what draws and compares is loaded when it is asked for: the first screen needs none of it
 
     async def study(request: Request) -> Response:
-        from optarena.serve.study import study_data
+        return _answer(await hub.study(request.query_params.get("id", "")), "json")
 
-        id = request.query_params.get("id", "")
-        return await _encoded(lambda pages: study_data(pages.results, id))
+    async def studies(request: Request) -> Response:
+        from optarena.serve.study import studies_of_problem
+
+        choice = Choice.of((name, value) for name, value in request.query_params.multi_items() if name != "problem")
+        problem = request.query_params.get("problem", "")
+        return await _encoded(lambda pages: studies_of_problem(pages.results, choice, problem))
 
     async def compare(request: Request) -> Response:
         from optarena.serve.versus import versus
@@ -119,6 +124,7 @@ def make_app(hub: Hub, guard: Guard) -> Starlette:
         Route("/data", data),
         Route("/save", save),
         Route("/study-data", study),
+        Route("/studies", studies),
         Route("/compare", compare),
         Route("/keys", keys),
         Route("/control/{action}", control, methods=["POST"]),
@@ -127,7 +133,7 @@ def make_app(hub: Hub, guard: Guard) -> Starlette:
         routes=routes,
         lifespan=life,
         middleware=[Middleware(Guarded, guard=guard)],
-        exception_handlers={OptarenaError: _refused, WorkError: _refused},
+        exception_handlers={OptarenaError: _refused, WorkError: _refused, OSError: _gone},
     )
 
 
@@ -162,19 +168,35 @@ class Guarded:
                 await self.app(scope, receive, send)
             return  # a web socket, say, is not accepted
 
+        begun = False
+
         async def sending(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 had = {name for name, _ in message["headers"]}
                 more = [(key.encode(), value.encode()) for key, value in HEADERS.items() if key.encode() not in had]
                 message["headers"] = [*message["headers"], *more]
             await send(message)
 
-        refusal = self.guard.refusal(Request(scope))
-        await (self.app if refusal is None else refusal)(scope, receive, sending)
+        try:
+            refusal = self.guard.refusal(Request(scope))
+            await (self.app if refusal is None else refusal)(scope, receive, sending)
+        except Exception as error:  # a page shows a sentence, whatever goes wrong
+            if begun:
+                raise
+            said = visible(f"the server could not answer ({type(error).__name__}: {error})"[:LONGEST_ERROR])
+            await JSONResponse({"error": said}, 500)(scope, receive, sending)
 
 
 def _refused(_request: Request, error: Exception) -> Response:
     return JSONResponse({"error": visible(str(error))}, 400)
+
+
+def _gone(_request: Request, error: Exception) -> Response:
+    """A store may go away, or change under our hands, while it is read."""
+    reason = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
+    return JSONResponse({"error": visible(f"the store cannot be read now ({reason}): try again")}, 503)
 
 
 def _answer(data: bytes, kind: str, headers: dict[str, str] | None = None) -> Response:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from optarena._numbers import counted
 from optarena._order import natural
 from optarena._text import visible
 from optarena.dataset.facts import different_cards, studies_of
@@ -99,7 +100,7 @@ class Choice:
 
 
 def offered(results: Results) -> dict[str, list[str]]:
-    """The names that can be chosen, of each kind."""
+    """The names that can be chosen, of each kind; `cut` says of which kinds there are more."""
     cards, begun = different_cards(results), results.studies["optimizer"].head(len(results.chosen))
     found: dict[str, dict[str, None]] = {field.name: {} for field in fields(Choice)}
     found["optimizer"] = dict.fromkeys(visible(name) for name in begun.unique())
@@ -114,7 +115,9 @@ def offered(results: Results) -> dict[str, list[str]]:
         if start.attributes:
             found["tag"] |= dict.fromkeys(_pairs(start.attributes))
     found["suite"].pop("", None)
-    return {name: natural(list(values))[:LISTED] for name, values in found.items()}
+    out = {name: natural(list(values))[:LISTED] for name, values in found.items()}
+    cut = [f"{LISTED} of {counted(len(values), name)}" for name, values in found.items() if len(values) > LISTED]
+    return {**out, "cut": cut}
 
 
 def settings_of(attempt: Attempt) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import secrets
 import time
 import warnings
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -24,6 +25,7 @@ from optarena.errors import DamagedStore, OptarenaError
 from optarena.serve.choice import Choice
 from optarena.serve.control import Control
 from optarena.serve.progress import Progress
+from optarena.store.columns import Attempt
 from optarena.store.damage import sentence
 from optarena.store.following import Follower, Stores
 
@@ -67,6 +69,8 @@ class Hub:
         self.clients = 0
         self.problem = ""
         """Why the stores cannot be read now; what was read before stays."""
+        self._id = secrets.token_hex(8)
+        """By which a page notices another server at its address: versions begin again."""
         self._version = 0
         self._stale = True
         """Whether the page lacks something."""
@@ -81,10 +85,11 @@ class Hub:
         self._news = asyncio.Event()
         """Set when there is another state, and then replaced."""
         self._wake = asyncio.Event()
-        # a thread each: to look, to answer, and to make the rest of pages; so none waits for another
+        # a thread each: to look, to answer, to make the rest of pages, to read one study; so none waits for another
         self._looker = ThreadPoolExecutor(1, "look")
         self._maker = ThreadPoolExecutor(1, "page")
         self._finisher = ThreadPoolExecutor(1, "rest")
+        self._reader = ThreadPoolExecutor(1, "study")
         self._task: asyncio.Task[None] | None = None
         self.state = self._encoded()
 
@@ -98,9 +103,8 @@ class Hub:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
-        self._looker.shutdown(wait=False, cancel_futures=True)
-        self._maker.shutdown(wait=False, cancel_futures=True)
-        self._finisher.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._looker, self._maker, self._finisher, self._reader):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     async def _follow(self) -> None:
         await self._look_and_publish()
@@ -197,6 +201,7 @@ class Hub:
         damage = self.follower.all_damage()
         said = self.problem or (sentence(self.stores.path.name, damage, places=False) if damage else "")
         state = {
+            "server": self._id,
             "number": self._number,
             "version": self._version,
             "store": visible(self.stores.path.name),
@@ -240,7 +245,7 @@ class Hub:
                 try:
                     await asyncio.wait_for(news.wait(), BEAT_SECONDS)
                 except TimeoutError:
-                    yield b": still here\n\n"
+                    yield b"event: beat\ndata: .\n\n"
         finally:
             self.clients -= 1
 
@@ -266,6 +271,29 @@ class Hub:
         if pages is None:
             raise OptarenaError(self.problem or READING)
         return await self._in(self._maker, lambda: call(pages))
+
+    async def study(self, id: str) -> bytes:
+        """One study as the files have it now, from what the last look found: the page may be older."""
+        attempt, hosts = await self._in(self._looker, lambda: self._newest(id))
+
+        def read() -> bytes:
+            from optarena.serve.study import on_disk, study_data
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DamagedStore)
+                return msgspec.json.encode(study_data(on_disk(self.stores, attempt, hosts), id))
+
+        return await self._in(self._reader, read)
+
+    def _newest(self, id: str) -> tuple[Attempt, set[str]]:
+        """The newest attempt of a study, and the machines that runs are on."""
+        found = self.progress.studies.get(id)
+        if found is not None:
+            return self.follower.attempts[found.owner], {run.host for run in self.progress.live}
+        if self.progress.is_planned(id):
+            raise OptarenaError("this study has not begun yet")
+        reading = f". {READING}" if self.follower.unread > MUCH else ""
+        raise OptarenaError(f"no study has this id{reading}")
 
     async def in_parts(self, choice: Choice) -> AsyncIterator[bytes]:
         """The page's data, a line of JSON for each part: the answer as soon as it is there, then the rest."""

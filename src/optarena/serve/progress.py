@@ -173,6 +173,10 @@ class Progress:
                     self._missing[planned.id] = group
                     self.groups.setdefault(group, Group()).statuses["missing"] += 1
 
+    def is_planned(self, study: str) -> bool:
+        """Whether a run means to do it, and nobody has begun."""
+        return study in self._missing
+
     def _uncount_missing(self, study: str) -> None:
         group = self._missing.pop(study)
         self.groups[group].statuses["missing"] -= 1

@@ -1,24 +1,77 @@
-"""One study: its trace, its best points, its parameters over time, what each evaluation cost, and its errors."""
+"""One study: its trace, its best points, its parameters over time, what each evaluation cost, and its errors.
+
+And the studies of one problem, by which a reader finds the one that matters.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from optarena._json import strict
 from optarena._text import shortened, visible
+from optarena.dataset.facts import studies_of
+from optarena.dataset.readers import OnDisk
 from optarena.errors import OptarenaError
 from optarena.facade import Results
 from optarena.report.drawing._style import config
-from optarena.status import EVALUATION
+from optarena.sense import sign as sign_of
+from optarena.serve.choice import Choice
+from optarena.status import EVALUATION, UNSUCCESSFUL
+from optarena.store.columns import Attempt
 from optarena.store.costs import EVALUATE, OBSERVE, SUGGEST
+from optarena.store.following import Stores
+from optarena.store.reading import key_of
+from optarena.traces import Floats, Ints
+from optarena.views.pareto.domination import non_dominated
+
+Bools = npt.NDArray[np.bool_]
 
 MOST_ROWS = 3000
 """Evaluations on the page; of more, every n-th, all improvements and all failures."""
 BEST, ERRORS = 10, 50
 LONGEST = 8000
+MOST_FRONT = 50
+"""Points of a front in the table of the best."""
+MOST_STUDIES = 2000
+"""Links of one problem."""
+
+
+def on_disk(stores: Stores, attempt: Attempt, live_hosts: Collection[str]) -> Results:
+    """One attempt as the files have it now, which may be more than the newest page knows."""
+    columns = OnDisk(stores, [attempt.card]).read({key_of(attempt)})
+    return Results(stores.path, columns, live_hosts=live_hosts)
+
+
+def studies_of_problem(results: Results, choice: Choice, problem: str) -> dict[str, Any]:
+    """Each optimizer's studies of one problem, the best first: their ids, trials, best values and how they ended."""
+    part = choice.apply(results)
+    places = studies_of(part, lambda _: True, lambda card: visible(card.id) == problem)
+    if not len(places):
+        raise OptarenaError("no study of this problem matches")
+    rows = part.studies[places.tolist()]
+    sign = sign_of(rows["sense"][0])
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows.sort("trial", maintain_order=True).head(MOST_STUDIES).iter_rows(named=True):
+        found.setdefault(visible(row["optimizer"]), []).append(
+            {
+                "study": row["study"],
+                "trial": row["trial"],
+                "best": _number(row["best"]) if row["best"] is not None else None,
+                "status": row["status"],
+                "failed": row["status"] in UNSUCCESSFUL,
+            }
+        )
+
+    def standing(item: tuple[str, list[dict[str, Any]]]) -> float:
+        return min((one["best"] * sign for one in item[1] if one["best"] is not None), default=math.inf)
+
+    optimizers = [{"optimizer": name, "studies": some} for name, some in sorted(found.items(), key=standing)]
+    return {"problem": problem, "sign": sign, "optimizers": optimizers, "more": max(0, rows.height - MOST_STUDIES)}
 
 
 def study_data(results: Results, id: str) -> dict[str, Any]:
@@ -31,44 +84,50 @@ def study_data(results: Results, id: str) -> dict[str, Any]:
     columns, (owner,) = part.columns, part.chosen
     attempt = columns.attempts[owner]
     rows = np.flatnonzero((columns.owner == owner) & ~columns.counts_only)
-    values = columns.values[rows, 0] if len(rows) else np.zeros(0)
-    sign = attempt.card.objectives[0].sign
-    counted = (columns.status[rows] == 0) & columns.feasible[rows] & ~np.isnan(values)
-    best = np.minimum.accumulate(np.where(counted, values * sign, np.inf)) if len(rows) else values
-    improved = np.append(True, best[1:] < best[:-1]) if len(rows) else np.zeros(0, dtype=bool)
-    shown = _shown(len(rows), improved | (columns.status[rows] > 0))
+    objectives = attempt.card.objectives
+    values = columns.values[rows, : len(objectives)] if len(rows) else np.zeros((0, len(objectives)))
+    signs = np.array([objective.sign for objective in objectives])
+    counted = (columns.status[rows] == 0) & columns.feasible[rows] & ~np.isnan(values).any(axis=1)
+    losses = np.where(counted[:, None], values * signs, np.inf)
+    best = np.minimum.accumulate(losses, axis=0) if len(rows) else values
+    improved = np.append(True, (best[1:] < best[:-1]).any(axis=1)) if len(rows) else np.zeros(0, dtype=bool)
+    front = _front(losses) if len(objectives) > 1 else np.zeros(len(rows), dtype=bool)
+    shown = _shown(len(rows), improved | front | (columns.status[rows] > 0))
     points = part._points(rows[shown]) if len(shown) else []
     costs = columns.costs[rows][shown] if len(rows) else np.zeros((0, 6))
     space = attempt.card.space
-    order = shown[np.argsort(np.where(counted, values * sign, np.inf)[shown], kind="stable")]
-    place = {int(at): i for i, at in enumerate(shown)}
     end = attempt.last_end
     header = attempt.headers[-1] if attempt.headers else None
     errors = [i for i in shown.tolist() if columns.status[rows[i]] > 0][:ERRORS]
-    names = [objective.name for objective in attempt.card.objectives]
     data = {
         "study": id,
         "optimizer": visible(row["optimizer"]),
         "problem": visible(row["problem"]),
         "trial": row["trial"],
         "status": row["status"],
+        "open": row["status"] in ("running", "stale"),
         "reason": visible(shortened(row["reason"] or "", LONGEST)),
         "evaluations": row["evaluations"],
         "budget": row["budget"],
-        "best": row["best"],
-        "objectives": [visible(name) for name in names],
-        "sense": row["sense"],
         "where": visible(f"{header.host}, process {header.pid}") if header is not None else "",
         "settings": visible(", ".join(f"{key}={value}" for key, value in attempt.start.settings.items())),
         "attempt": row["attempt"],
         "rows": len(rows),
         "shown": len(shown),
         "config": config(),
-        "log": bool(len(rows) and _is_log(best[np.isfinite(best)] * sign)),
+        "objectives": [
+            {
+                "name": visible(objective.name),
+                "sense": objective.sense,
+                "best": _number(float(best[-1, j] * signs[j])) if len(rows) else None,
+                "log": bool(len(rows) and _is_log(best[np.isfinite(best[:, j]), j] * signs[j])),
+                "value": [_number(x) for x in values[shown, j].tolist()],
+                "line": [_number(x) for x in (best[shown, j] * signs[j]).tolist()],
+            }
+            for j, objective in enumerate(objectives)
+        ],
         "trace": {
             "evaluation": columns.evaluation[rows][shown].tolist(),
-            "value": [_number(x) for x in values[shown].tolist()],
-            "best": [_number(x * sign) for x in best[shown].tolist()],
             "suggest": costs[:, SUGGEST].tolist(),
             "evaluate": costs[:, EVALUATE].tolist(),
             "observe": costs[:, OBSERVE].tolist(),
@@ -82,11 +141,8 @@ def study_data(results: Results, id: str) -> dict[str, Any]:
             }
             for j, (name, line) in enumerate(space.items())
         ],
-        "top": [
-            {"evaluation": int(columns.evaluation[rows[i]]), "value": _number(float(values[i])), "place": place[i]}
-            for i in order.tolist()[:BEST]
-            if counted[i]
-        ],
+        "front": int(front.sum()),
+        "top": _top(shown, losses, counted, front if len(objectives) > 1 else None),
         "errors": [
             {
                 "evaluation": int(columns.evaluation[rows[i]]),
@@ -99,6 +155,20 @@ def study_data(results: Results, id: str) -> dict[str, Any]:
     }
     out: dict[str, Any] = strict(data)
     return out
+
+
+def _front(losses: Floats) -> Bools:
+    """The evaluations that no other one dominates."""
+    out, finite = np.zeros(len(losses), dtype=bool), np.flatnonzero(np.isfinite(losses).all(axis=1))
+    out[finite[non_dominated(losses[finite])]] = True
+    return out
+
+
+def _top(shown: Ints, losses: Floats, counted: Bools, front: Bools | None) -> list[int]:
+    """The places, among those shown, of the best points: of several objectives, those that no other dominates."""
+    chosen = shown[counted[shown] if front is None else front[shown]]
+    order = chosen[np.argsort(losses[chosen, 0], kind="stable")][: BEST if front is None else MOST_FRONT]
+    return np.searchsorted(shown, order).tolist()
 
 
 def _shown(n: int, always: Any) -> Any:

@@ -1,5 +1,8 @@
 // One study: its trace, its parameters over time, what it cost, its best points and its errors.
 
+/** @type {Map<string, VegaView>} */
+const views = new Map();
+
 /**
  * @param {StudyData} data
  * @param {string} id
@@ -10,6 +13,9 @@
  */
 function studyFigure(data, id, title, caption, spec, rows) {
   const holder = make("div", {class: "chart", id});
+  // the old drawing stands until the new one is made
+  const old = document.getElementById(id);
+  if (old) holder.append(...old.childNodes);
   const figure = make("figure", {}, make("h3", {}, title), holder, make("figcaption", {}, make("p", {}, caption)));
   const whole = {
     ...spec,
@@ -22,7 +28,9 @@ function studyFigure(data, id, title, caption, spec, rows) {
   setTimeout(async () => {
     try {
       const place = make("div", {});
-      await embed(place, {...whole, width: Math.max(200, holder.clientWidth)});
+      const {view} = await embed(place, {...whole, width: Math.max(200, holder.clientWidth)});
+      views.get(id)?.finalize();
+      views.set(id, view);
       holder.replaceChildren(place);
       holder.dataset.drawn = "yes";
     } catch (error) {
@@ -41,29 +49,33 @@ function studyFigures(data) {
     title,
     scale: {type: log ? "log" : "linear", zero: false},
   });
-  const rows = trace.evaluation.map((evaluation, i) => ({evaluation, value: trace.value[i], best: trace.best[i]}));
-  const name = data.objectives[0];
-  const out = [
-    studyFigure(
+  const several = data.objectives.length > 1;
+  const out = data.objectives.map((objective, j) => {
+    const rows = trace.evaluation.map((evaluation, i) => ({
+      evaluation,
+      value: objective.value[i],
+      best: objective.line[i],
+    }));
+    const axis = y(objective.name, objective.log);
+    return studyFigure(
       data,
-      "trace",
-      "Trace",
-      "Points are evaluations, the line is the best so far.",
+      j ? `trace-${j}` : "trace",
+      several ? `Trace of ${objective.name}` : "Trace",
+      several
+        ? "Points are evaluations, the line is the best so far of this objective alone."
+        : "Points are evaluations, the line is the best so far.",
       {
         layer: [
-          {
-            mark: {type: "point", size: 12, opacity: 0.4, filled: true},
-            encoding: {x, y: {...y(name, data.log), field: "value"}},
-          },
+          {mark: {type: "point", size: 12, opacity: 0.4, filled: true}, encoding: {x, y: {...axis, field: "value"}}},
           {
             mark: {type: "line", interpolate: "step-after", strokeWidth: 2},
-            encoding: {x, y: {...y(name, data.log), field: "best"}},
+            encoding: {x, y: {...axis, field: "best"}},
           },
         ],
       },
-      data.log ? rows.filter((row) => Number(row.value) > 0) : rows,
-    ),
-  ];
+      objective.log ? rows.filter((row) => Number(row.value) > 0) : rows,
+    );
+  });
   const times = /** @type {const} */ (["suggest", "evaluate", "observe"]).flatMap((phase) =>
     trace.evaluation.map((evaluation, i) => ({evaluation, phase, milliseconds: 1000 * trace[phase][i]})),
   );
@@ -84,7 +96,7 @@ function studyFigures(data) {
       times,
     ),
   );
-  const best = new Set(data.top.map((one) => one.place));
+  const best = new Set(data.top);
   for (const [j, parameter] of data.parameters.slice(0, 24).entries())
     out.push(
       studyFigure(
@@ -123,21 +135,61 @@ const studyTable = (title, heads, rows) =>
     rows.map((row) => row.map((cell) => String(cell ?? "–"))),
   );
 
+const LEAST_PAUSE = 5_000;
+const SHARE = 50; // a page takes at most a fiftieth of the time of what reads it
+let read = "";
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let readAgain;
+
+/** Show the study as it is now; one that goes on is read again, while somebody sees the page. */
 async function showStudy() {
+  clearTimeout(readAgain);
   const id = new URLSearchParams(location.search).get("id") ?? "";
   const main = byId("main");
-  const answer = await fetch(`/study-data?id=${encodeURIComponent(id)}`, {credentials: "same-origin"});
-  const data = /** @type {StudyData & {error?: string}} */ (await answer.json());
-  if (!answer.ok) {
-    main.replaceChildren(make("p", {class: "nothing"}, `${data.error ?? "The server did not answer"}.`));
+  const began = Date.now();
+  /** @type {StudyData & {error?: string}} */
+  let data;
+  let text = "";
+  try {
+    const answer = await fetch(`/study-data?id=${encodeURIComponent(id)}`, {credentials: "same-origin"});
+    text = await answer.text();
+    if (answer.status === 401) throw new Error("Not let in: open the address that optarena serve printed");
+    data = JSON.parse(text);
+    if (!answer.ok) throw new Error(data.error ?? `The server answered ${answer.status}`);
+  } catch (error) {
+    const why =
+      error instanceof TypeError ? "The server does not answer" : error instanceof Error ? error.message : error;
+    const said = make("p", {class: "nothing", id: "unread", role: "status"}, `${why}.`);
+    document.getElementById("unread")?.remove();
+    if (read) main.prepend(said);
+    else main.replaceChildren(said);
     return;
   }
+  document.getElementById("unread")?.remove();
+  if (data.open) {
+    const pause = Math.max(LEAST_PAUSE, SHARE * (Date.now() - began));
+    readAgain = setTimeout(() => (document.hidden ? null : showStudy()), pause);
+  }
+  byId("goes-on").hidden = !data.open;
+  if (text === read) return;
+  read = text;
+  drawStudy(data);
+}
+
+/** @param {StudyData} data */
+function drawStudy(data) {
+  const main = byId("main");
   document.title = `${data.optimizer} on ${data.problem} · optarena`;
   const short = (/** @type {number | null} */ value) => (value === null ? "–" : String(Number(value.toPrecision(6))));
+  const several = data.objectives.length > 1;
   const facts = [
     ["status", data.reason ? `${data.status}: ${data.reason}` : data.status],
     ["evaluations", data.budget ? `${data.evaluations} of ${data.budget}` : String(data.evaluations)],
-    ["best value", `${short(data.best)}${data.sense === "max" ? " (to be maximised)" : ""}`],
+    ...data.objectives.map((one) => [
+      several ? `best ${one.name} alone` : "best value",
+      `${short(one.best)}${one.sense === "max" ? " (to be maximised)" : ""}`,
+    ]),
+    ...(several ? [["front", `${data.front} ${data.front === 1 ? "point" : "points"} that no other dominates`]] : []),
     ["settings", data.settings || "as they are by default"],
     ["where", data.where],
     ...(data.attempt ? [["attempt", `${data.attempt + 1}; earlier ones are kept, unscored`]] : []),
@@ -147,6 +199,7 @@ async function showStudy() {
   main.replaceChildren(
     make("h1", {}, nameOf(data.optimizer), " on ", nameOf(data.problem), `, trial ${data.trial}`),
     make("dl", {class: "facts"}, ...facts.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, value)])),
+    ...(data.traceback ? [make("h3", {}, "Traceback"), make("pre", {tabindex: 0}, data.traceback)] : []),
     ...(data.shown < data.rows
       ? [
           make(
@@ -162,12 +215,16 @@ async function showStudy() {
     ...(data.top.length
       ? [
           studyTable(
-            "Its best points",
-            ["evaluation", data.objectives[0], ...names],
-            data.top.map((one) => [
-              one.evaluation,
-              short(one.value),
-              ...data.parameters.map((parameter) => parameterText(parameter.values[one.place])),
+            several
+              ? data.top.length < data.front
+                ? `Its front: ${data.top.length} of ${data.front} points`
+                : "Its front"
+              : "Its best points",
+            ["evaluation", ...data.objectives.map((one) => one.name), ...names],
+            data.top.map((place) => [
+              data.trace.evaluation[place],
+              ...data.objectives.map((one) => short(one.value[place])),
+              ...data.parameters.map((parameter) => parameterText(parameter.values[place])),
             ]),
           ),
         ]
@@ -181,7 +238,6 @@ async function showStudy() {
           ),
         ]
       : []),
-    ...(data.traceback ? [make("h3", {}, "Traceback"), make("pre", {}, data.traceback)] : []),
   );
 }
 
@@ -190,4 +246,8 @@ const parameterText = (value) =>
   typeof value === "number" ? String(Number(value.toPrecision(5))) : String(value ?? "–");
 
 byId("again").addEventListener("click", () => void showStudy());
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && !byId("goes-on").hidden) void showStudy();
+});
+addEventListener("online", () => void showStudy());
 void showStudy();
