@@ -179,7 +179,7 @@ def main_score(scores: Scores, scope: str) -> Ends:
     value, half = found.value, found.upper - found.value
     if scope == "trials":
         each = estimates.mean(scores.values[use])
-        half = estimates.mean_of_means((each.upper - each.value).T, each.n.T)
+        half = estimates.half_of_mean((each.upper - each.value).T, each.n.T)
     lower, upper = value - half, value + half
     values = scores.values[~np.isnan(scores.values)]
     if scores.unit and len(values):  # a mean of numbers from 0 to 1 lies there too

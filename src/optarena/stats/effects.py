@@ -16,6 +16,7 @@ from scipy import special
 
 from optarena.errors import OptarenaError
 from optarena.stats._result import LEVEL, RESAMPLES, Interval, Seed, generator, level_of, percentile_ends, sample
+from optarena.stats.bootstrap import draws
 from optarena.traces import Floats
 
 SMALL, MEDIUM, LARGE = 0.56, 0.64, 0.71
@@ -40,15 +41,25 @@ def a12_of(x: Floats, y: Floats, *, equal: float = 0.0) -> Floats:
 
     Values that differ by at most `equal` are ties. NaN where a sample is empty.
     """
-    if x.ndim == 1:  # one pair, of any size: the sorted y are searched
-        a, b = x[~np.isnan(x)], np.sort(y[~np.isnan(y)])
-        lesser, not_greater = np.searchsorted(b, a - equal, "left"), np.searchsorted(b, a + equal, "right")
-        more = np.sum(lesser + not_greater - len(b))
-    else:
-        more = ordering(x, y, equal=equal).sum(axis=(-2, -1), dtype=np.int64)
-    pairs = np.sum(~np.isnan(x), axis=-1) * np.sum(~np.isnan(y), axis=-1)
-    with np.errstate(invalid="ignore"):
-        return 0.5 + 0.5 * more / pairs
+    each = zip(x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1]), strict=True)
+    more = np.array([_more(a, b, equal) for a, b in each], dtype=np.int64).reshape(x.shape[:-1])
+    return share_from_counts(more, *(np.sum(~np.isnan(side), axis=-1) for side in (x, y)))
+
+
+def _more(x: Floats, y: Floats, equal: float) -> int:
+    """In how many pairs the value of x is the greater one, less those where that of y is: the sorted y are searched."""
+    a, b = x[~np.isnan(x)], np.sort(y[~np.isnan(y)])
+    lesser, not_greater = np.searchsorted(b, a - equal, "left"), np.searchsorted(b, a + equal, "right")
+    return int(np.sum(lesser + not_greater - len(b)))
+
+
+def share_from_counts(more: npt.ArrayLike, n: npt.ArrayLike, m: npt.ArrayLike) -> Floats:
+    """(…): P(X > Y) + P(X = Y)/2 of n times m pairs, X greater in so many `more` than Y (docs/scores.md 5.2).
+
+    NaN where a sample is empty.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(0.5 + 0.5 * np.asarray(more) / (np.asarray(n) * np.asarray(m)))
 
 
 def ordering(x: Floats, y: Floats, *, equal: float = 0.0) -> npt.NDArray[np.int8]:
@@ -66,8 +77,8 @@ def weighted_a12(order: npt.NDArray[np.int8], first: Floats, second: Floats) -> 
 
 
 def draw_weights(n: int, resamples: int, rng: np.random.Generator) -> Floats:
-    """(resamples, n): the weight of each of n values when as many are drawn with replacement."""
-    return rng.multinomial(n, np.full(n, 1 / n), size=resamples) / n
+    """(resamples, n): the weight of each of n values when as many are drawn with replacement (docs/scores.md 5.5)."""
+    return draws(n, resamples, rng) / n
 
 
 def a12_interval(

@@ -84,11 +84,8 @@ def _binomial_quantile(tail: float, n: Floats, q: Floats, *, upper: bool = False
 def quantile(x: Floats, q: float, alpha: float = ALPHA) -> Estimate:
     """The order statistic that is the quantile q, with its distribution-free interval (docs/scores.md 1.2)."""
     count = np.sum(~np.isnan(x), axis=-1)
-    ends = np.full((*x.shape[:-1], 1), np.inf)
-    # NaN sorts last and is then +inf: the index count + 1 is the upper end, as it should be
-    ordered = np.concatenate(
-        (-ends, np.nan_to_num(np.sort(x, axis=-1), nan=np.inf, posinf=np.inf, neginf=-np.inf), ends), -1
-    )
+    # what is missing sorts last, as +inf: the index count + 1 is the upper end, as it should be
+    ordered = order_statistics(np.where(np.isnan(x), np.inf, x))
     sizes = np.arange(x.shape[-1] + 1)
     low, high = interval_indices(sizes, q, alpha)
 
@@ -135,6 +132,11 @@ def t_half(deviation: Floats, n: npt.ArrayLike, tail: float) -> Floats:
     return special.stdtrit(np.maximum(n - 1, 1), 1 - tail) * deviation / np.sqrt(n)
 
 
+def normal_half(deviation: Floats, alpha: float = ALPHA) -> Floats:
+    """Half the width of the normal interval of an estimate with this standard error (docs/scores.md 1.9)."""
+    return np.asarray(special.ndtri(1 - alpha / 2) * deviation)
+
+
 def effective_freedom(variance: Floats, squares: Floats) -> Floats:
     """Degrees of freedom of a sum of variances, by Welch and Satterthwaite (docs/scores.md 1.8, 5.3, 5.5).
 
@@ -143,7 +145,7 @@ def effective_freedom(variance: Floats, squares: Floats) -> Floats:
     return variance**2 / squares
 
 
-def mean_of_means(halves: Floats, counts: Ints) -> Floats:
+def half_of_mean(halves: Floats, counts: Ints) -> Floats:
     """Half the width of the interval of a mean over problems, from the half widths of each problem's own t interval.
 
     For a claim about just these problems: what varies is the trials. Degrees of freedom by Welch and Satterthwaite.

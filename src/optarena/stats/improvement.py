@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy import special
 
 from optarena.stats._result import Seed, generator
-from optarena.stats.effects import ordering
+from optarena.stats.effects import ordering, share_from_counts
 from optarena.stats.estimates import effective_freedom
 from optarena.traces import Floats, Ints
 
@@ -96,7 +96,6 @@ def _of_placements(values: Floats, first: Ints, second: Ints, lost: Counts, won:
     here, there = ~np.isnan(x), ~np.isnan(y)
     n, m = here.sum(axis=-1), there.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = 0.5 - 0.5 * lost.sum(axis=-1) / (n * m)
         away = [
             np.where(here, -0.5 * lost / m[..., None], 0.0),
             np.where(there, -0.5 * won / n[..., None], 0.0),
@@ -104,6 +103,7 @@ def _of_placements(values: Floats, first: Ints, second: Ints, lost: Counts, won:
         each = [_variance(one, size) / size for one, size in zip(away, (n, m), strict=True)]
         squares = sum(v**2 / np.maximum(size - 1, 1) for v, size in zip(each, (n, m), strict=True))
     missing = (n == 0) | (m == 0)
+    share = share_from_counts(-lost.sum(axis=-1, dtype=np.int64), n, m)
     return Duels(share, np.where(missing, np.nan, each[0] + each[1]), np.where(missing, np.nan, squares))
 
 
@@ -155,8 +155,7 @@ def shares_without(values: Floats, first: Ints, second: Ints) -> Floats:
     lost, won = placements(values, first, second)
     itself = (y < x).astype(np.int64) - (y > x)
     left = lost.sum(axis=-1, keepdims=True) - lost - won + itself
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.moveaxis(0.5 - 0.5 * left / (n * m), -1, 0)
+    return np.moveaxis(share_from_counts(-left, n, m), -1, 0)
 
 
 def _variance(away: Floats, n: npt.ArrayLike) -> Floats:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optarena.stats.effects import a12_of
+from optarena.stats.improvement import by_function, problem_weights
 from optarena.stats.ranks import ranks_of
 from optarena.traces import Bools, Floats, Ints
 
@@ -46,9 +48,10 @@ def largest_split(
     functions: (problems,), the number of each problem's function. over: `functions` or `trials`, which are exchanged.
     enough: permutations stop early once p is known to be at least that (Besag and Clifford 1991).
     """
-    weights = _weights(functions)
+    function = np.unique(functions, return_inverse=True)[1]
+    weights = problem_weights(function)
     if over == "functions":
-        observed, left, order, draw = _over_functions(values, functions, rng)
+        observed, left, order, draw = _over_functions(values, function, rng)
     else:
         observed, left, order, draw = _over_trials(values, weights, rng)
     done = extreme = 0
@@ -56,27 +59,28 @@ def largest_split(
         times = min(max(FIRST, done), permutations - done)
         extreme += int(np.sum(draw(times) >= observed * (1 - 1e-9)))
         done += times
-    effect = float(weights @ (1 - _greater(values, left)))
+    one, others = (values[:, side].reshape(len(values), -1) for side in (left, ~left))
+    effect = float(weights @ (1 - a12_of(one, others)))
     return LargestSplit(order.tolist(), int(left.sum()), (1 + extreme) / (1 + done), effect)
 
 
-def _weights(functions: Ints) -> Floats:
-    """(problems,): each function counts the same, and so does each problem of a function."""
-    sizes = np.bincount(functions)
-    return 1.0 / (sizes[functions] * np.count_nonzero(sizes))
+def largest_cut(sums: Floats, sizes: Floats) -> Ints:
+    """(…): after how many of the parts (…, parts) the between-group sum of squares is largest; the first of equals.
+
+    sums, sizes: of the values of each part, in order. See docs/scores.md 5.7.
+    """
+    n, total = np.cumsum(sizes, axis=-1), np.cumsum(sums, axis=-1)
+    all_n, all_total = n[..., -1:], total[..., -1:]
+    n, total = n[..., :-1], total[..., :-1]
+    between = (total - all_total * n / all_n) ** 2 * (1 / n + 1 / (all_n - n))
+    return np.asarray(np.argmax(between, axis=-1) + 1)
 
 
 def _cuts(means: Floats, sizes: Floats) -> tuple[Bools, Ints]:
-    """(times, optimizers): who stands left of the cut with the largest between-group sum of squares; and the order."""
+    """(times, optimizers): who stands left of the largest cut; and the order by mean."""
     order = np.argsort(means, axis=1, kind="stable")
     size = sizes[order]
-    apart = np.take_along_axis(means, order, axis=1) * size
-    n = np.cumsum(size, axis=1)
-    total = np.cumsum(apart, axis=1)
-    all_n, all_total = n[:, -1:], total[:, -1:]
-    n, total = n[:, :-1], total[:, :-1]
-    between = (total - all_total * n / all_n) ** 2 * (1 / n + 1 / (all_n - n))
-    cut = np.argmax(between, axis=1) + 1
+    cut = largest_cut(np.take_along_axis(means, order, axis=1) * size, size)
     left = np.empty(means.shape, dtype=bool)
     np.put_along_axis(left, order, np.arange(means.shape[1]) < cut[:, None], axis=1)
     return left, order
@@ -91,11 +95,7 @@ def _ratio(squared: Floats, variance: Floats) -> Floats:
 
 def _over_functions(values: Floats, functions: Ints, rng: np.random.Generator) -> tuple[float, Bools, Ints, Statistic]:
     """The mean ranks of a function are exchanged between the optimizers, all its problems and trials together."""
-    rows = mean_ranks(values)
-    sizes = np.bincount(functions)
-    ranks = np.zeros((len(sizes), rows.shape[1]))
-    np.add.at(ranks, functions, rows)
-    ranks = ranks[sizes > 0] / sizes[sizes > 0, None]
+    ranks = by_function(mean_ranks(values).T, functions).T
     n, k = ranks.shape
     pooled = float(np.mean(ranks**2))
 
@@ -157,6 +157,7 @@ class _Sorted(NamedTuple):
     def placements(self, left: Bools) -> tuple[Floats, Floats]:
         """(times, problems): P(left > right) + P(equal)/2, and its squared standard error (Brunner and Munzel 2000).
 
+        A12 of many permutations at once, as the mean of the placements whose variances the statistic needs anyway.
         left: (times, problems, places). The variances count one more trial with that of a uniform distribution, 1/12.
         """
         is_left, is_right = left & self.there, ~left & self.there
@@ -175,12 +176,6 @@ class _Sorted(NamedTuple):
             square = np.einsum("bpi,bpi->bp", of_these, of_these) - n * mean**2
             error += (np.maximum(square, 0.0) + 1 / 12) / n**2
         return mean, error
-
-
-def _greater(values: Floats, left: Bools) -> Floats:
-    """(problems,): how often a trial of the left ones is the greater, ties half; all pairs of trials."""
-    found = _Sorted.of(values)
-    return found.placements(left[found.who][None])[0][0]
 
 
 def _over_trials(values: Floats, weights: Floats, rng: np.random.Generator) -> tuple[float, Bools, Ints, Statistic]:

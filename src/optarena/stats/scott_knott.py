@@ -19,7 +19,7 @@ from optarena.errors import OptarenaError
 from optarena.stats._result import Seed, generator, sample
 from optarena.stats.bootstrap import trial_means
 from optarena.stats.effects import SMALL, a12, cliffs_delta, cohens_d
-from optarena.stats.largest_split import largest_split
+from optarena.stats.largest_split import largest_cut, largest_split
 from optarena.traces import Floats, Ints
 
 METHODS = ("permutation", "bootstrap")
@@ -201,7 +201,8 @@ def _bootstrapped(
     def divide(names: list[str]) -> list[list[str]]:
         if len(names) < 2:
             return [names]
-        at = _cut([data[name] for name in names])
+        parts = [data[name] for name in names]
+        at = int(largest_cut(np.array([part.sum() for part in parts]), np.array([len(part) for part in parts])))
         left, right = (np.concatenate([data[name] for name in part]) for part in (names[:at], names[at:]))
         size = measure(left, right) if min(len(left), len(right)) > 1 or effect != "cohens_d" else np.inf
         p = bootstrap_test(left, right, resamples=resamples, seed=rng)
@@ -243,13 +244,3 @@ def bootstrap_test(x: npt.ArrayLike, y: npt.ArrayLike, *, resamples: int = RESAM
 def _moments(values: Floats, times: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     drawn = values[rng.integers(len(values), size=(times, len(values)))]
     return drawn.mean(axis=1), drawn.var(axis=1, ddof=1)
-
-
-def _cut(parts: list[Floats]) -> int:
-    """After how many of the parts the between-group sum of squares is largest; the first of equal ones."""
-    sizes = np.array([len(part) for part in parts], dtype=float)
-    sums = np.array([part.sum() for part in parts])
-    n, total = np.cumsum(sizes)[:-1], np.cumsum(sums)[:-1]
-    mean = sums.sum() / sizes.sum()
-    between = n * (total / n - mean) ** 2 + (sizes.sum() - n) * ((sums.sum() - total) / (sizes.sum() - n) - mean) ** 2
-    return int(np.argmax(between)) + 1

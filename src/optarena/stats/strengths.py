@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from optarena.errors import OptarenaError
-from optarena.stats._result import LEVEL, Seed, generator, percentile_ends
+from optarena.stats._result import LEVEL, Seed, percentile_ends
+from optarena.stats.bootstrap import draws
 from optarena.traces import Floats, product
 
 STEPS = 200
@@ -85,9 +86,7 @@ def plackett_luce_interval(
     """Strengths with percentile intervals from resampling rankings (one a problem) (docs/scores.md 5.9)."""
     r = np.asarray(rankings, dtype=np.int64)
     value = plackett_luce(r, alpha=alpha)
-    rng = generator(seed)
-    times = rng.multinomial(len(r), np.full(len(r), 1 / len(r)), size=resamples).astype(float)
-    drawn = _rankings_fit_many(r, times, alpha)
+    drawn = _rankings_fit_many(r, draws(len(r), resamples, seed), alpha)
     return value, *percentile_ends(drawn, level)
 
 

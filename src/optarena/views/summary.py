@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from optarena.stats.estimates import Estimate, mean, mean_of_means
+from optarena.stats.estimates import Estimate, half_of_mean, mean
 from optarena.traces import Floats, Ints
 from optarena.views.selection import Selection
 
@@ -78,5 +78,5 @@ def mean_over_problems(estimate: Estimate, at: Ints, over: str) -> Estimate:
         return out
     with np.errstate(invalid="ignore"):
         halves = np.where(np.isnan(values), np.nan, over_problems(estimate.upper - estimate.value, at))
-    half = mean_of_means(halves, over_problems(estimate.n, at))
+    half = half_of_mean(halves, over_problems(estimate.n, at))
     return Estimate(out.value, out.value - half, out.value + half, out.n)

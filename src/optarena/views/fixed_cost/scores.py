@@ -8,7 +8,7 @@ import numpy as np
 
 from optarena.dataset import Pool
 from optarena.errors import OptarenaError
-from optarena.stats.estimates import Estimate, mean, median
+from optarena.stats.estimates import Estimate, mean, median, normal_half
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.coverage import common
 from optarena.views.fixed_cost.baseline import Baseline, compute
@@ -164,7 +164,7 @@ def with_baseline_uncertainty(
         normed.append(one.overall_normed.value)
 
     def wider(estimate: Estimate, replicates: list[Floats]) -> Estimate:
-        half = np.hypot(estimate.upper - estimate.value, 1.959963984540054 * _spread(np.array(replicates)))
+        half = np.hypot(estimate.upper - estimate.value, normal_half(_spread(np.array(replicates))))
         return Estimate(estimate.value, estimate.value - half, estimate.value + half, estimate.n)
 
     return replace(

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from optarena.stats._result import LEVEL, percentile_ends
+from optarena.stats.bootstrap import draws
 from optarena.traces import Floats, Ints, product
 from optarena.views.fixed_target.distributions import (
     ENDS,
@@ -212,8 +214,8 @@ def bands(scored: Scored) -> pl.DataFrame:
         if n < 2:
             continue
         if n not in drawn:
-            drawn[n] = rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(float) / n
-        lower, upper = np.quantile(product(drawn[n], fractions[mine]), [0.025, 0.975], axis=0)
+            drawn[n] = draws(n, RESAMPLES, rng) / n
+        lower, upper = percentile_ends(product(drawn[n], fractions[mine]), LEVEL)
         out.append(
             pl.DataFrame({"effort": x, "lower": lower, "upper": upper}).with_columns(
                 optimizer=pl.lit(optimizer), group=pl.lit(group), dimension=pl.lit(dimension, dtype=pl.Int64)

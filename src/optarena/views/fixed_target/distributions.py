@@ -8,6 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
+from optarena.stats._result import LEVEL, percentile_ends
+from optarena.stats.bootstrap import draws
 from optarena.traces import Floats, Ints, product
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
@@ -159,17 +161,15 @@ def _differences(scored: Scored, x: Floats, fractions: Floats) -> pl.DataFrame:
 
     @functools.cache
     def weights(n: int) -> Floats:
-        """(problems, resamples): how often each of n problems is drawn; the same for all pairs."""
-        rng = np.random.default_rng(scored.seed)
-        drawn: Floats = rng.multinomial(n, np.full(n, 1 / n), size=max(scored.bootstrap, 1000)).T.astype(float)
-        return drawn
+        """(resamples, problems): how often each of n problems is drawn; the same for all pairs."""
+        return draws(n, max(scored.bootstrap, 1000), scored.seed)
 
     for a, b, both in scored.runs.opponents():
         gap = fractions[both["cell"].to_numpy()] - fractions[both["cell_right"].to_numpy()]
         n = len(gap)
         lower = upper = np.full(len(x), np.nan)
         if scored.bootstrap and n > 1:
-            lower, upper = np.quantile(product(gap.T, weights(n)) / n, [0.025, 0.975], axis=1)
+            lower, upper = percentile_ends(product(weights(n), gap) / n, LEVEL)
         out.append(
             pl.DataFrame(
                 {

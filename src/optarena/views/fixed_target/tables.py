@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from optarena.stats.bootstrap import draws
 from optarena.traces import Floats
 from optarena.views.fixed_target import distributions, percentiles, profile_tables, significance
 from optarena.views.fixed_target.reference import BEST_2009, reference_ert
@@ -89,7 +90,7 @@ def _ert(scored: Scored) -> tuple[Floats, pl.DataFrame]:
 def _ert_interval(hits: Floats, spent: Floats, times: int, seed: int) -> tuple[Floats, Floats]:
     """Percentiles of the ERT over resamples of the runs; inf where a resample has no success (docs/scores.md 2.4)."""
     runs, columns = hits.shape
-    drawn = np.random.default_rng(seed).multinomial(runs, np.full(runs, 1 / runs), size=times).astype(float)
+    drawn = draws(runs, times, seed)
     at = [max(0, int(np.floor(0.025 * times))), min(times - 1, int(np.ceil(0.975 * times)) - 1)]
     out = np.empty((2, columns))
     at_once = max(1, MOST_AT_ONCE // times)
