@@ -178,3 +178,35 @@ def test_every_column_of_every_table_is_in_the_reference(tmp_path):
     for name, table in tables:
         assert f"**`{name}`**" in text or name == "studies"
         assert [column for column in table.columns if column not in told and not re.search("_[lu]b$", column)] == []
+
+
+NO_SCORES = {
+    "1.10": "a mode, which keeps another tool's rules",
+    "2.14": "a mode",
+    "4.12": "a mode",
+    "4.9": "a check of other scores",
+    "4.11": "what proofs count in other scores",
+    "6.1": "what a round is: 6.3 has the example",
+    "6.2": "a proof: 6.3 has the example",
+}
+
+
+def sections_of_scores():
+    """The numbered sections of docs/scores.md from 1 on that have no sections of their own, with their text."""
+    text = (pages.ROOT / "docs" / "scores.md").read_text(encoding="utf-8").partition("## References")[0]
+    parts = re.split(r"^#{2,3} (\d+(?:\.\d+)?)\.? .*$", text, flags=re.MULTILINE)
+    found = dict(zip(parts[1::2], parts[2::2], strict=True))
+    return {
+        number: body
+        for number, body in found.items()
+        if not number.startswith("0") and not any(other.startswith(f"{number}.") for other in found)
+    }
+
+
+def test_every_score_has_an_example_that_runs_and_says_when_it_misleads():
+    found = sections_of_scores()
+    assert len(found) > 60
+    assert NO_SCORES.keys() < found.keys()
+    scores = {number: body for number, body in found.items() if number not in NO_SCORES}
+    assert [number for number, body in scores.items() if "**Example.**\n\n```python" not in body] == []
+    assert [number for number, body in scores.items() if "**When it misleads.**" not in body] == []

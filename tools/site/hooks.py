@@ -146,7 +146,13 @@ def _functions() -> str:
     """The pure functions of the formulas."""
     parts = ["# Functions of scores", "Each cites its part of [every formula](../scores.md).", ""]
     for name in SCORES:
-        parts += [f"::: optarena.{name}", "    options:", f'      heading: "optarena.{name}"', "      heading_level: 2", ""]
+        parts += [
+            f"::: optarena.{name}",
+            "    options:",
+            f'      heading: "optarena.{name}"',
+            "      heading_level: 2",
+            "",
+        ]
     return "\n".join(parts)
 
 
