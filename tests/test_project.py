@@ -1,4 +1,4 @@
-"""What holds the project together: one version everywhere, tests that must run where all is installed, a clean wheel."""
+"""What holds the project together: one version, nothing skipped where all is installed, only the package in a wheel."""
 
 from __future__ import annotations
 
