@@ -30,19 +30,22 @@ PARALLEL := --numprocesses auto --dist loadgroup
 test: $(VENV)/.done
 	$(BIN)/python -m pytest $(PARALLEL) -m "not environments and not browser and not slow" --passed=$(VENV)/passed
 
-# every extra; torch by its version first, so that the CPU build is taken where there is one
+# every extra; torch first, from an index of its own where one is given: PyTorch's has the CPU build, some 200 MB, and on
+# Linux PyPI has the one for GPUs, of some GB: `make test-all TORCH_INDEX=https://download.pytorch.org/whl/cpu`
+TORCH_INDEX ?=
 $(ALL)/.done: pyproject.toml
 	$(PYTHON) -m venv $(ALL)
-	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH_INDEX:%=--index-url %) torch==2.13.0
 	$(ALL)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,all,pybobyqa,peers,notebook]'
 	touch $@
 
-# with every extra, the browser, the peers and what is slow; `make test-all NOT_AGAIN=.venv/passed` leaves out what passed in `make test`
+# with every extra, the browser, the peers and what is slow; `make test-all NOT_AGAIN=.venv/passed` leaves out what passed in `make test`;
+# where CI is set, what is missing is a failure: all programs of .ci/run are expected
 # (one process more than cores: tests of clusters wait more than they compute)
 MORE = $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')
 test-all: $(ALL)/.done
 	$(ALL)/bin/python -m pip check
-	$(ALL)/bin/python -m pytest $(PARALLEL:auto=$(MORE)) $(NOT_AGAIN:%=--not-again=%)
+	$(ALL)/bin/python -m pytest $(PARALLEL:auto=$(MORE)) $(NOT_AGAIN:%=--not-again=%) $(if $(CI),--nothing-missing)
 
 # optimizers in environments of their own, which are installed from the package index and removed afterwards
 test-environments: $(VENV)/.done
@@ -56,10 +59,11 @@ test-cluster: $(ALL)/.done
 	$(ALL)/bin/python -m pytest tests/test_leases.py tests/test_pieces.py tests/test_pilots.py tests/test_dask.py \
 	    tests/test_far_pilots.py tests/test_hosts.py tests/test_slurm.py
 
-# the wheel, and the sdist as a wheel, each in a fresh environment of $(PYTHON): the demo runs, and the wheel holds only the package
+# the wheel, and the sdist as a wheel, each in a fresh environment of $(PYTHON), and the wheel by uvx: the demo runs, the wheel
+# holds only the package, and the core is small
 test-wheel:
 	rm -rf dist .venv-wheel && $(PYTHON) -m venv .venv-wheel
-	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check build
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check build uv
 	.venv-wheel/bin/python -m build --outdir dist .
 	.venv-wheel/bin/python tools/wheel.py dist
 

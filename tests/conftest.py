@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import uuid
@@ -31,6 +32,9 @@ hypothesis.settings.load_profile("quiet")
 def pytest_addoption(parser):
     parser.addoption("--passed", metavar="FILE", help="write the ids of the tests that pass to FILE")
     parser.addoption("--not-again", metavar="FILE", help="leave out the tests whose ids are in FILE, if it exists")
+    parser.addoption(
+        "--nothing-missing", action="store_true", help="a test that is skipped for a missing program or package fails"
+    )
 
 
 def pytest_configure(config):
@@ -52,6 +56,34 @@ class _Passed:
 
     def pytest_sessionfinish(self):
         self.file.write_text(json.dumps([name for name, passed in self.ids.items() if passed]))
+
+
+MAY_LACK = re.compile(
+    "there is no Python 3|this BoTorch has no kernel|this CPU has no AVX2|other versions than those of the page"
+)
+"""Reasons for which tests may be skipped where every extra and every program is installed: no installation helps."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    return _unless_missing(report, item.config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report(collector):
+    report = yield
+    return _unless_missing(report, collector.config)
+
+
+def _unless_missing(report, config):
+    """The report; a failure where a test was skipped that must run."""
+    if config.getoption("nothing_missing") and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reason = reason.removeprefix("Skipped: ")
+        if not MAY_LACK.search(reason):
+            report.outcome, report.longrepr = "failed", f"with --nothing-missing no test may be skipped: {reason}"
+    return report
 
 
 def _without_group(test):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import polars as pl
 import pytest
 import typer
 
-import optarena as oa
 import pages
 from optarena.cli import COMMANDS, REFUSED, _app
 from pages import MissingExtra, all_pages, blocks, in_sentences, renew, run_page, same
+from test_public_commands import exported_tables
 
 
 @pytest.mark.parametrize("page", all_pages())
@@ -166,14 +165,8 @@ def test_the_blocks_of_a_page_are_found_with_their_files():
 def test_every_column_of_every_table_is_in_the_reference(tmp_path):
     text = (pages.ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
     told = set(re.findall(r"`([\w…]+)`", text))
-    both = ["RandomSearch", "QuasiRandom"]
-    one = oa.Experiment(both, "functions/sphere/d2", 8, trials=2).run(tmp_path / "one", workers=0)
-    two = oa.Experiment("RandomSearch", "zdt/zdt1/d5", 8, trials=2).run(tmp_path / "two", workers=0)
-    runs = {"problem": "p", "optimizer": ["a", "a", "b"], "value": [3.0, 2.0, 2.0], "seconds": [1.0, 2.0, 3.0]}
-    views = [one.fixed_cost(), one.fixed_target(), one.fixed_target(mode="coco"), two.pareto()]
-    views.append(oa.from_frame(pl.DataFrame(runs)).anytime(axis="seconds"))
-    tables = [("studies", one.studies)]
-    tables += [(name, view.table(name)) for view in views for name in (*view.tables, *view.on_demand)]
+    parts = [(name.partition(": "), table) for name, table in exported_tables(tmp_path).items()]
+    tables = [(of[2] or of[0], table) for of, table in parts if not of[0].startswith(("compare", "csv"))]
     assert len(tables) > 20
     for name, table in tables:
         assert f"**`{name}`**" in text or name == "studies"
