@@ -17,6 +17,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import optarena as oa
+from following import followed, unended
 from optarena._process import alive
 from optarena.cli import main
 from optarena.dataset import Dataset
@@ -30,8 +31,9 @@ from optarena.serve.hub import Hub
 from optarena.serve.pages import Pages
 from optarena.serve.progress import Progress
 from optarena.serve.rounds import complete_rounds
+from optarena.serve.sides import sides
 from optarena.serve.study import study_data
-from optarena.serve.versus import sides, versus
+from optarena.serve.versus import versus
 from optarena.store import Store
 from optarena.store.following import Follower, Stores
 from serving import HERE, PORT, ROUTES, Served
@@ -60,12 +62,6 @@ def finished(tmp_path_factory):
     problems = "functions/{sphere,rosenbrock}/d{2,3}"
     oa.Experiment(["RandomSearch", "QuasiRandom", Failing], problems, budget=20, trials=3).run(path, workers=0)
     return path
-
-
-def followed(path) -> Follower:
-    follower = Follower(Stores([path]))
-    follower.look()
-    return follower
 
 
 def same(ours: Dataset, theirs: Dataset) -> None:
@@ -282,14 +278,6 @@ def test_a_traceback_stands_only_beside_what_it_is_about(tmp_path):
 
 
 # ---- what is decided while a run goes on -----------------------------------------------------------------------------
-
-
-def unended(path, keep: int) -> None:
-    """Cut a store's journal after some ends, as if its run had come so far."""
-    (journal,) = Store(path).journal_paths()
-    lines = journal.read_bytes().splitlines(keepends=True)
-    ends = [i for i, line in enumerate(lines) if b'"t":"end"' in line]
-    journal.write_bytes(b"".join(lines[: ends[keep - 1] + 1]))
 
 
 def test_only_complete_rounds_decide_while_a_run_goes_on(finished, tmp_path):

@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from optarena.report.material import Material
 from optarena.report.page import further, joined, opening, page_of
 from optarena.serve.choice import Choice, offered
 from optarena.serve.rounds import complete_rounds, going_on, pairs_of, race_rounds, without_round
+from optarena.serve.sides import sides
 from optarena.store import RunFile
 from optarena.views._options import view_named
 
@@ -46,6 +48,11 @@ class Pages:
         self._locks = {"first": self._lock, "rest": threading.Lock()}
         self._whole: Material | None = None
         self._offered: dict[str, list[str]] | None = None
+
+    @cached_property
+    def sides(self) -> list[dict[str, str]]:
+        """The runs, versions and stores that can be compared with each other."""
+        return sides(self.results)
 
     def data(self, choice: Choice) -> bytes:
         """The page's data as JSON: the report's, what can be chosen, and whether it is of a run that goes on."""

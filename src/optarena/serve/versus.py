@@ -7,7 +7,8 @@ the level is shared by all optimizers.
 from __future__ import annotations
 
 import copy
-import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -22,33 +23,21 @@ from optarena.errors import OptarenaError
 from optarena.facade import Results
 from optarena.serve.choice import Choice
 from optarena.serve.pages import Pages
+from optarena.serve.sides import marks_of, stores_of
 from optarena.stats.improvement import BETTER, EQUIVALENT, ROPE, WORSE
-from optarena.store.columns import Attempt
+from optarena.status import FINISHED
+from optarena.store import RunFile
 from optarena.views._options import view_named
 
 NEW, OLD = "B", "A"
 MOST_PROBLEMS = 500
+NO_ROUND = "a run goes on, and no trial is complete on both sides yet"
 WORDS = {BETTER: "better", WORSE: "worse", EQUIVALENT: "equivalent"}
-
-
-def sides(results: Results) -> list[dict[str, str]]:
-    """What can be compared: roots (runs that began anew), versions of packages, stores; of each kind two or more."""
-    kinds: dict[str, dict[str, str]] = {}
-    begun = {run.root: run.time for run in reversed(results.all_runs)}
-    for attempt in results.attempts:
-        for key in _marks(attempt):
-            kind, _, value = key.partition(":")
-            when = begun.get(value, attempt.start.time)
-            told = f"run of {time.strftime('%Y-%m-%d %H:%M', time.localtime(when))} (root {value[:8]})"
-            kinds.setdefault(kind, {})[key] = told if kind == "root" else visible(value)
-    for key in set(_stores(results).values()):
-        kinds.setdefault("store", {})[key] = f"store {visible(key.partition(':')[2])}"
-    return [{"key": key, "label": label} for some in kinds.values() if len(some) > 1 for key, label in some.items()]
 
 
 def versus(pages: Pages, choice: Choice, a: str, b: str) -> dict[str, Any]:
     """What changed from side a to side b; without sides, only those that there are."""
-    offered = sides(pages.results)
+    offered = pages.sides
     if not a or not b:
         return {"sides": offered}
     labels = {one["key"]: one["label"] for one in offered}
@@ -58,13 +47,13 @@ def versus(pages: Pages, choice: Choice, a: str, b: str) -> dict[str, Any]:
     if a == b:
         raise OptarenaError("choose two different sides")
     results = choice.apply(pages.results)
-    stores = _stores(results)
+    stores = stores_of(pages.results)
 
     def of(key: str) -> list[int]:
         return [
             i
             for i, attempt in enumerate(results.attempts)
-            if key in _marks(attempt) or stores.get(attempt.start.study) == key
+            if key in marks_of(attempt) or stores.get(attempt.start.study) == key
         ]
 
     places = {OLD: of(a), NEW: of(b)}
@@ -78,10 +67,13 @@ def versus(pages: Pages, choice: Choice, a: str, b: str) -> dict[str, Any]:
         options["view"] = view_named(whole.comparison.scores.view)
         if options["view"] == "fixed_cost" and whole.fixed_cost is not None:
             options["frame"] = whole.fixed_cost.pinned
-    found = [
-        _one(results, places, name, {**options, "alpha": ALPHA / len(both), "sequence": bool(pages.live) or None})
-        for name in both
-    ]
+    options |= {"alpha": ALPHA / len(both), "sequence": bool(pages.going) or None}
+    if pages.going:
+        rounds = _Rounds(pages.results, pages.going.runs, {OLD: a, NEW: b}, stores)
+        options["alpha"] = ALPHA / max(len(both), rounds.optimizers)
+        found = [_one(results, rounds.complete(results, places, name), name, options) for name in both]
+    else:
+        found = [_one(results, places, name, options) for name in both]
     out: dict[str, Any] = strict(
         {
             "sides": offered,
@@ -94,8 +86,65 @@ def versus(pages: Pages, choice: Choice, a: str, b: str) -> dict[str, Any]:
     return out
 
 
+@dataclass(frozen=True)
+class _Rounds:
+    """While a run goes on: the first trials that are complete on both sides, so that what comes later changes none."""
+
+    results: Results
+    """Of everything, also what was not chosen."""
+    runs: Sequence[RunFile]
+    keys: dict[str, str]
+    """Side -> its mark."""
+    stores: dict[str, str]
+
+    def _planned(self, side: str) -> set[tuple[str, str]]:
+        """(optimizer, problem) that runs may still add to a side; which version will run a study is not known."""
+        kind, _, value = self.keys[side].partition(":")
+        runs = [run for run in self.runs if kind != "root" or run.root == value]
+        return {(study.optimizer, study.problem) for run in runs for study in run.studies}
+
+    @property
+    def optimizers(self) -> int:
+        """How many are on both sides, or will be: they share the level, whichever are chosen."""
+        names = []
+        for side, key in self.keys.items():
+            begun = {
+                attempt.start.optimizer
+                for attempt in self.results.attempts
+                if key in marks_of(attempt) or self.stores.get(attempt.start.study) == key
+            }
+            names.append(begun | {name for name, _ in self._planned(side)})
+        return len(names[0] & names[1])
+
+    def complete(self, results: Results, places: dict[str, list[int]], name: str) -> dict[str, list[int]]:
+        """The places of an optimizer's studies in the trials that are complete on both sides: equally many of each."""
+        status = results.studies["status"]
+        sides: dict[str, dict[int, dict[str, int]]] = {}
+        problems = []
+        for side, some in places.items():
+            trials = sides[side] = {}
+            for i in some:
+                attempt = results.attempts[i]
+                if attempt.start.optimizer == name:
+                    trials.setdefault(attempt.start.trial, {})[attempt.card.id] = i
+            begun = {problem for of in trials.values() for problem in of}
+            problems.append(begun | {problem for other, problem in self._planned(side) if other == name})
+        need = problems[0] & problems[1] & set(results.studies["problem"])
+        whole: dict[str, list[list[int]]] = {side: [] for side in sides}
+        for side, trials in sides.items():
+            for trial in sorted(trials):
+                of = trials[trial]
+                if not need or not all(problem in of and status[of[problem]] in FINISHED for problem in need):
+                    break
+                whole[side].append([of[problem] for problem in need])
+        both = min(map(len, whole.values()))
+        return {side: [i for trial in rounds[:both] for i in trial] for side, rounds in whole.items()}
+
+
 def _one(results: Results, places: dict[str, list[int]], name: str, options: dict[str, Any]) -> dict[str, Any]:
     """One optimizer, before and after."""
+    if not all(places.values()):
+        return {"optimizer": visible(name), "said": f"Nothing can be said: {NO_ROUND}.", "problems": []}
     try:
         made = compare(_renamed(results, places, name), **options)
     except OptarenaError as error:
@@ -155,21 +204,3 @@ def _renamed(results: Results, places: dict[str, list[int]], name: str) -> Resul
                 columns.attempts[at] = renamed
                 chosen.append(at)
     return results._with(columns, sorted(chosen), [])
-
-
-def _marks(attempt: Attempt) -> set[str]:
-    """The sides that an attempt may be on."""
-    versions = {f"{package}:{package} {version}" for package, version in attempt.start.versions.items()}
-    versions |= {f"optarena:optarena {header.optarena}" for header in attempt.headers if header.optarena}
-    return {f"root:{attempt.start.root}", *versions}
-
-
-def _stores(results: Results) -> dict[str, str]:
-    """Study -> the store that has its rows."""
-    columns = results.columns
-    first = np.unique(columns.owner, return_index=True)
-    out = {}
-    for owner, row in zip(*(one.tolist() for one in first), strict=True):
-        path = columns.sources[int(columns.source[row])].path
-        out[columns.attempts[owner].start.study] = f"store:{path.parent.parent.name}"
-    return out
