@@ -24,6 +24,7 @@ from optarena.serve.choice import Choice
 from optarena.serve.pages import Pages
 from optarena.stats.improvement import BETTER, EQUIVALENT, ROPE, WORSE
 from optarena.store.columns import Attempt
+from optarena.store.following import names_of
 from optarena.views._options import view_named
 
 NEW, OLD = "B", "A"
@@ -168,8 +169,10 @@ def _stores(results: Results) -> dict[str, str]:
     """Study -> the store that has its rows."""
     columns = results.columns
     first = np.unique(columns.owner, return_index=True)
+    paths = sorted({source.path.parent.parent for source in columns.sources})
+    name = dict(zip(paths, names_of([path.resolve() for path in paths]), strict=True))
     out = {}
     for owner, row in zip(*(one.tolist() for one in first), strict=True):
         path = columns.sources[int(columns.source[row])].path
-        out[columns.attempts[owner].start.study] = f"store:{path.parent.parent.name}"
+        out[columns.attempts[owner].start.study] = f"store:{name[path.parent.parent]}"
     return out
