@@ -111,10 +111,17 @@ def command(
 def _serve(store: Path, stack: contextlib.ExitStack, pages: list[subprocess.Popen[bytes]]) -> None:
     """The live page of a store that is about to be run; it ends with this process."""
     guard, process = server_module().serve_beside(store)
-    stack.callback(process.terminate)
+    stack.callback(_end, process)
     say(f"live page: {guard.address}")
     open_page(guard.address)
     pages.append(process)
+
+
+def _end(page: subprocess.Popen[bytes]) -> None:
+    """Let the live page say how the run ended."""
+    page.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        page.wait(timeout=10)
 
 
 def _submit(experiment: Experiment, store: Path, nodes: int, options: dict[str, Any]) -> None:

@@ -101,16 +101,15 @@ def make_app(hub: Hub, guard: Guard) -> Starlette:
         sides = [request.query_params.get(name, "") for name in ("a", "b")]
         return await _encoded(lambda pages: versus(pages, choice, *sides))
 
-    async def keys(_request: Request) -> Response:
+    async def keys(request: Request) -> Response:
         """What the page needs to command: nothing where it may not."""
-        return JSONResponse({"control": guard.control if guard.local else ""})
+        return JSONResponse({"control": "" if guard.may_have_key(request) else guard.control})
 
     async def control(request: Request) -> Response:
         if why := guard.may_control(request):
             return JSONResponse({"error": why}, 403)
         body = await _short_body(request)
-        said = await hub.command(request.path_params["action"], body.trials)
-        return JSONResponse({"did": said})
+        return JSONResponse(await hub.command(request.path_params["action"], body.trials, body.sure))
 
     async def _encoded(make: Callable[[Pages], object]) -> Response:
         return _answer(msgspec.json.encode(await hub.make(make)), "json")
@@ -141,6 +140,8 @@ class Command(msgspec.Struct, forbid_unknown_fields=True):
     """What a command carries."""
 
     trials: int = 0
+    sure: str = ""
+    """What the server asked about before: a run begins only after the reader has seen what would run."""
 
 
 async def _short_body(request: Request) -> Command:

@@ -38,6 +38,8 @@ HEADERS = {
 """Of every answer."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 LONGEST_ADDRESS = 16_000
+FORWARDED = ("forwarded", "via", "x-real-ip", *(f"x-forwarded-{what}" for what in ("for", "host", "proto", "server")))
+"""What proxies add to a request."""
 
 
 @dataclass
@@ -97,18 +99,25 @@ class Guard:
     def _enter(self, request: Request) -> Response:
         """Put the session into a cookie, and the token out of sight."""
         rest = urlencode([(name, value) for name, value in request.query_params.multi_items() if name != TOKEN])
+        # lax: a link in a chat or a mail opens the page; what other sites ask for in the background has no cookie
         # never '//elsewhere', which would be another site
         out = RedirectResponse("/" + request.url.path.lstrip("/\\") + (f"?{rest}" if rest else ""), 303)
-        out.set_cookie(self.cookie, self.session, httponly=True, samesite="strict", path="/")
+        out.set_cookie(self.cookie, self.session, httponly=True, samesite="lax", path="/")
         return out
+
+    def may_have_key(self, request: Request) -> str:
+        """Why the key of commands is not given; nothing where it is: on this machine, without a proxy between."""
+        if not self.local or request.client is None or not is_loopback(request.client.host):
+            return "control works on this machine only: serve on 127.0.0.1"
+        # as nginx speaks where it says nothing of itself
+        if any(name in request.headers for name in FORWARDED) or request.scope.get("http_version") == "1.0":
+            return "control does not work through a proxy"
+        return ""
 
     def may_control(self, request: Request) -> str:
         """Why a command is refused; nothing where it is not."""
-        if not self.local or request.client is None or not is_loopback(request.client.host):
-            return "control works on this machine only: serve on 127.0.0.1"
-        named = any(name in request.headers for name in ("x-forwarded-for", "forwarded", "via", "x-real-ip"))
-        if named or request.scope.get("http_version") == "1.0":  # as nginx speaks where it says nothing of itself
-            return "control does not work through a proxy"
+        if why := self.may_have_key(request):
+            return why
         if request.headers.get("origin") is None:
             return "a command comes from the page of this server"
         return "" if _same(request.headers.get(HEADER, ""), self.control) else "a command needs the page's own key"

@@ -79,6 +79,8 @@ class Hub:
         self._since = time.monotonic()
         self._slice = FIRST_SECONDS
         self._closing = False
+        self._fetched = 0
+        """Answers of the newest version that were sent completely."""
         self._look_cost = 0.0
         self._frozen = 0
         self._number = 0
@@ -226,6 +228,17 @@ class Hub:
         self._closing = True
         self._publish()
 
+    async def look_a_last_time(self, seconds: float) -> None:
+        """Before the server ends: pages that are open learn how the run ended."""
+        if not self.clients or not seconds:
+            return
+        until = time.monotonic() + seconds
+        self._stale = self._at_once = True
+        await self._look_and_publish()
+        newest, self._fetched = self._version, 0
+        while self._fetched < self.clients and self._version == newest and time.monotonic() < until:
+            await asyncio.sleep(0.05)
+
     def wake(self) -> None:
         """Look again now."""
         self._wake.set()
@@ -246,6 +259,7 @@ class Hub:
                     await asyncio.wait_for(news.wait(), BEAT_SECONDS)
                 except TimeoutError:
                     yield b"event: beat\ndata: .\n\n"
+            yield b"event: end\ndata: .\n\n"
         finally:
             self.clients -= 1
 
@@ -309,11 +323,19 @@ class Hub:
             except Exception as error:  # the answer has been sent: it stays, and the page says what is missing
                 said = visible(str(error) or type(error).__name__)
                 yield msgspec.json.encode({"error": f"The other sections could not be made: {said}"}) + b"\n"
+        self._fetched += pages.version == self._version
 
-    async def command(self, action: str, trials: int) -> str:
-        """Do what the page asks for."""
+    async def command(self, action: str, trials: int, sure: str = "") -> dict[str, str]:
+        """Do what the page asks for; or, of what starts a run, say first what would run."""
         runs, live = self.follower.runs, self.progress.live
-        said = await self._in(self._looker, lambda: self.control.do(action, runs, live, trials))
+
+        def do() -> dict[str, str]:
+            question = self.control.question(action, runs, live, trials)
+            if question is not None and question.key != sure:
+                return {"ask": visible(question.text), "sure": question.key}
+            return {"did": self.control.do(action, runs, live, trials)}
+
+        said = await self._in(self._looker, do)
         self.wake()
         return said
 

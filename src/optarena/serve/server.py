@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -27,7 +28,10 @@ PORT = 8770
 TRIED = 20
 NICE = 10
 """A run on the same machine comes first, as soon as the first numbers can be shown."""
-
+SPARE = 100
+"""Connections beside those of open pages; more are refused."""
+LAST_SECONDS = 5.0
+"""Pages have so long to read how it ended."""
 
 FD, TOKEN, RUN = "OPTARENA_SERVE_FD", "OPTARENA_SERVE_TOKEN", "OPTARENA_SERVE_RUN"
 """How a run tells the server that it starts which socket and which token to use, and with which process to end."""
@@ -73,11 +77,14 @@ def _beside(paths: Sequence[str]) -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
+        with contextlib.suppress(OSError):
+            os.kill(os.getpid(), signal.SIGTERM)  # it looks once more, and says so to its pages
+        time.sleep(2 * LAST_SECONDS)
         os._exit(0)
 
     threading.Thread(target=watch, daemon=True).start()
     _step_back()
-    _serve(paths, guard, listening)
+    _serve(paths, guard, listening, last=LAST_SECONDS)
 
 
 def _step_back() -> None:
@@ -90,12 +97,17 @@ def _step_back() -> None:
 
 
 def _serve(
-    paths: Sequence[str | Path], guard: Guard, listening: socket.socket, shown: Callable[[], None] = lambda: None
+    paths: Sequence[str | Path],
+    guard: Guard,
+    listening: socket.socket,
+    shown: Callable[[], None] = lambda: None,
+    last: float = 0.0,
 ) -> None:
+    """last: so long pages may read how it ended, before the server does."""
     with contextlib.suppress(KeyboardInterrupt):
         # the address is known by now: a browser starts while these are imported
         from optarena.serve.app import make_app
-        from optarena.serve.hub import Hub
+        from optarena.serve.hub import MOST_CLIENTS, Hub
 
         hub = Hub(paths, shown)
         config = uvicorn.Config(
@@ -106,19 +118,21 @@ def _serve(
             proxy_headers=False,
             ws="none",
             timeout_graceful_shutdown=1,
+            limit_concurrency=MOST_CLIENTS + SPARE,
         )
-        _Server(config, hub).run(sockets=[listening])
+        _Server(config, hub, last).run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):
     """Ends the streams of its clients when it is told to end, so that it need not wait for them."""
 
-    def __init__(self, config: uvicorn.Config, hub: Hub) -> None:
+    def __init__(self, config: uvicorn.Config, hub: Hub, last: float) -> None:
         super().__init__(config)
-        self._hub = hub
+        self._hub, self._last = hub, last
 
     async def main_loop(self) -> None:
         await super().main_loop()
+        await self._hub.look_a_last_time(self._last)
         self._hub.close()
 
 

@@ -81,6 +81,10 @@ class _Growing:
     age: tuple[float, str] = (0.0, "")
     foreign: bool = False
     """It is not a journal, and stays unread."""
+    stood: tuple[int, int] = (-1, 0)
+    """Its size and its time of change at the last look."""
+    suspect: bool = False
+    """Whether its time changed at the last look and its size did not: a writer may have been between the two."""
 
 
 class Stores:
@@ -92,8 +96,8 @@ class Stores:
     @property
     def path(self) -> Path:
         """The first; its name with those of the others."""
-        first, *others = (store.path.resolve() for store in self.stores)
-        return first.with_name(" + ".join([first.name, *(path.name for path in others)])) if others else first
+        paths = [store.path.resolve() for store in self.stores]
+        return paths[0].with_name(" + ".join(names_of(paths))) if len(paths) > 1 else paths[0]
 
     def journal_paths(self) -> Iterator[Path]:
         return chain.from_iterable(store.journal_paths() for store in self.stores)
@@ -118,6 +122,17 @@ class Stores:
         return [run for run in runs if run in alone or (run.ended is None and run.id in led)]
 
 
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """The names of directories; of those that have the same, also the directories that they are in."""
+    out = []
+    for path in paths:
+        same = [other for other in paths if other.name == path.name and other != path]
+        ahead = list(path.parts[-2::-1])
+        n = next((n for n in range(len(ahead)) if all(list(o.parts[-2::-1])[:n] != ahead[:n] for o in same)), 0)
+        out.append(f"{path.name} ({' in '.join(ahead[:n])})" if n else path.name)
+    return out
+
+
 class Follower:
     """Looks at stores again and again; `columns` gives what it knows. One thread at a time."""
 
@@ -129,6 +144,8 @@ class Follower:
         self.tally = Tally.empty(0)
         """Of all attempts, and room for more."""
         self._shards: dict[Path, Part] = {}
+        self._stood: dict[Path, tuple[int, int, int]] = {}
+        """Of each shard that was read: its file, size and time of change then."""
         self._run_files: dict[Path, tuple[int, int]] = {}
         self._run_damage: list[Damage] = []
         self._until, self._began = math.inf, False
@@ -139,7 +156,8 @@ class Follower:
         self._begin()
 
     def _begin(self) -> None:
-        self._shards = {path: part for path, part in self._shards.items() if path.exists()}
+        self._shards = {path: part for path, part in self._shards.items() if _stand(path) == self._stood.get(path)}
+        self._stood = {path: self._stood[path] for path in self._shards}
         self._known = Columns()
         self.attempts = self._known.attempts
         self._events = Events(self._known)
@@ -221,7 +239,7 @@ class Follower:
         return True
 
     def _changed(self, journals: list[Path], shards: set[Path]) -> bool:
-        """Whether files changed otherwise than by growing."""
+        """Whether files changed otherwise than by growing: also one that was written again in its place."""
         if (self._shards_here or self._journals) and shards != self._shards_here:
             return True
         if not self._journals.keys() <= set(journals):
@@ -233,11 +251,18 @@ class Follower:
                 return True
             if (facts.st_dev, facts.st_ino) != one.file or facts.st_size < one.reached.position:
                 return True
-        return False
+            rewritten = one.stood[0] == facts.st_size and one.stood[1] != facts.st_mtime_ns
+            if rewritten and one.suspect:
+                return True
+            one.suspect = rewritten
+            if not rewritten:
+                one.stood = (facts.st_size, facts.st_mtime_ns)
+        return any(_stand(path) != self._stood.get(path) for path in self._placed_shards)
 
     def _read_shard(self, path: Path, out: Growth) -> None:
         self._began = True
         if path not in self._shards:
+            self._stood[path] = _stand(path) or (0, 0, 0)  # before it is read
             found = read_shards(lambda: [path], self.damage)
             self._shards |= {part.source.path: part for part in found}
         self._placed_shards.add(path)
@@ -380,6 +405,15 @@ class Follower:
     def all_damage(self) -> list[Damage]:
         """Of journals, shards and run files."""
         return [*self.damage, *self._run_damage]
+
+
+def _stand(path: Path) -> tuple[int, int, int] | None:
+    """By which a shard that was changed in its place is noticed."""
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        return None
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 def _copied(attempt: Attempt) -> Attempt:

@@ -7,21 +7,30 @@ async function findKeys() {
   if (live) showProgress(live);
 }
 
+/** @type {{action: string, body: object, text: string} | null} What would run, until the reader has decided. */
+let toConfirm = null;
+let refusal = "";
+
 /**
  * @param {string} action
  * @param {object} body
  */
 async function command(action, body = {}) {
+  toConfirm = null;
   try {
     const answer = await fetched(`/control/${action}`, {
       method: "POST",
       headers: {"X-Optarena-Token": controlKey, "Content-Type": "application/json"},
       body: JSON.stringify(body),
     });
-    say(answer.did);
+    if (answer.ask) toConfirm = {action, body: {...body, sure: answer.sure}, text: answer.ask};
+    refusal = "";
+    say(answer.did ?? answer.ask);
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
+    refusal = error instanceof Error ? error.message : String(error);
+    say(refusal);
   }
+  if (live) showControl(live);
 }
 
 /** @param {LiveState} now */
@@ -31,7 +40,7 @@ function showControl(now) {
   if (!controlKey) return;
   const ended = !now.live && now.runs.length > 0;
   const last = now.commands[0];
-  put(place, [now.live, now.paused, now.failed > 0, ended, last, now.trouble], () => {
+  put(place, [now.live, now.paused, now.failed > 0, ended, last, now.trouble, toConfirm, refusal], () => {
     /**
      * @param {string} label
      * @param {() => void} call
@@ -57,6 +66,16 @@ function showControl(now) {
         }, 4000);
       }
     });
+    const asked = toConfirm;
+    if (asked && !now.live)
+      return [
+        make("span", {class: "question", role: "alert"}, asked.text),
+        button("Run it", () => command(asked.action, asked.body)),
+        button("Cancel", () => {
+          toConfirm = null;
+          showControl(now);
+        }),
+      ];
     return [
       ...(now.live
         ? [now.paused ? button("Resume", () => command("resume")) : button("Pause", () => command("pause")), stop]
@@ -66,8 +85,8 @@ function showControl(now) {
       make(
         "span",
         {},
-        now.trouble
-          ? now.trouble
+        refusal || now.trouble
+          ? refusal || now.trouble
           : now.paused && now.live
             ? "Paused: what was begun goes on to its end."
             : last

@@ -20,6 +20,7 @@ function showReport(data) {
   forgetCharts();
   restore(report, before);
   applyFilters();
+  refocus(before.focus);
   if (!old.length) buildNav(page.sections);
   byId("footer").textContent =
     `optarena ${page.version}. Version ${data.version} of the data; the page is served from your own machines, nothing is loaded from elsewhere.`;
@@ -79,6 +80,16 @@ function focusIn(root) {
   return {part: part.id, at: part === now ? -1 : [...part.querySelectorAll(USABLE)].indexOf(now)};
 }
 
+/** @param {ReturnType<typeof focusIn>} focus */
+function refocus(focus) {
+  if (!focus) return;
+  const part = document.getElementById(focus.part);
+  const again = focus.at < 0 ? part : part?.querySelectorAll(USABLE)[focus.at];
+  const when = used;
+  if (again instanceof HTMLElement) again.focus({preventScroll: true});
+  used = when; // that was not the reader
+}
+
 /** @param {Element} node */
 function pathOf(node) {
   const section = node.closest("section")?.id ?? "";
@@ -115,13 +126,6 @@ function restore(root, before) {
       select.value = value;
       select.dispatchEvent(new Event("change"));
     }
-  }
-  if (before.focus) {
-    const part = document.getElementById(before.focus.part);
-    const again = before.focus.at < 0 ? part : part?.querySelectorAll(USABLE)[before.focus.at];
-    const when = used;
-    if (again instanceof HTMLElement) again.focus({preventScroll: true});
-    used = when; // that was not the reader
   }
   if (before.top) {
     const now = document.getElementById(before.top)?.getBoundingClientRect().top ?? before.at;

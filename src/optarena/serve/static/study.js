@@ -47,7 +47,7 @@ function studyFigures(data) {
   const y = (/** @type {string} */ title, log = false) => ({
     type: "quantitative",
     title,
-    scale: {type: log ? "log" : "linear", zero: false},
+    scale: log ? {type: "log"} : {type: "linear", zero: false},
   });
   const several = data.objectives.length > 1;
   const out = data.objectives.map((objective, j) => {
