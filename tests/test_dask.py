@@ -193,7 +193,7 @@ def test_a_study_that_kills_its_pilot_is_given_up_on_the_only_worker(experiment)
         results = deadly.run("shared", client=client)
     ended = dict(results.studies.select("problem", "status").iter_rows())
     assert ended == {"mine.py:slow": "failed", "functions/sphere/d3": "done"}
-    assert results.studies.filter(status="failed")["reason"].str.contains("3 pilots were lost").all()
+    assert results.studies.filter(status="failed")["reason"].str.contains("4 pilots were lost").all()
 
 
 class Heard(Silent):

@@ -16,8 +16,9 @@ import optarena as oa
 from optarena.cli import main
 from optarena.errors import OptarenaError
 from optarena.runner import chunks
+from optarena.runner.ending import stop
 from optarena.runner.local import Silent
-from optarena.runner.pilot import Requeued, announce, pilot, stop
+from optarena.runner.pilot import Requeued, announce, pilot
 from optarena.store import Store
 from optarena.store.runs import pilots as pilots_of
 from pilot_runs import ROOT, exported, local, rows
@@ -144,23 +145,23 @@ def deadly(x):
 """
 
 
-def test_a_study_that_takes_its_pilot_with_it_is_given_up_after_three_and_the_others_are_done():
+def test_a_study_that_takes_its_pilot_with_it_is_given_up_after_four_and_the_others_are_done():
     Path("deadly.py").write_text(DEADLY)
     problems = ["deadly.py:deadly", "functions/sphere/d3"]
     experiment = oa.Experiment("QuasiRandom", problems, 5, trials=2, seed=ROOT, base=Path.cwd())
     run = announce(experiment, "shared", pilots=1).run
     codes = []
-    while Store("shared").run(run.id).ended is None and len(codes) < 10:
+    while Store("shared").run(run.id).ended is None and len(codes) < 12:
         one = started(run.id, 1)
         one.communicate()
         codes.append(one.returncode)
-    # each of the two deadly studies takes one pilot, and two more when it is run alone
-    assert codes == [-signal.SIGKILL] * 6 + [0]
+    # each of the two deadly studies takes two pilots, and two more when it is run alone
+    assert codes == [-signal.SIGKILL] * 8 + [0]
     studies = oa.open("shared").studies
     failed = studies.filter(pl.col("status") == "failed")
     assert set(failed["problem"]) == {"deadly.py:deadly"}
     assert len(failed) == 2
-    assert all(reason.startswith("3 pilots were lost while they ran it") for reason in failed["reason"])
+    assert all(reason.startswith("4 pilots were lost while they ran it") for reason in failed["reason"])
     assert set(studies.filter(pl.col("problem") == "functions/sphere/d3")["status"]) == {"done"}
 
 

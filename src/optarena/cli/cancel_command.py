@@ -9,7 +9,7 @@ import typer
 
 from optarena._numbers import counted
 from optarena._text import clean
-from optarena.runner.pilot import stop
+from optarena.runner.ending import stop
 from optarena.runner.slurm_pilots import cancel
 
 

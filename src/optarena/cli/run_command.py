@@ -134,7 +134,7 @@ def _submit(experiment: Experiment, store: Path, nodes: int, options: dict[str, 
         return
     what = f"{counted(done.announced.run.pilots, 'pilot')} for {counted(done.announced.todo, 'study')}"
     print(f"SLURM job {done.job}: {what}, root {done.announced.plan.root}")
-    print(f"look: optarena status {place}   ·   stop: optarena cancel {place}")
+    print(f"look: optarena status {place}   ·   stop: optarena cancel {place}   ·   logs: {clean(str(done.logs))}")
 
 
 def _share(text: str) -> tuple[int, int]:

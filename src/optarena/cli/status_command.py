@@ -17,7 +17,7 @@ from optarena.runner.kernels import PINNED
 from optarena.runner.reasons import kind_of, reason_of
 from optarena.status import ALL, ENDS, SUCCEEDED, UNSUCCESSFUL
 from optarena.store import RunFile, Store
-from optarena.store.runs import KILLED, LIVE, QUEUED, pilots, state
+from optarena.store.runs import KILLED, LIVE, QUEUED, pilots, state, why_failed
 
 SHOWN = 10
 SHORT_ID = 8
@@ -119,7 +119,8 @@ def _of_run(results: Results, run: RunFile) -> str:
     counts = pilots(store, run, results.runs)
     told = ", ".join(f"{n:,} {word}" for word, n in counts.items()) or "none began"
     what = "is running" if how == LIVE else "lost its pilots" if how == KILLED else RUNS[how]
-    return f"run {run.id} {what} (pilots: {told})"
+    why = "".join(f"; a pilot failed: {reason}" for reason in why_failed(run, results.runs))
+    return f"run {run.id} {what} (pilots: {told}){why}"
 
 
 def _grouped(part: pl.DataFrame, title: str, what: str, width: int | None, *, everything: bool) -> None:

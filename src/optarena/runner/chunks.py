@@ -27,8 +27,10 @@ UNASKED_SECONDS = 600.0
 """A pilot in a store of its own that has nothing to do ends when nobody has asked for its journals for so long."""
 IDLE_SECONDS = 600.0
 """A pilot that had nothing to do for so long ends: others have all that is left."""
+LOST_TOGETHER = 2
+"""So many pilots may be lost with a study among others; then it is run alone."""
 LOST_ALONE = 2
-"""So many pilots may be lost with a study that they ran alone, after the one that was lost with it among others."""
+"""So many may be lost with it then."""
 
 
 class Todo(NamedTuple):
@@ -69,6 +71,8 @@ class PlanFile(msgspec.Struct):
     continued: bool = False
     """Whether some of the studies were begun before this run."""
     expiry: float = EXPIRY_SECONDS
+    number: int = 0
+    """Of the run, from 1 on."""
 
     @property
     def chunks(self) -> int:
@@ -118,18 +122,22 @@ class Shared(Leases):
         return Todo(studies, self._first if self._plan_file.continued else {})
 
     def _judged(self, lease: Lease, studies: list[Study], before: Dataset) -> Todo:
-        """Where a pilot was lost: each study that was begun is run alone, and given up when that was in vain."""
+        """Where pilots were lost: what two of them had begun is run alone, and given up when that was in vain.
+
+        After the first loss all goes on as before: machines are lost more often than studies are deadly.
+        """
         pasts = recorded(self._plan, before, studies)
-        if not lease.turn or not self.was_lost(lease):
+        if lease.turn < LOST_TOGETHER or self.losses(lease) < LOST_TOGETHER:
             return Todo(studies, pasts)
         ids = {study.id for study in studies}
         made = dict(before.studies.select("study", "evaluations").iter_rows())
-        alone = {one.start.study: made[one.start.study] for one in before.attempts if one.start.study in ids}
-        lost = {study: self.lost_with(study, n) for study, n in alone.items()}
+        starts = [one.start for one in before.attempts if one.start.study in ids]
+        alone = {start.study: made[start.study] for start in starts if start.life > 1 or start.attempt}
+        lost = {study: LOST_TOGETHER + self.lost_with(study, n) for study, n in alone.items()}
         why = {
-            study: f"{count + 1} pilots were lost while they ran it: it may have used all memory of their machines"
+            study: f"{count} pilots were lost while they ran it: it may have used all memory of their machines"
             for study, count in lost.items()
-            if count >= LOST_ALONE
+            if count >= LOST_TOGETHER + LOST_ALONE
         }
         return Todo(studies, pasts, alone, why)
 

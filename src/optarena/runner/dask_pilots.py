@@ -25,11 +25,12 @@ from optarena.dataset import Dataset
 from optarena.errors import OptarenaError, WorkError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.runner.attempt import Outcome
+from optarena.runner.ending import stop
 from optarena.runner.far_crew import DEATHS, FarCrew
 from optarena.runner.far_pilots import REFUSED, exchange
 from optarena.runner.lacking import planned
 from optarena.runner.local import Progress, Silent
-from optarena.runner.pilot import announce, announced_before, stop
+from optarena.runner.pilot import announce, announced_before
 from optarena.runner.tail import Tail
 from optarena.store import RunFile, Store
 
@@ -40,6 +41,8 @@ LOOK_SECONDS = 0.5
 LISTEN_SECONDS = 0.02
 CONNECT_SECONDS = 20
 END_SECONDS = 30
+GONE = ("error", "cancelled", "lost")
+"""The states of a task that gave no answer."""
 BLIND = "it does not see the store"
 EXPECTED = "expected tcp://host:port, tls://host:port or local:4"
 NO_CERTIFICATE = "Dask has no certificates: set distributed.comm.tls.ca-file, client.cert and client.key"
@@ -122,7 +125,7 @@ def run_on_dask(
         with _Crew(place, run, plan, client, workers, progress) as crew:
             crew.watch(tail)
     except KeyboardInterrupt:
-        stop(place.path)
+        stop(place.path, run.id)
         raise
     except (OSError, TimeoutError) as error:
         raise WorkError(f"the Dask scheduler is lost ({error}); what was evaluated is kept, run again") from error
@@ -172,6 +175,8 @@ class _Crew:
         self._stack = contextlib.ExitStack()
         self._threads: dict[str, int] = {}
         self._next_look = 0.0
+        self._seen: tuple[int, ...] | None = None
+        """The version of the run file, which may be large, that was read last."""
 
     def __enter__(self) -> Self:
         return self
@@ -211,15 +216,19 @@ class _Crew:
             self._stack.close()
             self._crew = None
         if threads and all(worker in self._refused for worker in threads):
-            stop(self.store.path)
+            stop(self.store.path, self.run.id)
             raise WorkError(f"no worker of Dask can have a pilot: {next(iter(self._refused.values()))}")
 
     def _over(self) -> bool:
+        seen = self.store.version_of_run(self.run.id)
+        if seen is not None and seen == self._seen:
+            return False
         head = self.store.run(self.run.id)
         if head is not None and head.how == "interrupted":
             raise WorkError("the run was cancelled; what was evaluated is kept")
         if head is None:
             raise WorkError(f"the file of run {self.run.id} in {self.store.path} is gone, or damaged; run again")
+        self._seen = seen
         return head.ended is not None
 
     def _send(self, worker: str, threads: int) -> Future:
@@ -242,8 +251,9 @@ class _Crew:
                     self._refuse(worker, why)
                 elif code:
                     self._died(worker, code, why, tail)
-            elif flight.status in ("error", "cancelled", "lost"):
-                del self._flights[worker]  # its worker was lost, and perhaps comes back
+            elif flight.status in GONE:
+                del self._flights[worker]
+                self._stumbled(worker, flight)
 
     def _died(self, worker: str, code: int, why: str, tail: Tail) -> None:
         """A pilot died, and its worker did not: another one is begun there, unless that is in vain.
@@ -258,6 +268,17 @@ class _Crew:
         if deaths >= DEATHS:
             why = why or f"exit code {code}"
             self._refuse(worker, f"its pilot died {DEATHS} times without having done anything: {why}")
+
+    def _stumbled(self, worker: str, future: Future) -> None:
+        """A task did not end: its worker was lost, and perhaps comes back; or what it ran has raised an error."""
+        from distributed.comm import CommClosedError
+        from distributed.scheduler import KilledWorker
+
+        if future.status != "error" or worker not in self.client.nthreads():
+            return
+        error = future.exception()
+        if not isinstance(error, KilledWorker | CommClosedError | TimeoutError):
+            self._refuse(worker, f"{type(error).__name__}: {error}")
 
     def _refuse(self, worker: str, why: str) -> None:
         self._refused[worker] = why
@@ -285,9 +306,10 @@ class _Crew:
                     self._refuse(worker, why)
                 else:
                     self._ask(worker)
-            elif future.status in ("error", "cancelled", "lost"):  # its worker was lost, and perhaps comes back
+            elif future.status in GONE:
                 self._crew.gone(worker)
                 del self._far[worker]
+                self._stumbled(worker, future)
             elif time.monotonic() - since > self._crew.file.expiry:
                 self._crew.silent(worker)
 

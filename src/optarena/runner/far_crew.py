@@ -20,7 +20,7 @@ import msgspec
 
 from optarena.errors import OptarenaError
 from optarena.experiment import Plan
-from optarena.runner.chunks import LOST_ALONE, Part, PlanFile, Shared, encode_part
+from optarena.runner.chunks import LOST_ALONE, LOST_TOGETHER, Part, PlanFile, Shared, encode_part
 from optarena.runner.far_pilots import ENDED, NONE, REFUSED, Ask, Report, beginning, decode_report, encode
 from optarena.runner.past import Pasts
 from optarena.runner.pilot import beating, read_plan
@@ -30,7 +30,7 @@ from optarena.store.pieces import NAME, Received
 
 QUICK_SECONDS = 5.0
 """Where a chunk takes less, the next one is given ahead."""
-DEATHS = LOST_ALONE + 2
+DEATHS = LOST_TOGETHER + LOST_ALONE + 1
 """A machine whose pilots died so often, one after the other and in vain, gets no more; a study is given up before."""
 ROUND_SECONDS = 1.0
 PER_SECOND = 50
@@ -151,7 +151,7 @@ class FarCrew:
     def heard(self, name: str, answer: bytes) -> str:
         """Keep what came, and think of what comes next; why this machine can have no pilot, or nothing."""
         report, far = decode_report(answer), self._far[name]
-        self._keep(far, report)
+        whole = self._keep(far, report) and report.whole
         self._drop_taken()
         if report.state == NONE:
             self._give_back(far)
@@ -163,10 +163,10 @@ class FarCrew:
         far.known = True
         for chunk in (*report.has, *report.done):
             far.unsent.pop(chunk, None)
-        if report.whole:
+        if whole:
             self._finish(far, report)
         if report.state == ENDED:
-            return self._ended(far, report) if report.whole else ""
+            return self._ended(far, report) if whole else ""
         far.nothing = False
         if report.hungry or (far.quick and report.taken >= report.given):
             far.nothing = not self._give(far)
@@ -175,12 +175,13 @@ class FarCrew:
     def heard_last(self, name: str, answer: bytes) -> bool:
         """Keep what came of a pilot that was ended; whether that is all."""
         report = decode_report(answer)
-        self._keep(self._far[name], report)
-        return report.whole or report.state == NONE
+        kept = self._keep(self._far[name], report)
+        return (kept and report.whole) or report.state == NONE
 
-    def _keep(self, far: _Far, report: Report) -> None:
-        """Write the pieces; they are acknowledged with the next question."""
-        self._received.take(piece for piece in report.pieces if piece.journal in far.journals)
+    def _keep(self, far: _Far, report: Report) -> bool:
+        """Write the pieces, which are acknowledged with the next question; whether all of them are written."""
+        known = [piece for piece in report.pieces if piece.journal in far.journals]
+        kept = self._received.take(known) and len(known) == len(report.pieces)
         journals = {journal for journal in report.journals if NAME.fullmatch(journal)}
         self._received.forget(far.journals - journals)
         far.journals = journals
@@ -188,6 +189,7 @@ class FarCrew:
         if report.pilot:
             with contextlib.suppress(msgspec.MsgspecError):
                 self.store.keep_pilot(self.run, msgspec.json.decode(report.pilot, type=RunFile))
+        return kept
 
     def _finish(self, far: _Far, report: Report) -> None:
         for chunk in report.done:

@@ -21,6 +21,7 @@ from optarena.runner import kernels as kernels_
 from optarena.runner.attempt import Outcome
 from optarena.runner.calibration import machine
 from optarena.runner.compacting import Compacting
+from optarena.runner.ending import end_lost
 from optarena.runner.environment import environment
 from optarena.runner.lacking import lacking, left_failed, objects_here, planned, recorded, refuse_empty, settled
 from optarena.runner.past import Pasts
@@ -211,6 +212,7 @@ class _Course:
         if todo or (race is not None and race.looks):
             ids = [study.id for study in todo]
             self.file = self.store.begin_run(self.plan, ids, self.kernels, self._newest, race, machine=machine())
+            end_lost(self.store, self.file)
         return todo
 
     def batches(self, todo: list[Study], progress: Progress) -> Iterator[tuple[list[Study], Pasts]]:

@@ -31,7 +31,7 @@ from optarena._process import usable_cores
 from optarena._scratch import remove_abandoned
 from optarena._source import versions_of
 from optarena._version import __version__
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, WorkError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.optimizers.command import CommandOptimizer
 from optarena.runner import kernels as kernels_
@@ -39,13 +39,14 @@ from optarena.runner.attempt import Outcome
 from optarena.runner.calibration import machine
 from optarena.runner.chunks import Chunks, Given, PlanFile, Shared
 from optarena.runner.compacting import Compacting
+from optarena.runner.ending import end_lost, is_stopped
 from optarena.runner.lacking import lacking, left_failed, objects_here, planned, refuse_empty, settled
 from optarena.runner.local import Progress, Silent
 from optarena.runner.past import Past, Pasts
 from optarena.runner.signing import signatures
 from optarena.runner.supervisor import Supervisor
-from optarena.store import RunFile, Store
-from optarena.store.leases import BEAT_SECONDS, EXPIRY_SECONDS, Lease, clear, make_room
+from optarena.store import RunFile, Store, is_id
+from optarena.store.leases import BEAT_SECONDS, EXPIRY_SECONDS, Lease, make_room
 
 CHUNKS_PER_PILOT = 32
 """So that the last chunk of a pilot is a small part of its work; a chunk costs two requests to the file system."""
@@ -116,12 +117,13 @@ def announce(
         pilots = min(pilots, len(todo))
         newest = {a.start.study: (a.start.attempt, a.start.life) for a in before.attempts}
         run = place.begin_run(plan, [study.id for study in todo], kernels, newest, pilots=pilots)
-        _end_lost(place, run)
+        end_lost(place, run)
         ids = {study.id for study in todo}
         size = max(1, min(LARGEST_CHUNK, len(todo) // (CHUNKS_PER_PILOT * pilots)), len(todo) // MOST_CHUNKS)
         file = PlanFile(
             run=run.id,
             root=run.root,
+            number=run.number,
             experiment=run.experiment,
             base=str((experiment.base or Path.cwd()).resolve()),
             ranges=_ranges([i for i, study in enumerate(plan.studies) if study.id in ids]),
@@ -136,8 +138,12 @@ def announce(
             continued=bool(run.before),
             expiry=expiry,
         )
-        make_room(place.pilots(run.id))
-        write_whole(place.pilots(run.id) / "plan.json", msgspec.json.encode(file))
+        try:
+            make_room(place.pilots(run.id))
+            write_whole(place.pilots(run.id) / "plan.json", msgspec.json.encode(file))
+        except OptarenaError:
+            place.end_run(run, "failed")
+            raise
     return Announced(run, plan, len(todo))
 
 
@@ -148,19 +154,6 @@ def announced_before(experiment: Experiment, store: Store) -> RunFile | None:
     same = [run for run in runs if run.pilots and run.ended is None and run.experiment == wanted]
     fits = [run for run in same if experiment.seed is None or run.root == str(experiment.seed)]
     return next((run for run in reversed(fits) if store.is_live(run)), None)
-
-
-def _end_lost(store: Store, run: RunFile) -> None:
-    """End the runs that pilots should have done and whose studies a new run does; leave nothing of those that ended."""
-    todo = set(run.todo)
-    for other in store.runs():
-        if not other.pilots or other.id == run.id:
-            continue
-        if other.ended is None and todo & set(other.todo):
-            store.end_run(other, "interrupted")
-        if other.ended is not None:
-            clear(store.pilots(other.id))
-            clear(store.pilots(f"slurm-{other.id}"))
 
 
 def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:
@@ -207,16 +200,17 @@ def pilot(
     """
     place = Store(store)
     place.must_exist()
-    head = place.run(run)
-    if head is None or not head.pilots:
-        raise OptarenaError(f"store {place.path} has no run {run} for pilots")
-    if head.ended is not None:
-        return Flight(0, "over")
     file = read_plan(place, run)
-    if file is None:
+    if file is None or is_stopped(place, run):
         return Flight(0, "over")
-    plan, todo = _planned(file)
-    _refuse_other_machine(file, plan, todo)
+    try:
+        plan, todo = _planned(file)
+        _refuse_other_machine(file, plan, todo)
+    except OptarenaError as error:
+        mine = place.begin_pilot(file.run, file.root, file.number, number, kernels=file.wanted)
+        mine.reason = str(error)
+        place.end_run(mine, "failed")
+        raise
     crew = min(len(todo), workers or usable_cores())
     chunks: Chunks
     if Given.exists(place.pilots(run)):
@@ -226,7 +220,7 @@ def pilot(
             chunks = Shared(place, file, plan, todo, number)
         except FileNotFoundError:
             return Flight(0, "over")
-    mine = place.begin_pilot(head, number, machine())
+    mine = place.begin_pilot(file.run, file.root, file.number, number, machine(), file.wanted)
     work = _Work(place, file, plan, chunks, progress or Silent(), parent)
     how = "failed"
     try:
@@ -237,6 +231,9 @@ def pilot(
         how = "requeued" if isinstance(error, Requeued) else "interrupted"
         if not isinstance(error, Stopped):
             raise
+    except Exception as error:
+        mine.reason = str(error) or type(error).__name__
+        raise
     finally:
         chunks.end()
         place.end_run(mine, how)
@@ -246,13 +243,17 @@ def pilot(
 
 
 def read_plan(store: Store, run: str) -> PlanFile | None:
-    """The plan; None if the run has just ended."""
+    """The plan; None if the run has ended. The run file, which has all studies, is not read if there is a plan."""
+    if not is_id(run):
+        raise OptarenaError(f"store {store.path} has no run {run} for pilots")
     path = store.pilots(run) / "plan.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=PlanFile)
     except FileNotFoundError:
         head = store.run(run)
-        if head is not None and head.ended is not None:
+        if head is None or not head.pilots:
+            raise OptarenaError(f"store {store.path} has no run {run} for pilots") from None
+        if head.ended is not None:
             return None
         raise OptarenaError(f"there is no file {path}; 'optarena run' again makes a new plan") from None
     except OSError as error:
@@ -428,8 +429,7 @@ class _Work:
     def _finish(self, chunk: int) -> None:
         """A chunk is done when its rows are on the disk: until then another pilot may have to run it."""
         for name in self.supervisor.journals:
-            with contextlib.suppress(OSError):
-                _sync(self.store.journals / name)
+            _sync(self.store.journals / name)
         self.supervisor.journals.clear()
         lease, _ = self._left.pop(chunk)
         self.chunks.finish(lease)
@@ -441,31 +441,26 @@ class _Work:
         if time.monotonic() < self._next_heart:
             return
         self._next_heart = time.monotonic() + min(BEAT_SECONDS, self.file.expiry / 6)
-        if (self.store.pilots(self.file.run) / "stop").exists():
-            raise Stopped
+        with contextlib.suppress(OSError):  # the file server does not answer just now
+            if is_stopped(self.store, self.file.run):
+                raise Stopped
         for chunk in self.chunks.lost():
             self._left.pop(chunk, None)
             self._hand = deque(item for item in self._hand if item[1] != chunk)
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    """Wait until the disk has a journal; one that is gone was compacted, and its shard was synced."""
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def stop(store: str | Path) -> list[RunFile]:
-    """Ask the pilots of all runs of a store to stop, and end these runs; those that were not over."""
-    place = Store(store)
-    place.must_exist()
-    out = []
-    for run in place.runs():
-        if run.pilots and run.ended is None:
-            directory = place.pilots(run.id)
-            if directory.is_dir():
-                write_whole(directory / "stop", b"")
-            place.end_run(run, "interrupted")
-            out.append(run)
-    return out
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise WorkError(
+            f"{path}: the disk did not store what was written ({error.strerror}). Earlier data is safe; another pilot"
+            " does these studies again"
+        ) from error

@@ -48,7 +48,6 @@ POLL_SECONDS = 0.05
 WATCH_SECONDS = 0.2
 STOPPED_SECONDS = 2.0
 PAUSE_SECONDS = 1.0
-"""How often the store is asked whether it is paused."""
 START_SECONDS = 120.0
 PREPARE_SECONDS = 600.0
 """How long a solver's instance and library may take to load; beyond a study's limit, that of any study."""
@@ -249,6 +248,9 @@ class Pool:
         )
         self._next_watch = self._next_ask = 0.0
         self._paused = False
+        self._place = Store(self.store)
+        self.pause_seconds = PAUSE_SECONDS
+        """How often the store is asked whether it is paused."""
         self._stillborn = 0
         self._spent: dict[int, float] = {}
         """Task -> seconds of its study in workers that died."""
@@ -298,10 +300,10 @@ class Pool:
         return WAITING
 
     def _is_paused(self) -> bool:
-        """Whether nothing further is to begin; the store is asked about every second."""
+        """Whether nothing further is to begin; the store is asked now and then."""
         if time.monotonic() >= self._next_ask:
-            self._next_ask = time.monotonic() + PAUSE_SECONDS
-            self._paused = Store(self.store).paused
+            self._next_ask = time.monotonic() + self.pause_seconds
+            self._paused = self._place.paused
         return self._paused
 
     # ---- giving work -----------------------------------------------------------------------------------------------

@@ -19,9 +19,11 @@ from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
 from optarena._files import write_whole
+from optarena._process import usable_cores
 from optarena.errors import OptarenaError, WorkError
 from optarena.experiment import Experiment
-from optarena.runner.pilot import Announced, Requeued, announce, pilot
+from optarena.runner.ending import stop
+from optarena.runner.pilot import Announced, Requeued, Stopped, announce, pilot
 from optarena.store import RunFile, Store
 
 MINUTES = 60
@@ -38,6 +40,8 @@ class Submitted(NamedTuple):
 
     job: str
     announced: Announced
+    logs: Path | None = None
+    """Where what jobs print goes."""
 
 
 class Flight:
@@ -52,22 +56,23 @@ class Flight:
     def __call__(self, number: int) -> str:
         import submitit
 
-        given = os.environ.get("SLURM_CPUS_ON_NODE", "")
-        workers = self.workers or (int(given) if given.isdecimal() else None)
-        signalled = False
+        requeued = False
 
-        def stop(which: int, _frame: FrameType | None) -> NoReturn:
-            nonlocal signalled
-            signalled = True
-            signal.signal(which, signal.SIG_IGN)
-            raise Requeued
+        def end(which: int, _frame: FrameType | None) -> NoReturn:
+            nonlocal requeued
+            for one in (again, signal.SIGTERM):
+                signal.signal(one, signal.SIG_IGN)
+            requeued = which == again
+            raise Requeued if requeued else Stopped
 
+        again = getattr(signal, f"SIG{submitit.JobEnvironment.USR_SIG}")
         try:
-            signal.signal(getattr(signal, f"SIG{submitit.JobEnvironment.USR_SIG}"), stop)
-            how = pilot(self.store, self.run, number=number, workers=workers).how
-        except Requeued:
+            signal.signal(again, end)
+            signal.signal(signal.SIGTERM, end)  # of scancel, or where others need the node: SLURM decides what is next
+            how = pilot(self.store, self.run, number=number, workers=self.workers or given_cores()).how
+        except Stopped:
             how = "stopped"
-        if how == "stopped" and signalled and not self._is_over():
+        if how == "stopped" and requeued and not self._is_over():
             _requeue(submitit.JobEnvironment().job_id)
             sys.exit(1)
         return how
@@ -80,6 +85,12 @@ class Flight:
         import submitit
 
         return submitit.helpers.DelayedSubmission(self, number)
+
+
+def given_cores() -> int:
+    """The cores that SLURM gives this job, of which not all may be for its processes."""
+    given = os.environ.get("SLURM_CPUS_ON_NODE", "")
+    return min(int(given), usable_cores()) if given.isdecimal() and int(given) else usable_cores()
 
 
 def _requeue(job: str) -> None:
@@ -138,17 +149,19 @@ def submit(
         "slurm_additional_parameters": {"requeue": True, **more},
         "slurm_partition": partition,
         "cpus_per_task": workers,
+        # srun does not take this from sbatch, from SLURM 22.05 on
+        "slurm_srun_args": None if workers is None else ["--cpus-per-task", str(workers)],
     }
     executor.update_parameters(**{name: value for name, value in parameters.items() if value is not None})
     flight = Flight(str(place.path.resolve()), made.run.id, workers)
     try:
         jobs = executor.map_array(flight, list(range(1, made.run.pilots + 1)))
     except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError, OSError) as error:
-        place.end_run(made.run, "failed")
+        stop(place.path, made.run.id, "failed")
         raise WorkError(f"sbatch refused the jobs: {str(error).strip().splitlines()[-1]}") from error
     job = str(jobs[0].job_id).partition("_")[0]
     write_whole(folder / "job", job.encode())
-    return Submitted(job, made)
+    return Submitted(job, made, folder)
 
 
 def cancel(store: str | Path, runs: Sequence[RunFile]) -> list[str]:
@@ -179,6 +192,12 @@ def _refuse_queued(store: Store) -> None:
     for run in store.runs() if store.exists else ():
         if run.pilots and run.ended is None and (job := _job(store, run)):
             asked = subprocess.run(["squeue", "--noheader", "--job", job], capture_output=True, text=True, check=False)
+            if asked.returncode and "invalid job id" not in asked.stderr.lower():  # which is one that ended long ago
+                raise OptarenaError(
+                    f"squeue does not say whether pilots of {store.path} wait in SLURM's queue, job {job}"
+                    f" ({asked.stderr.strip() or f'exit code {asked.returncode}'}); try again, or stop them"
+                    f" (optarena cancel {store.path})"
+                )
             if asked.stdout.strip():
                 raise OptarenaError(
                     f"store {store.path} has pilots in SLURM's queue, job {job}; wait for them, or stop them"

@@ -28,6 +28,7 @@ from optarena.status import CRASHED, OUT_OF_MEMORY
 from optarena.store import Store
 from optarena.store.costs import no_costs
 from optarena.store.journal import Journal
+from optarena.store.leases import BEAT_SECONDS
 from optarena.store.records import End, Rows, Start
 from optarena.store.streaming import read_columns
 
@@ -74,6 +75,8 @@ class Supervisor:
         """Run studies, each from its past. None instead of a batch: there is none just now."""
         pool = Pool(self.store.path, workers, self.limits, self, self.kernels)
         pool.alone = self._alone
+        if not self.in_turn:  # one of many pilots, which all ask
+            pool.pause_seconds = BEAT_SECONDS
         try:
             pool.run(self._tasks(batches), self.heart)
         finally:
@@ -167,6 +170,8 @@ class Supervisor:
     def died(self, death: Death) -> Task | None:
         """What to do about a dead worker's study: a task that continues from what was recorded, or None at its end."""
         task = death.task
+        if death.journal:
+            self.journals.add(death.journal)
         if death.ours == "harmed":
             return self._harmed(death)
         if task.study.solver:

@@ -141,7 +141,7 @@ class Control:
         for run in alone:
             if alive(run.pid, run.born):
                 os.kill(run.pid, _interrupt(run.pid))
-        from optarena.runner.pilot import stop as stop_pilots  # here, so that the first screen does not wait for them
+        from optarena.runner.ending import stop as stop_pilots  # here, so that the first screen does not wait for them
         from optarena.runner.slurm_pilots import cancel
 
         for store in self._of(led):

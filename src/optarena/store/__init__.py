@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -34,7 +35,8 @@ IN_DATABASE = "optarena"
 PAUSED = ".paused"
 """While a store has this file, its runs begin no further study."""
 STALE_SECONDS = 60.0  # a heartbeat comes every two seconds
-
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+"""What a file system without locks says."""
 
 _ID = re.compile(r"[0-9a-f]{12}")
 _ended: set[str] = set()
@@ -125,6 +127,13 @@ class RunFile(msgspec.Struct):
     """Of a pilot: its number, from 1 on. One that is started again has the number that it had."""
     machine: dict[str, Any] = {}
     """Of the machine that ran it: `cpu`, `cores`, and the `speed` that it measured. Empty in older files."""
+    reason: str = ""
+    """Of a pilot that failed: why."""
+
+
+def is_id(text: str) -> bool:
+    """Whether this may be the id of a run, and so a part of a path."""
+    return _ID.fullmatch(text) is not None
 
 
 def _shared(run: RunFile, other: RunFile) -> set[str]:
@@ -159,6 +168,8 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = within_database(Path(path))
+        self._ahead: tuple[float, float] | None = None
+        """How far the clock of its file system is ahead of ours, and when that was found."""
 
     @property
     def journals(self) -> Path:
@@ -220,6 +231,7 @@ class Store:
     def lock(self, name: str) -> Iterator[None]:
         """Only one process at a time does what goes by this name in this store; the lock ends with its holder.
 
+        On a file system without locks there is none: two commands must then not begin at the same moment.
         Whoever takes it is going to write, which a store with linked parts would do elsewhere.
         """
         for part in PARTS:
@@ -233,7 +245,11 @@ class Store:
         except OSError as error:
             raise OptarenaError(f"cannot write to {self.path}: {error.strerror}") from error
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError as error:
+                if error.errno not in NO_LOCKS:
+                    raise OptarenaError(f"cannot lock {self.path}: {error.strerror}") from error
             yield
         finally:
             os.close(file)
@@ -293,7 +309,15 @@ class Store:
 
     def run(self, id: str) -> RunFile | None:
         """A run by its id; None if it is not here, or damaged."""
-        return next((run for run in self.runs(only=id)), None) if _ID.fullmatch(id) else None
+        return next((run for run in self.runs(only=id)), None) if is_id(id) else None
+
+    def version_of_run(self, id: str) -> tuple[int, ...] | None:
+        """What changes with a run file, which may be large; None if it is not here."""
+        try:
+            found = self._run_path(id).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size
 
     def root(self, experiment: Experiment) -> uuid.UUID | None:
         """The root of the newest run of this experiment, else of the newest run: the same command uses it again."""
@@ -345,19 +369,27 @@ class Store:
         self._write_run(run)
         return run
 
-    def begin_pilot(self, run: RunFile, number: int, machine: Mapping[str, Any]) -> RunFile:
-        """Say that a pilot of a run has begun."""
+    def begin_pilot(
+        self,
+        run: str,
+        root: str,
+        number: int,
+        pilot: int,
+        machine: Mapping[str, Any] = MappingProxyType({}),
+        kernels: str = "",
+    ) -> RunFile:
+        """Say that a pilot of a run, with this root and number, has begun."""
         mine = RunFile(
             id=uuid.uuid4().hex[:12],
-            root=run.root,
+            root=root,
             time=time.time(),
             experiment={},
             studies=[],
             refused=[],
-            number=run.number,
-            kernels=run.kernels,
-            of=run.id,
-            pilot=number,
+            number=number,
+            kernels=kernels,
+            of=run,
+            pilot=pilot,
             machine=dict(machine),
         )
         _sign(mine)
@@ -366,7 +398,7 @@ class Store:
 
     def keep_pilot(self, run: RunFile, pilot: RunFile) -> None:
         """Keep the run file of a pilot that has a store of its own, or show that it is alive if nothing is new."""
-        if pilot.of != run.id or not _ID.fullmatch(pilot.id):
+        if pilot.of != run.id or not is_id(pilot.id):
             return
         kept = self.run(pilot.id)
         if kept is None or (kept.of == run.id and kept.ended != pilot.ended):
@@ -390,7 +422,7 @@ class Store:
     def heartbeat(self, run: RunFile) -> None:
         """Show that a run is alive: its file's time of change."""
         with contextlib.suppress(OSError):
-            os.utime(self._run_path(run))
+            os.utime(self._run_path(run.id))
 
     def is_live(self, run: RunFile) -> bool:
         """Whether a run is in progress: its process exists, or, of another machine or container, its heartbeat does."""
@@ -407,19 +439,32 @@ class Store:
         return self._beats(run)
 
     def _beats(self, run: RunFile) -> bool:
-        """Whether a run's heartbeat is recent; a clock may have stepped back since."""
+        """Whether a run's heartbeat is recent, by the clock that dates it; this may have stepped back since."""
         try:
-            return abs(time.time() - self._run_path(run).stat().st_mtime) < STALE_SECONDS
+            return abs(self._now() - self._run_path(run.id).stat().st_mtime) < STALE_SECONDS
         except OSError:
             return False
 
-    def _run_path(self, run: RunFile) -> Path:
-        return self.path / "runs" / f"{run.id}.json"
+    def _now(self) -> float:
+        """The time by the clock that dates the files of this store, which is a file server's or another machine's.
+
+        Where nothing can be written, this machine's clock must do.
+        """
+        if self._ahead is None or time.monotonic() - self._ahead[1] > STALE_SECONDS:
+            ahead = 0.0
+            with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=self.path / "runs") as file:
+                os.utime(file.fileno())
+                ahead = os.fstat(file.fileno()).st_mtime - time.time()
+            self._ahead = ahead, time.monotonic()
+        return time.time() + self._ahead[0]
+
+    def _run_path(self, id: str) -> Path:
+        return self.path / "runs" / f"{id}.json"
 
     def _write_run(self, run: RunFile) -> None:
         """An atomic write; an error names the directory, since users do not know the ids of runs."""
         try:
-            write_whole(self._run_path(run), sealed([msgspec.json.encode(run)]))
+            write_whole(self._run_path(run.id), sealed([msgspec.json.encode(run)]))
         except WorkError as error:
             if isinstance(error.__cause__, OSError):
                 raise cannot_write(self.path / "runs", error.__cause__, "What was evaluated before") from error

@@ -19,10 +19,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import re
 import secrets
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,8 +36,8 @@ from optarena.errors import OptarenaError
 
 BEAT_SECONDS = 5.0
 EXPIRY_SECONDS = 60.0
-FEW = 32
-"""Chunks that are looked at one by one."""
+WATCHED = 16
+"""So many chunks of others a waiting pilot watches at least; all, if there are fewer."""
 DONE = "done"
 ENDED = b"ended\n"
 LONGEST = 4096
@@ -43,9 +45,18 @@ _PILOT = re.compile(r"[0-9a-f]{12}")
 
 
 def make_room(directory: Path) -> None:
-    """Make the directories in which pilots agree."""
-    for part in ("leases", "alive", "alone"):
-        (directory / part).mkdir(parents=True)
+    """Make the directories in which pilots agree; refused where the file system has no symbolic links."""
+    try:
+        for part in ("leases", "alive", "alone"):
+            (directory / part).mkdir(parents=True)
+        probe = directory / "probe"
+        probe.symlink_to("here")
+        probe.unlink()
+    except OSError as error:
+        raise OptarenaError(
+            f"pilots cannot work in {directory.parent.parent}, since they agree by symbolic links ({error.strerror}):"
+            " put the store on another file system"
+        ) from error
 
 
 def clear(directory: Path) -> None:
@@ -98,7 +109,13 @@ class Leases:
         """Chunk -> its newest turn, of chunks that are not done."""
         self._mine: dict[int, int] = {}
         self._at = first % chunks
+        self._watched: list[int] = []
+        """Chunks of others that may be lost."""
+        self._next_choice = 0.0
+        self._random = random.Random(self.pilot)
         self._seen: dict[str, _Seen] = {}
+        self._checked = time.monotonic()
+        """When it last looked at the heartbeat of another."""
         self._beaten = time.monotonic()
         self._longest = 0.0
         """Between two beats, since it was last asked for."""
@@ -139,10 +156,10 @@ class Leases:
 
     # ---- studies that take their machine with them -------------------------------------------------------------------
 
-    def was_lost(self, lease: Lease) -> bool:
-        """Whether a pilot that had this chunk before did not end in order."""
+    def losses(self, lease: Lease) -> int:
+        """How many of the pilots that had this chunk before did not end in order."""
         holders = (_holder(self._name(lease.chunk, turn)) for turn in range(lease.turn))
-        return any(holder is not None and not self._ended(holder) for holder in holders)
+        return sum(holder is not None and not self._ended(holder) for holder in holders)
 
     def alone(self, study: str, evaluations: int, pilot: str = "") -> None:
         """Say that a pilot (this one) runs nothing but this study, from so many evaluations on."""
@@ -182,13 +199,18 @@ class Leases:
         return None
 
     def claim_lost(self) -> Lease | None:
-        """A chunk whose pilot is lost or has ended, after a new look; None if there is none."""
-        if len(self._turns) > FEW or not self._turns:
+        """A chunk whose pilot is lost or has ended, after a new look; None if there is none.
+
+        Of many open chunks each waiting pilot watches some, so that all of them together ask for as much as one would.
+        """
+        known = self._look_at(self._watched)
+        if not known:
             self.look()
-        else:
-            self._look_at_open()
-        for chunk, turn in sorted(self._turns.items()):
-            if self._mine.get(chunk) != turn and self._is_lost(chunk, turn) and self._take(chunk, turn + 1):
+        if not known or time.monotonic() >= self._next_choice:
+            self._watched = self._choice()
+        for chunk in self._watched:
+            turn = self._turns.get(chunk)
+            if turn is not None and self._is_lost(chunk, turn) and self._take(chunk, turn + 1):
                 return Lease(chunk, turn + 1)
         return None
 
@@ -242,19 +264,34 @@ class Leases:
         self._turns = turns
         self._free_end()
 
-    def _look_at_open(self) -> None:
-        """The same for a few chunks that are not done, without a list of all the others."""
-        if not self._leases.is_dir():
-            return self.look()
-        for chunk, turn in list(self._turns.items()):
+    def _look_at(self, chunks: Sequence[int]) -> bool:
+        """The same for some chunks, without a list of all; False where a list is due: none of them is open."""
+        for chunk in chunks:
+            if chunk not in self._turns:
+                continue
             if os.path.lexists(self._name(chunk, DONE)):
                 self._done[chunk] = True
                 del self._turns[chunk]
             else:
-                while os.path.lexists(self._name(chunk, turn + 1)):
-                    turn = self._turns[chunk] = turn + 1
+                while os.path.lexists(self._name(chunk, self._turns[chunk] + 1)):
+                    self._turns[chunk] += 1
         self._free_end()
-        return None if self._turns else self.look()
+        left = any(chunk in self._turns and chunk not in self._mine for chunk in chunks)
+        return left and self._leases.is_dir()
+
+    def _choice(self) -> list[int]:
+        """The open chunks of others that this pilot watches for a while: by chance, and three times what is its share.
+
+        As many pilots wait as have a file and, as far as one can tell, no open chunk.
+        """
+        self._next_choice = time.monotonic() + 2 * self.expiry
+        others = sorted(chunk for chunk in self._turns if chunk not in self._mine)
+        if len(others) <= WATCHED:
+            return others
+        with contextlib.suppress(FileNotFoundError):
+            waiting = max(1, len(os.listdir(self._alive)) - len(others))  # noqa: PTH208 (there may be many)
+            return sorted(self._random.sample(others, min(len(others), max(WATCHED, 3 * len(others) // waiting))))
+        return others
 
     def _free_end(self) -> None:
         end = len(self._free) - 1
@@ -300,8 +337,16 @@ class Leases:
         return self._unchanged(holder, facts.st_mtime_ns, facts.st_size)
 
     def _unchanged(self, holder: str, changed: int, size: int) -> bool:
-        """Whether a pilot's file has not changed for so long that it is lost."""
-        now, seen = time.monotonic(), self._seen.get(holder)
+        """Whether a pilot's file has not changed for so long that it is lost.
+
+        Where this pilot itself did not look for a while, the file server may have hung, for the others, too: their
+        time begins again.
+        """
+        now = time.monotonic()
+        if now - self._checked > self.expiry / 2:
+            self._seen.clear()
+        self._checked = now
+        seen = self._seen.get(holder)
         if seen is None or (seen.changed, seen.size) != (changed, size):
             seen = self._seen[holder] = _Seen(changed, size, now)
         return now - seen.since > self.expiry

@@ -95,41 +95,71 @@ class Received:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._open: dict[str, int] = {}
+        self._certain: dict[str, int] = {}
+        """Journal -> the bytes that the disk has."""
 
     def size(self, journal: str) -> int:
         """The bytes that are acknowledged."""
-        try:
-            return (self._directory / journal).stat().st_size if NAME.fullmatch(journal) else 0
-        except FileNotFoundError:
+        if NAME.fullmatch(journal) is None:
             return 0
+        try:
+            if journal not in self._open and not (self._directory / journal).exists():
+                return 0
+            self._descriptor(journal)
+        except OSError as error:
+            raise self._failed(error) from error
+        return self._certain[journal]
 
-    def take(self, pieces: Iterable[Piece]) -> None:
-        """Write pieces, and wait until the disk has them."""
-        written = set()
+    def take(self, pieces: Iterable[Piece]) -> bool:
+        """Write pieces, and wait until the disk has them; whether that was possible for all of them."""
+        every = True
         for piece in pieces:
             if NAME.fullmatch(piece.journal) is None or not piece.intact:
+                every = False
                 continue
             try:
                 descriptor = self._descriptor(piece.journal)
-                size = os.fstat(descriptor).st_size
-                rest = memoryview(piece.data)[size - piece.offset :] if piece.offset <= size else memoryview(b"")
-                while rest:
-                    rest = rest[os.write(descriptor, rest) :]
-                    written.add(descriptor)
-                if descriptor in written:
-                    os.fsync(descriptor)
+                size = self._certain[piece.journal]
+                if piece.offset > size:
+                    every = False
+                elif rest := memoryview(piece.data)[size - piece.offset :]:
+                    self._append(descriptor, rest, size)
+                    self._certain[piece.journal] = size + len(rest)
             except OSError as error:
-                raise WorkError(
-                    f"cannot write to {self._directory}: {error.strerror}. What was acknowledged before is safe;"
-                    " the same command goes on"
-                ) from error
+                raise self._failed(error) from error
+        return every
+
+    def _append(self, descriptor: int, data: memoryview, size: int) -> None:
+        """Add to a file of a size; after an error it has this size again: whoever goes on takes that for certain."""
+        try:
+            while data:
+                data = data[os.write(descriptor, data) :]
+            os.fsync(descriptor)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(descriptor, size)
+            raise
+
+    def _failed(self, error: OSError) -> WorkError:
+        return WorkError(
+            f"cannot write to {self._directory}: {error.strerror}. What was acknowledged before is safe;"
+            " the same command goes on"
+        )
 
     def _descriptor(self, journal: str) -> int:
         if journal not in self._open:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._open[journal] = os.open(self._directory / journal, flags, 0o666)
+            descriptor = os.open(self._directory / journal, flags, 0o666)
+            try:
+                size = os.fstat(descriptor).st_size
+                if size:  # whoever wrote it may have been lost before the disk had it
+                    os.fsync(descriptor)
+            except OSError:
+                os.close(descriptor)
+                raise
+            self._open[journal], self._certain[journal] = descriptor, size
             with contextlib.suppress(OSError):  # the file system has no locks, or somebody looks at it just now
-                fcntl.flock(self._open[journal], fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return self._open[journal]
 
     def forget(self, journals: Iterable[str]) -> None:
@@ -137,6 +167,7 @@ class Received:
         for journal in journals:
             if journal in self._open:
                 os.close(self._open.pop(journal))
+                del self._certain[journal]
 
     def close(self) -> None:
         self.forget(list(self._open))

@@ -10,7 +10,7 @@ from optarena.store import RunFile, Store
 from optarena.store.columns import Attempt
 
 LIVE, KILLED, QUEUED = "live", "killed", "queued"
-RUNNING, LOST, ENDED = "running", "lost", "ended"
+RUNNING, LOST, FAILED, ENDED = "running", "lost", "failed", "ended"
 REQUEUED = "requeued"
 
 
@@ -29,14 +29,27 @@ def state(store: Store, run: RunFile) -> str:
 
 
 def pilots(store: Store, run: RunFile, runs: Iterable[RunFile]) -> dict[str, int]:
-    """How many pilots of a run are queued, running, lost and ended: each by the last process that it had."""
+    """How many pilots of a run are queued, running, lost, failed and ended: each by the last process that it had."""
     last = _last(run, runs)
-    states = [RUNNING if store.is_live(pilot) else LOST if pilot.ended is None else ENDED for pilot in last]
+    states = [_of_pilot(store, pilot) for pilot in last]
     if run.ended is None:
         states = [QUEUED if pilot.how == REQUEUED else one for pilot, one in zip(last, states, strict=True)]
         states += [QUEUED] * (run.pilots - len(last))
-    counts = {word: states.count(word) for word in (QUEUED, RUNNING, LOST, ENDED)}
+    counts = {word: states.count(word) for word in (QUEUED, RUNNING, LOST, FAILED, ENDED)}
     return {word: n for word, n in counts.items() if n}
+
+
+def _of_pilot(store: Store, pilot: RunFile) -> str:
+    if store.is_live(pilot):
+        return RUNNING
+    if pilot.ended is None:
+        return LOST
+    return FAILED if pilot.how == FAILED else ENDED
+
+
+def why_failed(run: RunFile, runs: Iterable[RunFile]) -> list[str]:
+    """Why pilots of a run failed, each reason once."""
+    return list(dict.fromkeys(pilot.reason for pilot in _last(run, runs) if pilot.how == FAILED and pilot.reason))
 
 
 def _last(run: RunFile, runs: Iterable[RunFile]) -> list[RunFile]:
