@@ -91,9 +91,7 @@ def final(material: Material, options: Options) -> list[Shown]:
     view, metric = material.must_score(), _metric(material, options)
     table = material.final(metric, every=options.page)
     known = table["lower"].is_not_null().any()
-    dots = (
-        f"Dots with intervals ({view.frame['intervals']})" if known else "Dots, without intervals: one problem or trial"
-    )
+    dots = f"Dots with intervals ({view.intervals})" if known else "Dots, without intervals: one problem or trial"
     shown = Shown(
         f"final {metric}",
         table,
@@ -120,7 +118,7 @@ def heatmap(material: Material, options: Options) -> list[Shown]:
         heat_map,
         "Problem by problem" + hidden(metric),
         "Mean over trials of the normalised value at the end; "
-        "0 is the best known value, 1 the median of random search's single evaluations.",
+        "0 is the best known value, 1 the mean of random search over all problems: the mean of a row is the score.",
         "Heat map with one row per problem and one column per optimizer; the table below has its numbers.",
         view=view,
         id=f"heatmap-{view.metrics.index(metric)}",
