@@ -345,6 +345,23 @@ def test_check_speaks_of_optimizers_problems_and_files(capsys, tmp_path):
         assert said in err
 
 
+def test_check_takes_the_readmes_own_problem_by_file_and_by_name(capsys, tmp_path):
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    block = next(part for part in readme.split("```python\n")[1:] if part.startswith("# mine.py"))
+    mine = tmp_path / "mine.py"
+    mine.write_text(block.split("```")[0] + "\n\ndef helper(x):\n    return x\n")
+    assert main(["check", str(mine)]) == 0
+    assert capsys.readouterr().out == "loss: a well-behaved problem\n"
+    assert main(["check", f"{mine}:loss"]) == 0
+    assert "a well-behaved problem" in capsys.readouterr().out
+    dicts = tmp_path / "dicts.py"
+    dicts.write_text(
+        "space = {'x': {'type': 'real', 'space': 'linear', 'range': [0, 1]}}\n\ndef f(p):\n    return p['x']\n"
+    )
+    assert main(["check", str(dicts)]) == 0
+    assert capsys.readouterr().out.startswith("f: a well-behaved problem")
+
+
 def test_check_looks_at_classes_of_problems_and_survives_what_they_raise(capsys, tmp_path):
     (tmp_path / "classes.py").write_text(
         "import optarena as oa\n"

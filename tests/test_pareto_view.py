@@ -391,8 +391,8 @@ def test_the_command_line_counts_runtimes_to_an_indicator_in_the_frame_of_fronts
     assert told["tables"]["ert"] == oa._json.strict(same.ert.to_dicts())
     assert main([*asked, "--frame", frame, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["tables"]["ert"] == told["tables"]["ert"]
-    assert main([*asked, "--over", "trials"]) == 2
-    assert "--over is not an option of runtimes to an indicator" in capsys.readouterr().err
+    assert main([*asked, "--mode", "coco"]) == 2
+    assert "--mode is not an option of runtimes to an indicator" in capsys.readouterr().err
     assert main(["score", store, "--view", "pareto", "--indicator", "igd"]) == 2
     assert main(["score", store, "--view", "fixed-target", "--indicator", "igd_plu"]) == 2
     assert "Did you mean 'igd_plus'" in capsys.readouterr().err

@@ -178,7 +178,7 @@ def test_where_nobody_has_a_hypervolume_igd_plus_ranks_and_it_is_said(tmp_path, 
     assert main(["score", str(tmp_path / "store"), "--view", "pareto", "--format", "latex"]) == 0
     latex = capsys.readouterr().out
     assert "; no front has any: ranked by IGD+" in latex.splitlines()[0]
-    assert "A & $0$ &" in latex  # a hypervolume of 0 is nobody's best
+    assert "A & -- & -- & $0$ &" in latex  # a hypervolume of 0 is nobody's best
     made = oa.open(tmp_path / "store").ranks("hypervolume")
     assert made.table["metric"].to_list() == ["igd_plus", "igd_plus"]
     assert made.notes == ["p: no front has any hypervolume: ranked by IGD+"]

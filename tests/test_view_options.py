@@ -63,7 +63,9 @@ def test_a_view_is_named_with_a_dash_or_an_underscore():
 
 def test_an_option_that_a_view_lacks_is_named_with_those_that_it_has():
     assert options_of("anytime", {"gap": 0.1, "targets": None}) == {"gap": 0.1}
-    expected = r"--targets is not an option of the anytime view \(options: mode, axis, horizon, gap, tolerance, frame\)"
+    expected = (
+        r"--targets is not an option of the anytime view \(options: mode, axis, over, horizon, gap, tolerance, frame\)"
+    )
     with pytest.raises(OptarenaError, match=expected):
         options_of("anytime", {"targets": "1"})
 

@@ -25,6 +25,7 @@ from optarena.optimizer import OPTIMIZERS, Optimizer, check_settings, get_optimi
 from optarena.problem import SUITES, Subject, build, select
 from optarena.settings import read_call
 from optarena.solver import SOLVERS, Solver
+from optarena.space import Space
 from optarena.testing import (
     REAL,
     Finding,
@@ -65,7 +66,7 @@ def _checked(name: str, thing: Any) -> tuple[str, list[Finding], list[str]]:
     if isinstance(thing, str):
         return "solver", check_solver(thing), []
     if isinstance(thing, OptarenaError):
-        fix = "A problem's class is run by its name: it takes no arguments, and it has a space."
+        fix = "A problem is run by its name: a class takes no arguments and has a space; a function has one beside it."
         return "problem", [Finding("it can be made", name, str(thing), fix)], []
     if isinstance(thing, Instance):
         return "instance", check_instance(thing), []
@@ -156,7 +157,7 @@ def _things(what: str) -> list[tuple[str, Any]]:
         module = load_module(Path(what))
         mine = {name: thing for name, thing in vars(module).items() if _is_own(thing, module.__name__)}
         own = [(name, thing) for name, thing in mine.items() if not _is_base(thing, mine.values())]
-        own += [(name, _made(f"{what}:{name}")) for name in _problem_classes(module)]
+        own += [(name, _made(f"{what}:{name}")) for name in [*_problem_classes(module), *_problem_functions(module)]]
         closed = [
             (name, f"{what}:{name}") for name, thing in vars(module).items() if _is_solver(thing, module.__name__)
         ]
@@ -168,7 +169,7 @@ def _things(what: str) -> list[tuple[str, Any]]:
     if reference.kind == "object":
         wrappers = wrapper_classes(reference.path)
         thing = get_optimizer(what) if reference.part in wrappers else reference.load()
-        if inspect.isclass(thing) and issubclass(thing, Subject):
+        if (inspect.isclass(thing) and issubclass(thing, Subject)) or inspect.isfunction(thing):
             thing = build(what)
         if _is_solver(thing, thing.__module__ if inspect.isclass(thing) else ""):
             return [(reference.short, what)]
@@ -224,6 +225,29 @@ def _problem_classes(module: ModuleType) -> list[str]:
         if not used and not needed:
             out.append(name)
     return out
+
+
+def _problem_functions(module: ModuleType) -> list[str]:
+    """Functions that can be run by name: with a space of their own, or that take what the space beside them has."""
+    found = vars(module).get("space")
+    try:
+        beside = set(Space(found).names if isinstance(found, (Mapping, Space)) else ())
+    except OptarenaError:  # of something else, or wrong: `check FILE:FUNCTION` says so
+        beside = set()
+    own: list[str] = []
+    by_name: list[str] = []
+    by_dict: list[str] = []
+    for name, thing in vars(module).items():
+        if not inspect.isfunction(thing) or thing.__module__ != module.__name__:
+            continue
+        takes = list(inspect.signature(thing).parameters)
+        if hasattr(thing, "space"):
+            own.append(name)
+        elif beside and beside <= set(takes):
+            by_name.append(name)
+        elif beside and len(takes) == 1:
+            by_dict.append(name)
+    return own + (by_name or (by_dict if len(by_dict) == 1 else []))  # several that take one thing: helpers
 
 
 def _is_solver(thing: Any, module: str) -> bool:

@@ -18,7 +18,6 @@ from optarena.cli._terminal import Wide, print_json, terminal_width
 from optarena.cli._view_options import ViewName, with_view_options
 from optarena.comparison import Comparison
 from optarena.comparison.by_problem import Ranks
-from optarena.comparison.compare import ALPHA
 from optarena.comparison.numbers import Ranked, rank_numbers, read_numbers
 from optarena.comparison.power import DETECT
 from optarena.comparison.words import further_warnings
@@ -37,6 +36,7 @@ from optarena.stats.improvement import ROPE
 from optarena.stats.ranks import Friedman
 from optarena.stats.scott_knott import ScottKnott
 from optarena.views._options import dashed
+from optarena.views.ranking import ALPHA
 
 
 class Format(StrEnum):

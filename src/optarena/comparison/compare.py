@@ -16,7 +16,7 @@ from optarena._services import service
 from optarena._text import screen_width
 from optarena.comparison.answer import SCALES, Answer, answer
 from optarena.comparison.overall import SOME, Overall, rate
-from optarena.comparison.pairs import MANY, Pairs, all_pairs, compare_apart, compare_pairs, scale_of
+from optarena.comparison.pairs import MANY, Pairs, all_pairs, compare_apart, compare_pairs
 from optarena.comparison.power import DETECT, UNKNOWN, Power, power
 from optarena.comparison.ratios import Ratios, expected, runtime_ratios
 from optarena.comparison.stability import Change, stability
@@ -26,13 +26,13 @@ from optarena.stats.bootstrap import draws
 from optarena.stats.improvement import ROPE, Simultaneous, enough_functions
 from optarena.views._scores import Scores
 from optarena.views.fixed_target import FixedTarget
+from optarena.views.ranking import ALPHA, claims_about, scale_of
 from optarena.views.selection import FAILURES, by_optimizer, failed_evaluations, failed_studies
 
 if TYPE_CHECKING:
     from optarena.comparison.race import Race
 
 OVER = ("problems", "trials")
-ALPHA = 0.05
 FEW = 2000
 """Resamples where there are more than `SOME` optimizers."""
 
@@ -375,16 +375,14 @@ def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[
     )
     if over == "problems":
         return over, f"{few}: nothing can be decided."
-    if trials > 1:
-        return (
-            "trials",
-            f"{few}: this is about just {'this problem' if len(scores.problems) == 1 else 'these problems'}.",
-        )
+    scope = claims_about(scores, alpha)
+    if scope == "trials":
+        return scope, f"{few}: this is about just {'this problem' if len(scores.problems) == 1 else 'these problems'}."
     if functions < 2:
         raise OptarenaError(
             "one trial on one problem tells nothing of the noise: run more trials (-r 5) and more problems"
         )
-    return "problems", f"{few}, and one trial each says nothing of these: run more trials (-r 5)."
+    return scope, f"{few}, and one trial each says nothing of these: run more trials (-r 5)."
 
 
 def _apart(

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from optarena._numbers import counted
-from optarena.comparison.compare import ALPHA, OVER, Comparison, check_settings, compare_scores
+from optarena.comparison.compare import OVER, Comparison, check_settings, compare_scores
 from optarena.comparison.power import DETECT
 from optarena.comparison.race import Race, by_trial, grown, race_of, ranks_among
 from optarena.costs import is_cost
@@ -31,6 +31,7 @@ from optarena.views._scores import Scores
 from optarena.views._view import ORIGINALS, View
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.pareto import Pareto
+from optarena.views.ranking import ALPHA
 from optarena.views.selection import ONE, SEVERAL
 from optarena.views.trial_scores import trial_scores
 

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from optarena.comparison.pairs import MANY, Levels, Pairs, by_score, scale_of, settled, used
+from optarena.comparison.pairs import MANY, Levels, Pairs
 from optarena.stats import estimates
 from optarena.stats._result import Interval
 from optarena.stats.aggregates import (
@@ -29,9 +29,7 @@ from optarena.stats.scott_knott import PERMUTATIONS, ScottKnott, scott_knott
 from optarena.stats.strengths import bradley_terry_interval
 from optarena.traces import Floats, Ints
 from optarena.views._scores import Scores
-
-Ends = tuple[Floats, Floats, Floats]
-"""Values (optimizers,) and the ends of their intervals."""
+from optarena.views.ranking import Ends, by_score, main_score, settled
 
 SOME = 20
 """Beyond so many optimizers what costs much per pair is resampled less."""
@@ -170,24 +168,6 @@ def _details(
         scott_knott=knots,
         profile=np.array([score_distribution(good[:, o].T, TAU) for o in range(k)]),
     )
-
-
-def main_score(scores: Scores, scope: str) -> Ends:
-    """The view's main score of each optimizer with its t interval, over problems or trials (docs/scores.md 1.8)."""
-    use = used(scores)
-    found = estimates.mean(scores.means[use].T)
-    value, half = found.value, found.upper - found.value
-    if scope == "trials":
-        each = estimates.mean(scores.values[use])
-        half = estimates.half_of_mean((each.upper - each.value).T, each.n.T)
-    lower, upper = value - half, value + half
-    values = scores.values[~np.isnan(scores.values)]
-    if scores.unit and len(values):  # a mean of numbers from 0 to 1 lies there too
-        lower = np.maximum(lower, 0.0) if values.min() >= 0 else lower
-        upper = np.minimum(upper, 1.0) if values.max() <= 1 else upper
-    unit = scale_of(scores)
-    known = np.isfinite(half)
-    return value / unit, np.where(known, lower / unit, np.nan), np.where(known, upper / unit, np.nan)
 
 
 def _iqm_of_functions(good: Floats, function: Ints, counts: Floats) -> Floats:

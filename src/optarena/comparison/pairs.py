@@ -28,11 +28,12 @@ from optarena.stats.improvement import (
     problem_weights,
     verdicts,
 )
-from optarena.stats.ranks import ranks_of, tie_sums
+from optarena.stats.ranks import tie_sums
 from optarena.stats.signed_rank import signed_rank_p
 from optarena.stats.stratified import stratified_differences, stratified_mann_whitney
 from optarena.traces import Bools, Floats, Ints
 from optarena.views._scores import Scores
+from optarena.views.ranking import by_score, scale_of
 
 MANY = 60
 """Beyond so many optimizers only the pairs with the leader are compared: the work grows with their number, not with
@@ -170,24 +171,6 @@ def signs_of(verdict: list[str]) -> Floats:
     return np.array([1.0 if word == BETTER else -1.0 if word == WORSE else 0.0 for word in verdict])
 
 
-def settled(means: Floats) -> Floats:
-    """Means that are equal but for rounding made equal, so that they tie."""
-    return np.round(means, 12)
-
-
-def used(scores: Scores) -> Bools:
-    """(problems,): which are in the main score: those that have a scale; all, where none has."""
-    known = np.isfinite(scores.scale)
-    return known if known.any() else np.ones(len(known), dtype=bool)
-
-
-def by_score(scores: Scores) -> Ints:
-    """Numbers of optimizers by their main score, the best first; ties by average rank."""
-    means = settled(scores.means[used(scores)])
-    order: Ints = np.lexsort((ranks_of(means, axis=1).mean(axis=0), settled(means.mean(axis=0))))
-    return order
-
-
 def chosen_pairs(scores: Scores) -> tuple[Ints, Ints, int]:
     """First and second of every pair, and how many pairs there are; of very many, those with the leader."""
     k = len(scores.optimizers)
@@ -297,12 +280,6 @@ def won_tied_lost(share: Floats, rope: float) -> tuple[Ints, Ints, Ints]:
     with np.errstate(invalid="ignore"):
         won, lost = share > 0.5 + rope + edge, share < 0.5 - rope - edge
     return won.sum(axis=1), (~np.isnan(share) & ~won & ~lost).sum(axis=1), lost.sum(axis=1)
-
-
-def scale_of(scores: Scores) -> float:
-    """What mean scores are divided by: random search's own mean, where the view has one; 1 where that is undefined."""
-    unit = float(np.nanmean(scores.scale)) if np.isfinite(scores.scale).any() else np.nan
-    return unit if unit >= 1e-6 else 1.0
 
 
 def sizes_and_ties(values: Floats, first: Ints, second: Ints) -> tuple[Ints, Ints, Floats]:

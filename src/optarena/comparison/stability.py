@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from optarena.comparison.pairs import Levels, Pairs, decide, settled, signs_of
+from optarena.comparison.pairs import Levels, Pairs, decide, signs_of
 from optarena.stats.improvement import Duels, by_function, duels, over_functions, shares_without, verdicts
 from optarena.stats.ranks import kendall_tau, ranks_of
 from optarena.traces import Bools, Floats
 from optarena.views._scores import Scores
+from optarena.views.ranking import settled
 
 MOST_WORK = 3e9
 """Multiplications that leaving out may cost; beyond, its decisions are not repeated, and that is said."""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from optarena.comparison.overall import TAU, Ends
+from optarena.comparison.overall import TAU
 from optarena.comparison.stability import ordered
 from optarena.stats.effects import magnitude
 from optarena.stats.ranks import Friedman
+from optarena.views.ranking import Ends
 
 if TYPE_CHECKING:
     from optarena.comparison.compare import Comparison

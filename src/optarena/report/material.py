@@ -92,14 +92,10 @@ class Material:
         if name not in self._views:
             options: dict[str, Any] = {}
             given = self._options.get(name, {})
-            if name in ("fixed_cost", "pareto"):  # of a single problem only new trials can be spoken of
-                one = pl.col("sense").is_not_null() if name == "fixed_cost" else pl.col("sense").is_null()
-                single = self.results.studies.filter(one)["problem"].n_unique() < 2
-                options = {"over": "trials" if single else "problems"}
             if name == "fixed_target" and "indicator" not in given:
                 options = {"only": DRAWN, "per_decade": FINE if self._fine else PAGE}
             try:
-                self._views[name] = (score(self.results, name, **options | given), "")
+                self._views[name] = (_scored(self.results, name, options | given), "")
             except OptarenaError as error:
                 if given and not Material(self.results).why_no(name):  # the options are wrong, not the store
                     raise
@@ -130,15 +126,14 @@ class Material:
         out = {ALL: view}
         dimensions = self.dimensions
         if len(dimensions) > 1 and view.pinned is not None:
-            over = "trials" if view.frame["intervals"].startswith("95 % over trials") else "problems"
             given = self._options.get("fixed_cost", {})
-            options: dict[str, Any] = {name: given[name] for name in ("metric", "bootstrap") if name in given}
+            options: dict[str, Any] = {name: given[name] for name in ("metric", "over", "bootstrap") if name in given}
             # with resamples the baseline is made of the part's own random search: it is the same for each problem
             options |= {"axis": view.frame["axis"]} if "bootstrap" in given else {"frame": view.pinned}
             for dimension in dimensions:
                 part = self.results.filter(dimension=dimension)
                 try:
-                    out[str(dimension)] = score(part, "fixed_cost", mode=view.mode, over=over, **options)
+                    out[str(dimension)] = _scored(part, "fixed_cost", {"mode": view.mode, **options})
                 except OptarenaError:  # none of its problems can be scored; the whole view names them
                     continue
         return out
@@ -291,6 +286,14 @@ class Material:
     def times(self) -> pl.DataFrame:
         """Of all studies, and of those of each dimension where there are several: optimizer, scope, phase, …"""
         return tables.times_by_scope(self.results)
+
+
+def _scored(results: Dataset, name: str, options: Mapping[str, Any]) -> Any:
+    """A view whose curves have the intervals of its leaderboard, where nobody chose what they are about."""
+    view: View = score(results, name, **options)
+    if name in ("fixed_cost", "pareto") and view.over is None and view.claims() == "trials":
+        view = score(results, name, **{**options, "over": "trials"})
+    return view
 
 
 class _Ready(Mapping[str, View]):

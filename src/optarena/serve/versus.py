@@ -18,7 +18,6 @@ from optarena._json import strict
 from optarena._numbers import probability, short, typeset
 from optarena._text import visible
 from optarena.comparison import Comparison, compare
-from optarena.comparison.compare import ALPHA
 from optarena.errors import OptarenaError
 from optarena.facade import Results
 from optarena.serve.choice import Choice
@@ -28,6 +27,7 @@ from optarena.stats.improvement import BETTER, EQUIVALENT, ROPE, WORSE
 from optarena.status import FINISHED
 from optarena.store import RunFile
 from optarena.views._options import view_named
+from optarena.views.ranking import ALPHA
 
 NEW, OLD = "B", "A"
 MOST_PROBLEMS = 500

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from optarena._memory import no_collection
@@ -16,6 +18,7 @@ from optarena.errors import OptarenaError, nearest
 from optarena.views._scores import Measured, Scores
 from optarena.views.coverage import Coverage
 from optarena.views.frame import Frame
+from optarena.views.ranking import claims_about, leaderboard
 from optarena.views.selection import FAILURES, by_optimizer, failed_evaluations, failed_studies
 
 Excluded = dict[str, Any]
@@ -55,6 +58,9 @@ class View:
 
     results: Dataset | None = field(default=None, repr=False, compare=False)
     """The studies that were scored."""
+
+    over: str | None = None
+    """What intervals of leaderboards are about, where that was chosen: see `claims`."""
 
     def __post_init__(self) -> None:
         of_results = [] if self.results is None else self.results.notes() + self.results.notes_on(self.frame["axis"])
@@ -114,12 +120,45 @@ class View:
             f"the {self.name} view has no scores of single trials to compare ({metric or 'any metric'})"
         )
 
+    def claims(self, metric: str | None = None, dimension: int | None = None) -> str:
+        """What intervals of the leaderboard are about, `problems` or `trials`: as asked for, else as in a comparison.
+
+        A race is about its problems; else see docs/scores.md 5.3.
+        """
+        if self.over is not None:
+            return self.over
+        if self.results is not None and any(run.race is not None for run in self.results.all_runs):
+            return "trials"
+        trials = _of_dimension(self.trial_scores(metric), dimension)
+        has = (trials.trials > 0).any(axis=0)
+        trials = trials.of([name for name, some in zip(trials.optimizers, has.tolist(), strict=True) if some])
+        return claims_about(trials.on(np.asarray((trials.trials > 0).all(axis=1))))
+
+    def standings(
+        self, metric: str | None = None, dimension: int | None = None, first: Sequence[str] = ()
+    ) -> pl.DataFrame:
+        """optimizer, score, score_lb, score_ub as a comparison has them, the best first; of one dimension or all.
+
+        first: the order of optimizers whose scores are equal.
+        """
+        scores, trials = (_of_dimension(one, dimension) for one in (self.scores(metric), self.trial_scores(metric)))
+        return leaderboard(scores, trials, self.claims(metric, dimension), first)
+
+    @property
+    def intervals(self) -> str:
+        """What the intervals of its leaderboard are, in words."""
+        return f"95 % over {self.claims()}"
+
     def trial_scores(self, metric: str | None = None) -> Scores:
         """The number that orders the trials of one problem against each other; less is better (docs/scores.md 5.1).
 
         inf: the trial has no value, which is worse than any and equal to another such; NaN: there is no such trial.
         """
         raise OptarenaError(f"the {self.name} view does not order single trials ({metric or 'any metric'})")
+
+    def _ranked(self) -> pl.DataFrame:
+        """Its leaderboard as plain data has it."""
+        return self.standings()
 
     def measured(self, metric: str | None = None) -> Measured:
         """The values that order the trials of each problem, as they are shown; by default `trial_scores`."""
@@ -172,8 +211,13 @@ class View:
             "notes": self.notes,
             "failed": self.failed,
             "coverage": self.coverage,
+            "leaderboard": {"intervals": self.intervals, "rows": self._ranked().to_dicts()},
             "tables": {
                 name: table.with_columns(pl.selectors.float().fill_nan(None)).to_dicts()
                 for name, table in self.tables.items()
             },
         }
+
+
+def _of_dimension(scores: Scores, dimension: int | None) -> Scores:
+    return scores if dimension is None else scores.on(np.array([one == dimension for one in scores.dimensions]))

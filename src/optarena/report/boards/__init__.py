@@ -76,6 +76,8 @@ def footnotes(view: View) -> str:
         source = f"{frame['runs']:,} fronts, {counted(len(frame['problems']), 'reference set')}"
     else:
         source = f"{frame['runs']:,} runs, {frame['horizon']}"
+    own = view.name == "fixed-target" or view.mode == "aries"  # of expected running times; quartiles
+    intervals = frame["intervals"] if own else view.intervals
     state = ", provisional: a run goes on" if frame["provisional"] else ""
-    lines.append(f"frame {frame['hash'][:12]} ({source}, {frame['intervals']}{state}), mode {view.mode}")
+    lines.append(f"frame {frame['hash'][:12]} ({source}, {intervals}{state}), mode {view.mode}")
     return "\n".join(lines)

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import polars as pl
+
 from optarena._numbers import ABSENT, fixed, p_value
 from optarena._text import table
 from optarena.report.cells import Cell, written
@@ -35,6 +37,23 @@ FAILED = (
     ),
 )  # fmt: skip
 """The columns that say what failed, the same in every board; see `with_failed`."""
+
+
+def score_columns(view: View, what: str, *, digits: int = 2, dimension: int | None = None) -> list[Column]:
+    """The score of a comparison with its interval: the first columns of every leaderboard; see `View.standings`."""
+    over = f"95 % over {view.claims(dimension=dimension)}"
+    return [
+        Column("score", "number", digits, what, field="score", better="lower", bold="latex page"),
+        Column("95 % interval", "interval", digits, over, field=("score_lb", "score_ub")),
+    ]
+
+
+def ranked(view: View, table: pl.DataFrame, dimension: int | None = None) -> pl.DataFrame:
+    """A table of optimizers with the score and in its order; where scores are equal, in the order that it has."""
+    own = table.drop("score", "score_lb", "score_ub", strict=False)
+    names = own["optimizer"].unique(maintain_order=True).to_list()
+    found = view.standings(dimension=dimension, first=names)
+    return found.join(own, on="optimizer", how="inner", maintain_order="left")
 
 
 def with_failed(view: View, rows: Sequence[Row]) -> list[Row]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from optarena._numbers import fixed, significant
 from optarena._text import table
-from optarena.report.boards._board import FAILED, Board, Paper, with_failed
+from optarena.report.boards._board import FAILED, Board, Paper, ranked, score_columns, with_failed
 from optarena.report.tables import Column
 from optarena.views.anytime import Anytime
 from optarena.views.anytime.tables import DISPUTED
@@ -32,12 +32,8 @@ def board(view: Anytime) -> Board:
     unit = view.frame["axis"]
     columns = [
         Column("optimizer", "optimizer", field="optimizer"),
-        Column(
-            "area", "number", 3, "mean area score: 0 the best value at once, 1 the worst first value to the end",
-            field="area_score", better="lower", bold="latex page",
-        ),
-        Column(
-            "95 % interval", "interval", 3, "of the mean over instances", field=("area_score_lb", "area_score_ub")
+        *score_columns(
+            view, "mean area score: 0 the best value at once, 1 the worst first value to the end", digits=3
         ),
         FAILED[0],
         Column(
@@ -77,7 +73,7 @@ def board(view: Anytime) -> Board:
         ),
         FAILED[1],
     ]  # fmt: skip
-    return Board(columns, with_failed(view, view.leaderboard().rows(named=True)))
+    return Board(columns, with_failed(view, ranked(view, view.leaderboard()).rows(named=True)))
 
 
 def _original(view: Anytime) -> Board:

@@ -18,7 +18,7 @@ def columns(view: FixedCost) -> list[Column]:
     return [
         Column("optimizer", "optimizer", field="optimizer"),
         Column("score", "number", 2, f"mean over problems: {SCALE}", field="score", better="lower", bold="latex page"),
-        Column("95 % interval", "interval", 2, view.frame["intervals"], field=("score_lb", "score_ub")),
+        Column("95 % interval", "interval", 2, view.intervals, field=("score_lb", "score_ub")),
         FAILED[0],
         *(
             [

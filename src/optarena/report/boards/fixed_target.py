@@ -9,10 +9,12 @@ import polars as pl
 
 from optarena._numbers import significant
 from optarena._text import clean
-from optarena.report.boards._board import FAILED, Board, Paper, with_failed
+from optarena.comparison.answer import SCALES
+from optarena.report.boards._board import FAILED, Board, Paper, ranked, score_columns, with_failed
 from optarena.report.boards.ratios import ratio_tables
 from optarena.report.tables import Column
 from optarena.views.fixed_target import FixedTarget
+from optarena.views.fixed_target.figure_tables import ALL
 
 MOST_TARGETS = 7
 FEW = 30
@@ -88,8 +90,8 @@ def text(view: FixedTarget, width: int | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _where(suite: Any, dimension: Any) -> str:
-    return clean(" · ".join(str(name) for name in (suite or "", f"{dimension}-D" if dimension else "") if name))
+def _where(suite: Any, dimension: Any, part: str = "") -> str:
+    return clean(" · ".join(str(name) for name in (suite or "", f"{dimension}-D" if dimension else part) if name))
 
 
 def _summary(view: FixedTarget, width: int | None) -> list[str]:
@@ -110,13 +112,20 @@ def leaders(view: FixedTarget) -> list[tuple[str, Board]]:
     several = len(dimensions) > 1
     out = []
     suites = view.ert["suite"].unique(maintain_order=True).to_list()
+    suite = suites[0] if len(suites) == 1 else ""
     for (scope,), part in table.group_by(["scope"], maintain_order=True):
-        if several and scope == figure_tables.ALL:
+        if several and scope == figure_tables.ALL:  # targets of several dimensions are not pooled, but scores are means
+            out.append((_where(suite, None, "all dimensions"), _scores(view, part)))
             continue
         dimension = scope if several else dimensions[0] if dimensions else None
         made = reached(view, part, figure_tables.unit(view), figure_tables.loss_reference(view))
-        out.append((_where(suites[0] if len(suites) == 1 else "", dimension), made))
+        out.append((_where(suite, dimension), made))
     return out
+
+
+def _scores(view: FixedTarget, table: pl.DataFrame) -> Board:
+    columns = [Column("optimizer", "optimizer", field="optimizer"), *score_columns(view, SCALES[view.name]), *FAILED]
+    return Board(columns, with_failed(view, ranked(view, table.select("optimizer")).rows(named=True)))
 
 
 def papers(view: FixedTarget) -> Sequence[Paper]:
@@ -125,9 +134,14 @@ def papers(view: FixedTarget) -> Sequence[Paper]:
 
 
 def reached(view: FixedTarget, table: pl.DataFrame, unit: str, reference: str) -> Board:
-    """What was reached by the end. table: optimizer, scope, reached, aocc, median loss, budget."""
+    """The score, and what was reached by the end. table: optimizer, scope, reached, aocc, median loss, budget."""
+    parts = {scope: part for (scope,), part in table.group_by(["scope"], maintain_order=True)}
+    dimensions = {scope: None if scope == ALL else int(str(scope)) for scope in parts}
+    table = pl.concat([ranked(view, part, dimensions[scope]) for scope, part in parts.items()])
+    first = next(iter(dimensions.values()))
     columns = [
         Column("optimizer", "optimizer", field="optimizer"),
+        *score_columns(view, SCALES[view.name], dimension=first),
         Column(
             "targets reached", "number", 3, "fraction of function, dimension and target, without restarts",
             field="reached", better="higher", bold="page",
@@ -140,7 +154,7 @@ def reached(view: FixedTarget, table: pl.DataFrame, unit: str, reference: str) -
             "loss", "number", 2, f"median of ERT / ERT of {reference}, over the targets that it reached",
             field="median", better="lower", bold="page",
         ),
-        Column(f"budget ({unit})", "number", 1, "median over runs of where they ended", field="budget"),
+        Column(f"budget ({unit})", "number", 1, "median over runs of where they ended", field="budget", minor=True),
         *FAILED,
     ]  # fmt: skip
     return Board(columns, with_failed(view, table.rows(named=True)), table["scope"].to_list())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from optarena._numbers import significant
-from optarena.report.boards._board import FAILED, Board, Paper, with_failed
+from optarena.comparison.answer import SCALES
+from optarena.report.boards._board import FAILED, Board, Paper, ranked, score_columns, with_failed
 from optarena.report.tables import Column
 from optarena.views.pareto import Pareto
 
@@ -21,11 +22,15 @@ def board(view: Pareto) -> Board:
     main, other = ("", "latex page") if view.all_flat else ("latex page", "latex page")
     columns = [
         Column("optimizer", "optimizer", field="optimizer"),
+        *score_columns(view, SCALES[view.name]),
         Column(
             "hypervolume", "number", 4, "as a part of the reference set's; more is better",
             field="mean", better="higher", bold=main, never=0.0,
         ),
-        Column("95 % interval", "interval", 4, view.frame["intervals"], field=("mean_lb", "mean_ub")),
+        Column(
+            "95 % interval", "interval", 4, f"{view.frame['intervals']}, of the hypervolume",
+            field=("mean_lb", "mean_ub"), minor=True,
+        ),
         FAILED[0],
         Column(
             spread, "number", 3, f"{kind}: 0 where gaps are equal; says nothing of nearness",
@@ -68,7 +73,7 @@ def board(view: Pareto) -> Board:
     beside = view.summary.filter(pl.col("indicator").is_in(BESIDE))
     wide = beside.pivot("indicator", index="optimizer", values="mean")
     table = view.leaderboard().join(wide, on="optimizer", how="left", maintain_order="left")
-    return Board(columns, with_failed(view, table.rows(named=True)))
+    return Board(columns, with_failed(view, ranked(view, table).rows(named=True)))
 
 
 def _part_flat(view: Pareto) -> list[str]:

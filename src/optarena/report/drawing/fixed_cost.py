@@ -96,11 +96,11 @@ def heat_map(table: pl.DataFrame | str, look: Look) -> vl.Chart:
     tips = [
         vl.Field("problem:N"),
         vl.Field("optimizer:N"),
-        vl.Field("score:Q", title="mean normed", format=".3f"),
+        vl.Field("score:Q", title="score", format=".3f"),
         vl.Field("lower:Q", title="95 % from", format=".3f"),
         vl.Field("upper:Q", title="to", format=".3f"),
         vl.Field("n:Q", title="trials"),
     ]
-    legend = "0: best known, 1: the median of random search's evaluations"
+    legend = "0: best known, 1: random search's mean over all problems"
     chart = shaded(base, tips, by="score", text="score", form=".2f", legend=legend)
     return look.sized(chart, cells(look), vl.step(22))

@@ -92,7 +92,7 @@ def final(material: Material, options: Options) -> list[Shown]:
     table = material.final(metric, every=options.page)
     known = table["lower"].is_not_null().any()
     dots = (
-        f"Dots with intervals ({view.frame['intervals']})"
+        f"Dots with intervals ({view.intervals})"
         if known
         else f"Dots, without intervals: {'a run goes on' if material.running else 'one problem or trial'}"
     )
@@ -122,7 +122,7 @@ def heatmap(material: Material, options: Options) -> list[Shown]:
         heat_map,
         "Problem by problem" + hidden(metric),
         "Mean over trials of the normalised value at the end; "
-        "0 is the best known value, 1 the median of random search's single evaluations.",
+        "0 is the best known value, 1 the mean of random search over all problems: the mean of a row is the score.",
         "Heat map with one row per problem and one column per optimizer; the table below has its numbers.",
         view=view,
         id=f"heatmap-{view.metrics.index(metric)}",

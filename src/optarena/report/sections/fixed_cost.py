@@ -80,7 +80,10 @@ def _by_problem(metric: str, table: pl.DataFrame, i: int, *, running: bool) -> T
         Column("problem", "problem"),
         Column("optimizer", "optimizer"),
         Column(
-            "normalised", "number", 3, "mean over trials; 0 best known, 1 the median of random search's evaluations"
+            "score",
+            "number",
+            3,
+            "mean over trials; its mean over problems is the score of the leaderboard",
         ),
         *([] if running else [Column("95 % interval", "interval", 3)]),
         Column("median value", "number", None, "median over trials of the best value found"),

@@ -20,7 +20,7 @@ from optarena.views.anytime.runs import Runs, runs_of
 from optarena.views.anytime.scoring import Bounds, Scored, bounds_of, score
 from optarena.views.coverage import Coverage
 from optarena.views.frame import PlainFrame, saved
-from optarena.views.summary import possible
+from optarena.views.summary import OVER, possible
 
 HORIZONS = ("budget", "box")
 MODES = ("exact", "aries")
@@ -120,6 +120,7 @@ def anytime(
     *,
     mode: str = "exact",
     axis: str | None = None,
+    over: str | None = None,
     horizon: str | None = None,
     gap: float | None = None,
     tolerance: float | None = None,
@@ -128,14 +129,18 @@ def anytime(
     """Score a store by the whole curve of each run (docs/scores.md 4).
 
     mode: `exact`, or `aries` for the numbers of aries-bench (docs/scores.md 4.12), which has no other options but its
-    axes. axis: any of `results.axes`, `seconds` by default. horizon: `budget` (the default), from 0 to the declared
-    budget, or `box`, from the least to the greatest time of anyone's solutions. gap: up to which primal gap an instance
-    counts as solved, 0 by default. tolerance: by how much a solution must be better than the one before it to count, 0
-    by default. frame: bounds of another view, from a file; the other arguments are then the frame's.
+    axes. axis: any of `results.axes`, `seconds` by default. over: what intervals of the leaderboard are about, similar
+    `problems` or new `trials` on exactly these; by default as in a comparison (docs/scores.md 5.3). horizon: `budget`
+    (the default), from 0 to the declared budget, or `box`, from the least to the greatest time of anyone's solutions.
+    gap: up to which primal gap an instance counts as solved, 0 by default. tolerance: by how much a solution must be
+    better than the one before it to count, 0 by default. frame: bounds of another view, from a file; the other
+    arguments are then the frame's.
     """
     one_of("mode", mode, MODES)
+    if over is not None:
+        one_of("over", over, OVER)
     if mode == "aries":
-        given = {"horizon": horizon, "gap": gap, "tolerance": tolerance, "frame": frame}
+        given = {"over": over, "horizon": horizon, "gap": gap, "tolerance": tolerance, "frame": frame}
         return _as_aries(results, axis or "seconds", [name for name, value in given.items() if value is not None])
     pinned = read_frame(frame) if isinstance(frame, (str, Path)) else frame
     axis, horizon, gap, tolerance = _chosen(
@@ -198,6 +203,7 @@ def anytime(
         failures=runs.failures,
         covered=Coverage(runs.instances, runs.functions, runs.optimizers, runs.has, ~np.isnan(bounds.best)),
         results=results,
+        over=over,
         pinned=used,
         scored=scored,
     )

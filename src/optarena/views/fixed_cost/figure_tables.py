@@ -13,6 +13,7 @@ import polars as pl
 from optarena.dataset.tables import by_name
 from optarena.traces import Floats
 from optarena.views.convergence import POINTS
+from optarena.views.fixed_cost.scores import NEAR
 from optarena.views.fixed_cost.view import FixedCost
 from optarena.views.summary import possible
 
@@ -46,17 +47,19 @@ def final(views: Mapping[str, FixedCost], metric: str) -> pl.DataFrame:
 
 
 def by_problem(view: FixedCost, metric: str) -> pl.DataFrame:
-    """The last iteration of each optimizer on each problem: normalised mean with its interval."""
+    """The last iteration of each optimizer on each problem: normalised mean with its interval, in the leaderboard's
+    unit: the mean over problems is the leaderboard's score."""
     table = view.problem.filter(pl.col("metric") == metric)
     last = table.filter(pl.col("iteration") == pl.col("iteration").max().over("problem"))
     low = view.possible(metric)[0]
+    unit = level if (level := view.level(metric)) >= NEAR else 1.0
     return last.select(
         "optimizer",
         "problem",
         "effort",
-        score=pl.col("mean_normed"),
-        lower=possible("mean_normed_lb", low, 1.0),
-        upper=possible("mean_normed_ub", low, 1.0),
+        score=pl.col("mean_normed") / unit,
+        lower=possible("mean_normed_lb", low, 1.0) / unit,
+        upper=possible("mean_normed_ub", low, 1.0) / unit,
         median="median",
         median_lb="median_lb",
         median_ub="median_ub",

@@ -99,6 +99,12 @@ class FixedCost(View):
         wins = best.group_by("optimizer").agg(best_on=pl.len())
         low, high = self.possible(metric)
         ends = {end: possible(f"mean_normed_{end}", low, high) for end in ("lb", "ub")}
+        if self.over is None:  # the interval is that of the comparison
+            names = {"mean_normed_lb": "score_lb", "mean_normed_ub": "score_ub"}
+            shown = self.standings(metric).select("optimizer", *(pl.col(new).alias(old) for old, new in names.items()))
+            rows = rows.drop(*names).join(shown, on="optimizer", how="left", maintain_order="left")
+            defined = pl.col("mean_normed").is_not_null()
+            rows = rows.with_columns(pl.when(defined).then(pl.col(name)).alias(name) for name in names)
         board = (
             rows.join(wins, on="optimizer", how="left")
             .with_columns(pl.col("best_on").fill_null(0), bayesmark_score="score", score="mean_normed")
@@ -108,16 +114,27 @@ class FixedCost(View):
         by = ["mean"] if self.mode == "bayesmark" else ["score", "mean"]
         return board.sort(*by, "optimizer", nulls_last=True)
 
+    @property
+    def intervals(self) -> str:
+        return super().intervals if self.over is None else str(self.frame["intervals"])
+
+    def _ranked(self) -> pl.DataFrame:
+        return self.leaderboard().select("optimizer", "score", "score_lb", "score_ub")
+
     def possible(self, metric: str) -> tuple[float, float]:
         """Between what a score at the end can lie: from the best known value to the median of random search.
 
         In the frame of another store nobody may know how good a value can be.
         """
-        values, scale = self.trials[metric, 1.0], self.random[metric, 1.0]
-        low = 0.0 if not (values < 0).any() else -np.inf
-        counts = ~np.isin(self.problems, self.coverage["left_out"]) & ~np.isnan(scale)
-        level = float(np.mean(scale[counts])) if counts.any() and self.mode == "exact" else 0.0
+        low = 0.0 if not (self.trials[metric, 1.0] < 0).any() else -np.inf
+        level = self.level(metric) if self.mode == "exact" else 0.0
         return low, 1 / level if level > 0 else np.inf
+
+    def level(self, metric: str) -> float:
+        """By what normalised values are divided in the leaderboard: random search's own mean; 0 where it has none."""
+        scale = self.random[metric, 1.0]
+        counts = ~np.isin(self.problems, self.coverage["left_out"]) & ~np.isnan(scale)
+        return float(np.mean(scale[counts])) if counts.any() else 0.0
 
     @property
     def units(self) -> str:
@@ -198,7 +215,7 @@ def fixed_cost(
     mode: str = "exact",
     metric: str | None = None,
     axis: str | None = None,
-    over: str = "problems",
+    over: str | None = None,
     frame: str | Path | Frame | None = None,
     bootstrap: int = 0,
     seed: int = 0,
@@ -207,11 +224,13 @@ def fixed_cost(
 
     mode: `exact`, or `bayesmark` for its exact numbers. metric: a hidden metric, or `value`; all by default. axis: any
     of `results.axes`; by default batches, if all studies have batches of one size, else evaluations. over: whether
-    intervals are for similar problems, or for new trials on exactly these. frame: a saved frame or a baseline of
+    intervals are for similar `problems`, or for new `trials` on exactly these; by default tables have the former and
+    the leaderboard what a comparison claims (docs/scores.md 5.3). frame: a saved frame or a baseline of
     Bayesmark, instead of this store's own random search. bootstrap: how many resamplings of random search widen the
     intervals by the baseline's own uncertainty; none by default.
     """
     one_of("mode", mode, MODES)
+    asked, over = over, over or "problems"
     one_of("over", over, OVER)
     if bootstrap == 1 or bootstrap < 0:
         raise OptarenaError(f"bootstrap must be 0 or at least 2 resamplings; got {bootstrap}")
@@ -287,6 +306,7 @@ def fixed_cost(
         failures=every.failures,
         covered=_covered(every, next(iter(scores.values())), mode),
         results=results,
+        over=asked or (over if bootstrap or mode != "exact" else None),
         pinned=used,
         optimizers=every.optimizers,
         problems=every.problems,

@@ -26,6 +26,7 @@ from optarena.views.fixed_target.scored import Scored, score
 from optarena.views.fixed_target.targets import Targets, parse, per_cell, to_data
 from optarena.views.frame import PlainFrame, saved
 from optarena.views.selection import cube
+from optarena.views.summary import OVER
 
 MODES = ("exact", "coco")
 
@@ -123,6 +124,7 @@ def fixed_target(
     targets: str | list[float] | Floats | None = None,
     axis: str = "evaluations",
     budget: float | None = None,
+    over: str | None = None,
     bootstrap: int = 200,
     seed: int = 0,
     frame: str | Path | dict[str, Any] | None = None,
@@ -135,14 +137,18 @@ def fixed_target(
     mode: `exact`, or `coco` for what cocopp does (targets on its grid, runs end at 1e-8, balanced instances).
     targets: precisions, `relative:…` or `runlength:…`; by default COCO's 51, and parts of the way from
     random search to the best where no optimum is known. axis: any of `results.axes`. budget: cut runs off after so much
-    effort per dimension. bootstrap: resamplings for the intervals, seeded. frame: levels and targets of another view,
-    from a file. quantity: what counts for each row, where it is not its value (an indicator of a front, say).
+    effort per dimension. over: what the interval of the score is about, similar `problems` or new `trials` on exactly
+    these; by default as in a comparison (docs/scores.md 5.3). bootstrap: resamplings for the intervals, seeded. frame:
+    levels and targets of another view, from a file. quantity: what counts for each row, where it is not its value (an
+    indicator of a front, say).
     per_decade: at how many efforts in a decade ECDFs with restarts are computed.
     only: the tables that are wanted besides `ert` and `reference`, where time counts.
     """
     for name in set(only) - set(tables.TABLES):
         raise OptarenaError(f"no table {name!r}.{nearest(name, tables.TABLES)} (there are {', '.join(tables.TABLES)})")
     one_of("mode", mode, MODES)
+    if over is not None:
+        one_of("over", over, OVER)
     if budget is not None and not budget > 0:
         raise OptarenaError(f"a budget per dimension is more than 0; got {budget}")
     pinned = read_frame(frame) if isinstance(frame, (str, Path)) else frame
@@ -194,6 +200,7 @@ def fixed_target(
         pinned=used,
         optimizers=list(dict.fromkeys(runs.table["optimizer"])),
         results=results,
+        over=over,
         scored=scored,
     )
 

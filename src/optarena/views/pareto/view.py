@@ -238,7 +238,7 @@ def pareto(
     epsilon: float | Mapping[str, float] | None = None,
     reference_point: float = REFERENCE_POINT,
     axis: str = "evaluations",
-    over: str = "problems",
+    over: str | None = None,
     frame: str | Path | Frame | None = None,
 ) -> Pareto:
     """Score the fronts of a store's studies with several objectives, at the end and over effort (docs/scores.md 3).
@@ -247,8 +247,10 @@ def pareto(
     size: of a reference set made of all fronts; by default that of the largest front. epsilon: points whose numeric
     parameters differ by no more are duplicates; one number, or one for each parameter by name. reference_point: of
     hypervolumes, where the ideal is 0 and the nadir 1. axis: any of `results.axes`. over: whether intervals are for
-    similar problems, or for new trials on exactly these. frame: a saved one instead of all this.
+    similar `problems`, or for new `trials` on exactly these; by default tables have the former and the leaderboard's
+    score what a comparison claims (docs/scores.md 5.3). frame: a saved one instead of all this.
     """
+    asked, over = over, over or "problems"
     one_of("over", over, OVER)
     own = (reference, size, epsilon, reference_point) != (None, None, None, REFERENCE_POINT)
     if frame is not None and own:
@@ -300,6 +302,7 @@ def pareto(
             np.array([name in sticks for name in every.problems], dtype=bool),
         ),
         results=results,
+        over=asked,
         pinned=used,
         optimizers=every.optimizers,
         problems=[name for name in every.problems if name in sticks],
