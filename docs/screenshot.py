@@ -1,4 +1,5 @@
-"""The pictures of the demo, of its report's first screen and of its scores, and one of the live page of a run.
+"""The pictures of the demo, of its report's first screen and of its scores, one of the live page of a run, and all of
+`explaining.py`.
 
 make pictures        # these, and all that the pages of docs/ draw themselves; needs Chromium
 """
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import explaining
 from playwright.sync_api import Page, sync_playwright
 
 IMAGES = Path(__file__).parent / "images"
@@ -23,6 +25,7 @@ PROGRAM = [sys.executable, "-m", "optarena"]
 
 
 def main() -> None:
+    explaining.main()
     with tempfile.TemporaryDirectory() as directory:
         subprocess.run([*PROGRAM, "demo"], check=True, cwd=directory)
         store = Path(directory) / "demo-store"
