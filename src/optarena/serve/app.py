@@ -87,7 +87,7 @@ def make_app(hub: Hub, guard: Guard) -> Starlette:
         from optarena.serve.study import study_data
 
         id = request.query_params.get("id", "")
-        return await _encoded(lambda pages: study_data(pages.results, id))
+        return await _encoded(lambda pages: study_data(pages.results, id), reads=True)
 
     async def compare(request: Request) -> Response:
         from optarena.serve.versus import versus
@@ -107,8 +107,8 @@ def make_app(hub: Hub, guard: Guard) -> Starlette:
         said = await hub.command(request.path_params["action"], body.trials)
         return JSONResponse({"did": said})
 
-    async def _encoded(make: Callable[[Pages], object]) -> Response:
-        return _answer(msgspec.json.encode(await hub.make(make)), "json")
+    async def _encoded(make: Callable[[Pages], object], *, reads: bool = False) -> Response:
+        return _answer(msgspec.json.encode(await hub.make(make, reads=reads)), "json")
 
     routes = [
         Route("/", page),

@@ -77,14 +77,14 @@ class Hub:
         self._closing = False
         self._look_cost = 0.0
         self._frozen = 0
-        self._number = 0
         self._news = asyncio.Event()
         """Set when there is another state, and then replaced."""
         self._wake = asyncio.Event()
-        # a thread each: to look, to answer, and to make the rest of pages; so none waits for another
+        # a thread each: to look, to answer, to make the rest of pages, and to read a study; so none waits for another
         self._looker = ThreadPoolExecutor(1, "look")
         self._maker = ThreadPoolExecutor(1, "page")
         self._finisher = ThreadPoolExecutor(1, "rest")
+        self._reader = ThreadPoolExecutor(1, "study")
         self._task: asyncio.Task[None] | None = None
         self.state = self._encoded()
 
@@ -101,6 +101,7 @@ class Hub:
         self._looker.shutdown(wait=False, cancel_futures=True)
         self._maker.shutdown(wait=False, cancel_futures=True)
         self._finisher.shutdown(wait=False, cancel_futures=True)
+        self._reader.shutdown(wait=False, cancel_futures=True)
 
     async def _follow(self) -> None:
         await self._look_and_publish()
@@ -186,6 +187,8 @@ class Hub:
             return
         if len(results.chosen) > self._frozen + MANY:
             self._frozen = len(results.chosen)
+            if self.pages is not None:
+                gc.collect()  # what is garbage now would be frozen, too
             gc.freeze()  # what was read stays: a search for garbage need not look at millions of objects again
         self._cost, self._made, self._at_once = time.thread_time() - began, time.monotonic(), False
         self._version += 1
@@ -193,11 +196,9 @@ class Hub:
         self._stale = False
 
     def _encoded(self) -> bytes:
-        self._number += 1
         damage = self.follower.all_damage()
         said = self.problem or (sentence(self.stores.path.name, damage, places=False) if damage else "")
         state = {
-            "number": self._number,
             "version": self._version,
             "store": visible(self.stores.path.name),
             "problem": visible(said),
@@ -260,12 +261,12 @@ class Hub:
             {"version": 0, "live": live, "offered": offered, "report": None, "why": visible(self.problem or READING)}
         )
 
-    async def make(self, call: Callable[[Pages], T]) -> T:
-        """Something of the newest data, in the thread that makes pages."""
+    async def make(self, call: Callable[[Pages], T], *, reads: bool = False) -> T:
+        """Something of the newest data, in the thread that makes pages; `reads`: it reads files, in its own."""
         pages = self.pages if await self.has_pages() else None
         if pages is None:
             raise OptarenaError(self.problem or READING)
-        return await self._in(self._maker, lambda: call(pages))
+        return await self._in(self._reader if reads else self._maker, lambda: call(pages))
 
     async def in_parts(self, choice: Choice) -> AsyncIterator[bytes]:
         """The page's data, a line of JSON for each part: the answer as soon as it is there, then the rest."""
