@@ -1,9 +1,11 @@
 """The live page: the first screen of a large store, a filter, and what following a run costs.
 
-    python benchmarks/serve.py [STUDIES]
+    python benchmarks/serve.py [STUDIES] [SECONDS]
 
-It writes a store of so many studies (640,000 by default), serves it, and opens the page in Chromium. Then it follows
-a run that makes 1,000 evaluations a second.
+It runs the same experiment with and without a page that follows it, then follows a run that makes 1,000 evaluations a
+second for so many seconds (60 by default), then writes a store of so many studies (640,000 by default), serves it, and
+opens the page in Chromium; at last that store grows by a million rows while filters are asked. Figures are ratios where
+they can be: the load of the machine is printed with them.
 """
 
 from __future__ import annotations
@@ -53,18 +55,22 @@ def write_store(path: Path, studies: int) -> None:
             if journal.full:
                 journal.close()
                 journal = Journal(store.journals, {})
-            name = "RandomSearch" if o == 0 else f"Optimizer-{o}"
-            start = Start(
-                0, f"{trial:06d}-{p}-{o}", f"card{p}", name, name, trial, "00000000-0000-0000-0000-000000000000",
-                time.time(), Budget(EVALUATIONS), life=1,
-            )  # fmt: skip
-            s = journal.start(start, card(p))
-            seed = (trial * 7919 + p * 31 + o * 17) % 1000 / 1000
-            y = [[(1 + seed + o / 20) / (k + 1) + 0.01 * seed] for k in range(EVALUATIONS)]
-            points = [[seed] * 5 for _ in range(EVALUATIONS)]
-            journal.write(Rows(s=s, k=1, y=y, w=[1000, 1000, 5000, 5000, 100, 100], x=points))
-            journal.end(End(s, "done", EVALUATIONS, time.time(), [0] * 6, life=1))
+            write_study(journal, p, o, trial)
             done += 1
+
+
+def write_study(journal: Journal, p: int, o: int, trial: int) -> None:
+    name = "RandomSearch" if o == 0 else f"Optimizer-{o}"
+    start = Start(
+        0, f"{trial:06d}-{p}-{o}", f"card{p}", name, name, trial, "00000000-0000-0000-0000-000000000000",
+        time.time(), Budget(EVALUATIONS), life=1,
+    )  # fmt: skip
+    s = journal.start(start, card(p))
+    seed = (trial * 7919 + p * 31 + o * 17) % 1000 / 1000
+    y = [[(1 + seed + o / 20) / (k + 1) + 0.01 * seed] for k in range(EVALUATIONS)]
+    points = [[seed] * 5 for _ in range(EVALUATIONS)]
+    journal.write(Rows(s=s, k=1, y=y, w=[1000, 1000, 5000, 5000, 100, 100], x=points))
+    journal.end(End(s, "done", EVALUATIONS, time.time(), [0] * 6, life=1))
 
 
 def serve(path: Path) -> tuple[subprocess.Popen[str], str]:
@@ -80,9 +86,69 @@ def seconds_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def megabytes_of(pid: int) -> float:
-    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
+def megabytes_of(pid: int, what: str = "VmHWM") -> float:
+    """The most memory that a process had; VmRSS: what it has now."""
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(what))
     return int(line.split()[1]) / 1000
+
+
+FILTERS = ("optimizer=Optimizer-1&optimizer=Optimizer-2&optimizer=RandomSearch", "problem=made/f1/*", "dimension=5")
+ASKED = (
+    "async query => { const t = performance.now(), out = []; "
+    "const parts = fetchedInParts('/data?' + query, new AbortController().signal); "
+    "for await (const part of parts) out.push(performance.now() - t); return out; }"
+)
+"""Milliseconds until each part of a page was there."""
+
+
+def beside(directory: Path, browser, trials: int) -> None:
+    """The same run alone and while a page follows it, in turn: what following costs the run."""
+    spent: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+    code = (
+        "import sys, time, resource, optarena as oa; began = time.monotonic();"
+        "oa.Experiment(['RandomSearch', 'QuasiRandom'], 'functions/{sphere,rosenbrock}/d5', budget=200, "
+        f"trials={trials}, seed=1).run(sys.argv[1], workers=1);"
+        "u = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)];"
+        "print(time.monotonic() - began, sum(one.ru_utime + one.ru_stime for one in u))"
+    )
+    for i in range(4):
+        watched = i % 2 == 1
+        path = directory / f"run{i}"
+        Store(path).create()
+        process, address = serve(path) if watched else (None, "")
+        page = browser.new_page() if watched else None
+        if page is not None:
+            page.goto(address)
+            page.wait_for_selector("#live-groups", state="attached")
+        found = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+        wall, cpu = map(float, found.stdout.splitlines()[-1].split())
+        spent[watched].append((wall, cpu))
+        if process is not None and page is not None:
+            page.close()
+            process.send_signal(signal.SIGINT)
+            process.wait()
+    for j, word in enumerate(("wall", "CPU")):
+        alone, followed = (min(one[j] for one in spent[watched]) for watched in (False, True))
+        print(f"  a run followed by a page: {100 * (followed / alone - 1):+.1f} % {word} (to reach: 2; best of 2 each)")
+    print(f"  {load()}")
+
+
+def growing(path: Path, process: subprocess.Popen[str], page, rows: int) -> None:
+    """Memory while a store grows and filters are asked."""
+    store, studies = Store(path), 0
+    before = megabytes_of(process.pid, "VmRSS")
+    for step in range(5):
+        journal = Journal(store.journals, {})
+        while studies < (step + 1) * rows // 5 // EVALUATIONS:
+            p, o = studies % PROBLEMS, studies // PROBLEMS % OPTIMIZERS
+            write_study(journal, p, o, 10**6 + studies // (PROBLEMS * OPTIMIZERS))
+            studies += 1
+        journal.close()
+        for query in FILTERS:
+            page.evaluate(ASKED, query)
+        time.sleep(10)
+        now = megabytes_of(process.pid, "VmRSS")
+        print(f"  after {studies * EVALUATIONS:,} more rows: {now:,.0f} MB, {now / before:.2f} times what it was")
 
 
 def large(studies: int, path: Path, browser) -> None:
@@ -99,18 +165,16 @@ def large(studies: int, path: Path, browser) -> None:
     page.wait_for_function("() => live && !live.unread")
     print(f"  everything is counted: {time.monotonic() - began:.1f} s")
     page.wait_for_selector("#overview")
-    print(f"  the answer is there: {time.monotonic() - began:.1f} s; server {megabytes_of(process.pid):,.0f} MB")
+    print(f"  the answer is there, the first useful screen: {time.monotonic() - began:.1f} s (to reach: 2)")
+    print(f"  server {megabytes_of(process.pid):,.0f} MB")
     page.wait_for_selector("#how")
     print(f"  all its sections are there: {time.monotonic() - began:.1f} s; server {megabytes_of(process.pid):,.0f} MB")
-    for query in ("optimizer=Optimizer-1&optimizer=Optimizer-2&optimizer=RandomSearch", "problem=made/f1/*"):
-        took = page.evaluate(
-            "async query => { const t = performance.now(), out = []; "
-            "const parts = fetchedInParts('/data?' + query, new AbortController().signal); "
-            "for await (const part of parts) out.push(performance.now() - t); return out; }",
-            query,
-        )
-        first, *_, last = took
-        print(f"  filter {query[:30]}…: the answer after {first:,.0f} ms (to reach: 300), all after {last:,.0f} ms")
+    for query in FILTERS:
+        first, *_, last = page.evaluate(ASKED, query)
+        print(f"  filter {query[:30]}…: the answer after {first:,.0f} ms, all statistics after {last:,.0f} ms", end="")
+        print(f" ({last / 300:.1f} times the 300 ms to reach)")
+    growing(path, process, page, max(10_000, min(1_000_000, 2 * studies)))
+    print(f"  {load()}")
     page.close()
     process.send_signal(signal.SIGINT)
     process.wait()
@@ -176,10 +240,12 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     studies = int(sys.argv[1]) if len(sys.argv) > 1 else 640_000
+    seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 60
     print(load())
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        running(Path(directory) / "running", browser)
+        beside(Path(directory), browser, max(3, studies // 6_400))
+        running(Path(directory) / "running", browser, seconds=seconds)
         large(studies, Path(directory) / "large", browser)
         browser.close()
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
+import weakref
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import optarena as oa
 from following import after
 from optarena.facade import Results
 from optarena.serve.choice import Choice
+from optarena.serve.hub import Hub
 from optarena.serve.pages import Pages
 from optarena.serve.versus import versus
 
@@ -238,3 +241,33 @@ def test_two_runs_are_compared_in_their_complete_trials_while_one_goes_on(tmp_pa
             assert (part["lower"], part["upper"]) == (one["lower"], one["upper"]), (
                 "the level is that of both optimizers"
             )
+
+
+# ---- memory ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_page_that_is_replaced_frees_its_data_without_a_search_for_garbage(plain, tmp_path):
+    """What is frozen is never searched; so nothing of an old page may hang in a circle."""
+    gc.collect()
+    gc.disable()
+    try:
+        for make in (lambda: Pages(1, Results.of_store(plain), []), lambda: live(after(plain, tmp_path / "s", 20))):
+            pages = make()
+            columns = weakref.ref(pages.results.columns)
+            for choice in (Choice(), Choice(optimizer=("RandomSearch", "QuasiRandom")), Choice(problem=("sphere",))):
+                pages.data(choice)
+            pages.first(Choice(dimension=("2",)))
+            pages.file(Choice())
+            del pages
+            assert columns() is None
+    finally:
+        gc.enable()
+
+
+def test_a_state_is_sent_again_only_when_it_has_changed(plain):
+    hub = Hub([plain])
+    hub._look()
+    hub._look()
+    state = hub.state
+    hub._look()
+    assert hub.state == state

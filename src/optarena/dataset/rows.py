@@ -68,13 +68,13 @@ class RowsOfStudies:
 
     @cached_property
     def _traces(self) -> Traces:
-        columns = self.columns
+        columns, facts = self.columns, self._facts
         rows, counts = self.rows
         width = columns.values.shape[1]
-        signs = np.array([_signs(card, width) for card in self._facts.cards]).reshape(-1, width)
+        signs = np.array([_signs(card, width) for card in facts.cards]).reshape(-1, width)
         values = columns.values[rows]
         if (signs < 0).any():
-            values *= signs[self._facts.card[columns.owner[rows]]]
+            values *= signs[facts.card[columns.owner[rows]]]
         values += 0.0  # no -0
         values[columns.status[rows] > 0] = np.nan
         out = Traces(
@@ -82,7 +82,7 @@ class RowsOfStudies:
             evaluation=columns.evaluation[rows],
             values=values,
             feasible=columns.feasible[rows],
-            spent=lambda: self._facts.seconds[rows],
+            spent=lambda: facts.seconds[rows],  # not of self, which keeps the traces: a circle is freed late
         )
         for array in (out.offsets, out.evaluation, out.values, out.feasible):
             array.setflags(write=False)

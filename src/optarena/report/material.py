@@ -208,6 +208,15 @@ class Material:
         found = {name: part._view(name)[0] for name in self._options}
         return {name: view for name, view in found.items() if view is not None}
 
+    def forget(self) -> None:
+        """Let go of all that was computed. Comparisons refer to themselves, so that only a search for garbage would
+        find them: and with them all rows that they are of."""
+        made = vars(self).pop("_compared", (None, ""))[0]
+        for one in [*([made, *made.others] if made is not None else []), *vars(self).pop("answers", {}).values()]:
+            vars(one).pop("answer", None)
+        self._views.clear()
+        self._tables.clear()
+
     @property
     def comparison(self) -> Comparison | None:
         """Every optimizer against every other, or None where the store does not allow it."""

@@ -83,7 +83,6 @@ class Hub:
         """Answers of the newest version that were sent completely."""
         self._look_cost = 0.0
         self._frozen = 0
-        self._number = 0
         self._news = asyncio.Event()
         """Set when there is another state, and then replaced."""
         self._wake = asyncio.Event()
@@ -192,6 +191,8 @@ class Hub:
             return
         if len(results.chosen) > self._frozen + MANY:
             self._frozen = len(results.chosen)
+            if self.pages is not None:
+                gc.collect()  # what is garbage now would be frozen, too
             gc.freeze()  # what was read stays: a search for garbage need not look at millions of objects again
         self._cost, self._made, self._at_once = time.thread_time() - began, time.monotonic(), False
         self._version += 1
@@ -199,12 +200,10 @@ class Hub:
         self._stale = False
 
     def _encoded(self) -> bytes:
-        self._number += 1
         damage = self.follower.all_damage()
         said = self.problem or (sentence(self.stores.path.name, damage, places=False) if damage else "")
         state = {
             "server": self._id,
-            "number": self._number,
             "version": self._version,
             "store": visible(self.stores.path.name),
             "problem": visible(said),

@@ -49,6 +49,11 @@ class Pages:
         self._whole: Material | None = None
         self._offered: dict[str, list[str]] | None = None
 
+    def __del__(self) -> None:
+        """When the last reader is done: what is frozen would never be collected (see `Hub`)."""
+        for material in [*self._begun.values(), *([self._whole] if self._whole is not None else [])]:
+            material.forget()
+
     @cached_property
     def sides(self) -> list[dict[str, str]]:
         """The runs, versions and stores that can be compared with each other."""
@@ -96,7 +101,7 @@ class Pages:
                 report = opening(material)
                 self._begun[choice.query] = material
                 while len(self._begun) > BEGUN:
-                    self._begun.popitem(last=False)
+                    self._drop(self._begun.popitem(last=False)[1])
         except OptarenaError as error:
             why = str(error)
         return msgspec.json.encode({**head, "report": report, "why": why, "more": report is not None})
@@ -104,12 +109,21 @@ class Pages:
     def _rest(self, choice: Choice) -> bytes:
         with self._lock:
             material = self._begun.pop(choice.query, None) or self._material(choice)
-        return msgspec.json.encode(further(material))
+        made = msgspec.json.encode(further(material))
+        self._drop(material)
+        return made
 
     def file(self, choice: Choice) -> str:
         """The same view as one file that works offline."""
         with self._lock:
-            return page_of(self._material(choice))
+            made = page_of(material := self._material(choice))
+            self._drop(material)
+        return made
+
+    def _drop(self, material: Material) -> None:
+        """It was shown; the material of everything stays, since choices are measured by it."""
+        if material is not self._whole:
+            material.forget()
 
     def whole(self) -> Material:
         """What the page of everything is made of."""

@@ -119,7 +119,8 @@ def put_together(columns: Columns, events: Events, pieces: list[Piece], journals
         columns.sources += again.sources
         pieces.append(piece)
     join_pieces(columns, pieces)
-    columns.again = lambda keys: read_columns(journals(), shards, keys, cards_of(columns))
+    cards = cards_of(columns)  # not in the function: columns that refer to themselves are freed late
+    columns.again = lambda keys: read_columns(journals(), shards, keys, cards)
 
 
 def cards_of(columns: Columns) -> list[ProblemCard]:
