@@ -246,7 +246,7 @@ def as_if_made(monkeypatch, meanwhile=lambda home: None):
     """The steps of a making, without the work."""
 
     def install(command, tool, tell):
-        folder = Path(command[-1])
+        folder = Path(command[3])
         (folder / "bin").mkdir(parents=True)
         (folder / "bin" / "python").symlink_to(sys.executable)
         meanwhile(folder.parent)
