@@ -26,6 +26,7 @@ from optarena.cli import main
 from optarena.environments import NotMade, Wanted, as_wanted, find, find_python, known, ready, remove, unfinished
 from optarena.errors import OptarenaError, WorkError
 from optarena.optimizer import OPTIMIZERS, get_optimizer
+from optarena.optimizers import command
 from optarena.optimizers.isolated import isolated_optimizer, original_of
 from optarena.optimizers.isolated import wanted as environment_of
 from optarena.runner import far_pilots
@@ -535,6 +536,12 @@ def test_a_lock_is_compared_by_its_packages_and_the_kind_of_python(lock, what):
     assert environments.different({"python": "3.11.7", "a": "1", "b": "1"}, lock) == what
 
 
+def elsewhere(tmp_path, monkeypatch):
+    """As on another machine, which has nothing yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr(command, "_made", {})
+
+
 @pytest.mark.usefixtures("_index")
 def test_a_pilot_makes_environments_of_the_locks_of_its_run_and_refuses_others(tmp_path, monkeypatch):
     newer = tmp_path / "index" / "the_library-2.0-py3-none-any.whl"
@@ -543,7 +550,7 @@ def test_a_pilot_makes_environments_of_the_locks_of_its_run_and_refuses_others(t
     run = announce(oa.Experiment(names, "functions/sphere/d2", 3, seed=1), "s", pilots=1).run
     assert run is not None
     (tmp_path / newer.name).rename(newer)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    elsewhere(tmp_path, monkeypatch)
     other = ready(wanted("one.toml"), "test")
     with pytest.raises(
         OptarenaError, match=rf"one on this machine has other packages .* 'optarena env remove {other.key}'"
@@ -560,7 +567,7 @@ def test_a_pilot_makes_environments_of_the_locks_of_its_run_and_refuses_others(t
 def test_a_pilot_that_cannot_make_an_environment_says_why(tmp_path, monkeypatch):
     run = announce(oa.Experiment([manifest("one.toml", "the_library")], "functions/sphere/d2", 3), "s", pilots=1).run
     assert run is not None
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    elsewhere(tmp_path, monkeypatch)
     monkeypatch.delenv("PIP_FIND_LINKS")
     with pytest.raises(
         OptarenaError, match="this machine cannot run one: its environment cannot be made: pip: Could not"
