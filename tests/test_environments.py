@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import importlib.metadata
 import os
 import platform
@@ -11,6 +13,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -18,12 +21,16 @@ import pytest
 import optarena as oa
 import optarena.runner.again
 from optarena import environments
+from optarena._files import locked
 from optarena.cli import main
 from optarena.environments import NotMade, Wanted, as_wanted, find, find_python, known, ready, remove, unfinished
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, WorkError
 from optarena.optimizer import OPTIMIZERS, get_optimizer
+from optarena.optimizers import command
 from optarena.optimizers.isolated import isolated_optimizer, original_of
 from optarena.optimizers.isolated import wanted as environment_of
+from optarena.runner import far_pilots
+from optarena.runner.pilot import announce, pilot
 from optarena.testing import MIXED
 from waiting import wait_for
 from wheels import wheel
@@ -213,6 +220,91 @@ def test_a_killed_making_leaves_nothing_that_is_taken_for_an_environment(monkeyp
 
 
 @pytest.mark.usefixtures("own_cache")
+def test_whoever_waited_while_an_environment_was_removed_makes_it():
+    file = library("1.0", 0.5)
+    home = environments.place() / Wanted(HERE, (str(Path(file).resolve()),)).key
+    home.mkdir(parents=True)
+    with locked(home.with_suffix(".lock")):
+        waiter = make(file)
+        assert waiter.stderr is not None
+        assert "waiting for another process that makes its environment" in waiter.stderr.readline()
+        home.rmdir()
+    assert Path(waiter.communicate()[0].strip()).is_dir()
+    assert waiter.returncode == 0
+
+
+@pytest.fixture
+def _no_locks(own_cache, monkeypatch):
+    """A file system without locks, as NFS may be."""
+
+    def flock(descriptor, how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+
+
+def as_if_made(monkeypatch, meanwhile=lambda home: None):
+    """The steps of a making, without the work."""
+
+    def install(command, tool, tell):
+        folder = Path(command[3])
+        (folder / "bin").mkdir(parents=True)
+        (folder / "bin" / "python").symlink_to(sys.executable)
+        meanwhile(folder.parent)
+
+    monkeypatch.setattr(environments, "_install", install)
+
+
+@pytest.mark.usefixtures("_no_locks")
+def test_without_locks_nobody_removes_what_another_process_is_making(monkeypatch):
+    as_if_made(monkeypatch)
+    want = Wanted(HERE, ())
+    home = environments.place() / want.key
+    (home / "theirs").mkdir(parents=True)
+    (home / "dead").mkdir()
+    maker = environments.Maker.here()
+    living = msgspec.structs.replace(maker, pid=os.getppid(), born=0)
+    (home / "theirs.maker").write_bytes(msgspec.json.encode(living))
+    (home / "dead.maker").write_bytes(msgspec.json.encode(msgspec.structs.replace(maker, born=maker.born + 1)))
+    assert unfinished() == []
+    with pytest.raises(WorkError, match="another process is making it"):
+        remove(want.key)
+    made = ready(want, "test")
+    assert {path.name for path in home.iterdir() if path.is_dir()} == {"theirs", Path(made.folder).name}
+    elsewhere = msgspec.structs.replace(maker, host="elsewhere")
+    assert elsewhere.may_live
+    assert not msgspec.structs.replace(elsewhere, began=0.0).may_live
+    (home / "theirs.maker").unlink()
+    remove(want.key)
+    assert known() == []
+
+
+@pytest.mark.usefixtures("_no_locks")
+def test_without_locks_the_first_of_two_that_make_an_environment_counts_for_both(monkeypatch):
+    want = Wanted(HERE, ())
+    first = []
+
+    def other(home):
+        if not first:
+            first.append(None)
+            first[0] = environments._make(want, home, lambda _: None)
+
+    as_if_made(monkeypatch, other)
+    made = ready(want, "test")
+    assert made == first[0] == find(want)
+    assert [path.name for path in environments.place().glob(f"{want.key}/*") if path.is_dir()] == [
+        Path(made.folder).name
+    ]
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_step_that_hangs_is_ended(monkeypatch):
+    monkeypatch.setattr(environments, "SILENT_SECONDS", 0.2)
+    with pytest.raises(NotMade, match=r"pip has said nothing for .*: building"):
+        environments._install(["/bin/sh", "-c", "echo building; sleep 600"], "pip", lambda _: None)
+
+
+@pytest.mark.usefixtures("own_cache")
 def test_an_interrupt_removes_what_was_begun(monkeypatch):
     def interrupted(command, *rest):
         Path(command[-1]).mkdir()
@@ -344,7 +436,8 @@ def test_a_python_is_found_where_it_runs_on_the_path_and_by_pyenv(monkeypatch):
     assert find_python(HERE) == Path(sys.executable)
     python_that_says("shims/python3.77", "")  # pyenv's, of a version that is not chosen
     first = python_that_says("bin/python3.77", "3.77.2")
-    second = python_that_says("pyenv/versions/3.78.4/bin/python", "3.78.4")
+    python_that_says("pyenv/versions/3.78.9/bin/python", "3.78.9")
+    second = python_that_says("pyenv/versions/3.78.13/bin/python", "3.78.13")
     plain = python_that_says("bin/python", "3.79.1")
     monkeypatch.setenv("PYENV_ROOT", str(Path("pyenv").resolve()))
     monkeypatch.setenv("PATH", f"{Path('bin').resolve()}")
@@ -378,6 +471,124 @@ esac
     venv, install = calls.read_text().splitlines()
     assert venv == f"venv --python {sys.executable} {made.folder}"
     assert install == f"pip install --python {made.program} {file}"
+
+
+# ---- locks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _index(tmp_path, own_cache, monkeypatch):
+    """Two versions of one library; what is not pinned gets the newer one."""
+    (tmp_path / "index").mkdir()
+    for version, where in (("1.0", 0.5), ("2.0", 0.25)):
+        wheel("the_library", version, {"the_library.py": f"WHERE = {where}\n"}, folder=tmp_path / "index")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    monkeypatch.setattr(environments, "_locks", {})
+
+
+@pytest.mark.usefixtures("_index")
+def test_an_environment_is_made_again_of_the_packages_that_a_study_recorded(tmp_path, capsys):
+    newer = tmp_path / "index" / "the_library-2.0-py3-none-any.whl"
+    newer.rename(tmp_path / newer.name)
+    name = manifest("one.toml", "the_library>=1.0")
+    results = oa.Experiment([name], "functions/sphere/d2", 3, seed=1).run("s", workers=1)
+    study = results.studies["study"][0]
+    (tmp_path / newer.name).rename(newer)
+    assert main(["env", "remove", name]) == 0
+    usual = ready(wanted(name), "test")
+    assert usual.lock["the_library"] == "2.0", "resolved on another day"
+    assert not oa.runner.again.replay("s", study).same
+    assert main(["env", "create", "--lock", "s", study]) == 2
+    assert f"the_library 2.0, expected 1.0; remove it first (optarena env remove {usual.key})" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    remove(usual.key)
+    assert main(["env", "create", "--lock", "s", study]) == 0
+    assert known()[0].lock["the_library"] == "1.0"
+    verdict = oa.runner.again.replay("s", study)
+    assert (verdict.same, verdict.facts) == (True, [])
+    assert main(["env", "create", "--lock", "s", study]) == 0
+    assert "has its environment" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("_index")
+def test_a_lock_that_cannot_be_had_is_a_sentence_and_a_file_is_taken_with_its_dependencies(tmp_path):
+    want = Wanted(HERE, ("the_library",))
+    environments.make_as({want.key: {"python": platform.python_version(), "the_library": "7.0"}})
+    with pytest.raises(NotMade, match=r"cannot be made: pip: .*the_library==7\.0"):
+        ready(want, "test")
+    needy = wheel("needy", "1.0", {"needy.py": ""}, requires=["the_library"])
+    of_file = Wanted(HERE, (str(Path(needy).resolve()),))
+    environments.make_as({of_file.key: {"python": f"{HERE}.0", "needy": "1.0", "the_library": "1.0"}})
+    assert ready(of_file, "test").lock == {"needy": "1.0", "the_library": "1.0"}
+
+
+@pytest.mark.parametrize(
+    ("lock", "what"),
+    [
+        ({"python": "3.11.1", "a": "1"}, ""),
+        ({"python": "3.12.7"}, "python 3.11.7, expected 3.12.7"),
+        ({"a": "2"}, "a 1, expected 2"),
+        ({"c": "1"}, "c is missing, expected 1"),
+    ],
+)
+def test_a_lock_is_compared_by_its_packages_and_the_kind_of_python(lock, what):
+    assert environments.different({"python": "3.11.7", "a": "1", "b": "1"}, lock) == what
+
+
+def elsewhere(tmp_path, monkeypatch):
+    """As on another machine, which has nothing yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr(command, "_made", {})
+
+
+@pytest.mark.usefixtures("_index")
+def test_a_pilot_makes_environments_of_the_locks_of_its_run_and_refuses_others(tmp_path, monkeypatch):
+    newer = tmp_path / "index" / "the_library-2.0-py3-none-any.whl"
+    newer.rename(tmp_path / newer.name)
+    names = [manifest("one.toml", "the_library>=1.0"), manifest("bad.toml", "the_library==2.0")]
+    run = announce(oa.Experiment(names, "functions/sphere/d2", 3, seed=1), "s", pilots=1).run
+    assert run is not None
+    (tmp_path / newer.name).rename(newer)
+    elsewhere(tmp_path, monkeypatch)
+    other = ready(wanted("one.toml"), "test")
+    with pytest.raises(
+        OptarenaError, match=rf"one on this machine has other packages .* 'optarena env remove {other.key}'"
+    ):
+        pilot("s", run.id)
+    remove(other.key)
+    assert pilot("s", run.id, workers=1).how == "done"
+    frame = {attempt.start.optimizer: attempt.start.versions for attempt in oa.open("s").attempts}
+    assert frame["one"]["the_library"] == "1.0"
+    assert frame["bad"]["the_library"] == "2.0", "which could not be made where the run was announced"
+
+
+@pytest.mark.usefixtures("_index")
+def test_a_pilot_that_cannot_make_an_environment_says_why(tmp_path, monkeypatch):
+    run = announce(oa.Experiment([manifest("one.toml", "the_library")], "functions/sphere/d2", 3), "s", pilots=1).run
+    assert run is not None
+    elsewhere(tmp_path, monkeypatch)
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    with pytest.raises(
+        OptarenaError, match="this machine cannot run one: its environment cannot be made: pip: Could not"
+    ):
+        pilot("s", run.id)
+
+
+def test_what_a_pilot_needs_of_a_manifest_goes_with_it():
+    file = library("1.0", 0.5)
+    name = manifest("one.toml", f"./{file}")
+    Path("own").mkdir()
+    Path("own/run.sh").write_text("#!/bin/sh\nexec python3 own.py\n")
+    Path("own/run.sh").chmod(0o755)
+    Path("own/data.txt").write_text("1")
+    Path("own/own.toml").write_text('[optimizer]\ncommand = ["./run.sh"]\nfiles = ["data.txt"]\nseconds = 5\n')
+    plan = oa.Experiment([name, "own/own.toml", "RandomSearch"], "functions/sphere/d2", 3).plan()
+    files = far_pilots._files(plan, Path.cwd())
+    mine = {"one.toml", "mine.py", "optarena_shim.py", file}
+    assert set(files) == mine | {"own/own.toml", "own/run.sh", "own/data.txt"}
+    assert files[file] == Path(file).read_bytes()
+    assert far_pilots.executable(files, Path.cwd()) == ["own/run.sh"]
 
 
 # ---- optimizers of ours ----------------------------------------------------------------------------------------------

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -10,7 +14,7 @@ import polars as pl
 import pytest
 
 import optarena as oa
-from optarena.environments import NotMade, find_python
+from optarena.environments import NotMade, Wanted, find_python, ready
 
 pytestmark = [pytest.mark.environments, pytest.mark.xdist_group("processes")]
 
@@ -93,3 +97,15 @@ def test_a_wrapper_of_bayesmark_itself_on_the_python_of_its_time():
     made = versions(results)["wrapped"]
     assert made["bayesmark"] == "0.0.8"
     assert made["python"].startswith("3.8.")
+
+
+def test_uv_itself_makes_environments_and_says_why_it_cannot(tmp_path, monkeypatch):
+    subprocess.run([sys.executable, "-m", "venv", "of-uv"], check=True)
+    subprocess.run(["of-uv/bin/python", "-m", "pip", "install", "--quiet", "uv"], check=True)
+    monkeypatch.setenv("PATH", f"{Path('of-uv/bin').resolve()}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = ready(Wanted(".".join(platform.python_version_tuple()[:2]), ("six==1.16.0",)), "test")
+    assert made.lock == {"six": "1.16.0"}
+    assert "uv" in Path(made.folder, "pyvenv.cfg").read_text()
+    with pytest.raises(NotMade, match=r"cannot be made: uv: .*six==0\.0\.1"):
+        ready(Wanted(made.python, ("six==0.0.1",)), "test")

@@ -18,6 +18,7 @@ from optarena.cli import main
 from optarena.errors import Exhausted, OptarenaError, SuggestionError
 from optarena.formats import export
 from optarena.optimizer import get_optimizer
+from optarena.optimizers import command
 from optarena.optimizers.command import CommandError
 from optarena.space import Space
 from optarena.testing import MIXED, assert_optimizer, check_optimizer
@@ -27,6 +28,7 @@ from waiting import wait_for
 pytestmark = pytest.mark.xdist_group("processes")  # one after the other: they measure time and kill
 
 SPACE = Space.box(-5.0, 5.0, 2)
+EXAMPLES = Path(__file__).parents[1] / "examples" / "optimizers"
 PROGRAM = """
 import json, os, random, sys, time
 
@@ -347,17 +349,58 @@ def test_a_worker_that_is_killed_takes_its_program_with_it_and_the_study_goes_on
     assert points[0] == points[1]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
+def test_what_loops_ends_with_a_supervisor_that_is_killed():
+    loop = "child = __import__('subprocess').Popen(['sleep', '600'], start_new_session=True)"
+    write(body=f"if call == 'start': {loop}; open('pids', 'w').write(f'{{os.getpid()}} {{child.pid}}')")
+    text = (
+        Path("mine.py").read_text().replace('elif call == "suggest":', 'elif call == "suggest":\n        while 1: pass')
+    )
+    Path("mine.py").write_text(text)
+    command = [sys.executable, "-m", "optarena", "run", "-o", "mine.toml", "-p", "functions/sphere/d2", "-n", "3"]
+    process = subprocess.Popen([*command, "--store", "s"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: Path("pids").exists() and len(Path("pids").read_text().split()) == 2)
+    process.kill()
+    process.wait()
+    for pid in map(int, Path("pids").read_text().split()):
+        wait_for(lambda pid=pid: gone(pid))
+
+
+def test_one_that_hangs_at_hello_is_waited_for_once_by_each_process(capsys, monkeypatch):
+    monkeypatch.setattr(command, "SLOW_SECONDS", 0.05)
+    write(body="open('starts', 'a').write('x'); time.sleep(600)", seconds=1)
+    assert set(run(["mine.toml"], trials=4, workers=1).studies["status"]) == {"failed"}
+    assert Path("starts").read_text() == "xx", "once for the plan, once in the worker"
+    assert capsys.readouterr().err.startswith("mine.toml: waiting for its answer to hello")
+
+
+@pytest.mark.parametrize("call", ["start", "suggest", "observe"])
+def test_what_a_failed_call_has_cost_is_charged(call):
+    write(body=f"if call == {call!r}: answer(error='too dear', cost={{'tokens': 7}}); continue")
+    results = run(["mine.toml"])
+    assert results.studies["status"].to_list() == ["failed"]
+    assert "too dear" in results.studies["reason"][0]
+    assert results.efforts_at_end("cost.tokens").tolist() == [7.0]
+
+
 def test_one_that_does_not_repeat_is_seen_by_replay_and_by_check(capsys):
     write(body="if call == 'start': request['seed'] = time.time_ns()")
     results = run(["mine.toml"])
     assert main(["replay", "s", results.studies["study"][0][:8]]) == 1
-    capsys.readouterr()
+    assert "the study is not repeatable" in " ".join(capsys.readouterr().out.split())
     run(["mine.toml"], budget=9)
     assert oa.open("s").studies["attempt"].to_list() == [1], "another attempt: the first could not be continued"
     assert main(["check", "mine.toml"]) == 1
     printed = " ".join(capsys.readouterr().out.split())
     assert "mine.toml: two runs with the same seed differ" in printed
     assert "Draw all randomness from the seed of start" in printed
+
+
+def test_a_replay_whose_program_fails_says_why(capsys):
+    results = run([write()])
+    write(body="sys.exit('the licence has run out')")
+    assert main(["replay", "s", results.studies["study"][0]]) == 1
+    assert "the licence has run out" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_study_of_a_program_that_hides_its_randomness_is_marked_as_not_repeatable(capsys):
@@ -433,6 +476,15 @@ def test_without_a_list_the_files_in_the_command_belong_to_it():
     Path("mine.py").write_text(Path("mine.py").read_text() + "# more\n")
     with pytest.raises(OptarenaError, match=r"mine.toml: its source has changed"):
         run(["mine.toml"], budget=8)
+
+
+def test_the_file_of_a_class_behind_the_shim_belongs_to_it():
+    for name in ("optarena_shim.py", "hill.py", "hill.toml"):
+        Path(name).write_text((EXAMPLES / name).read_text())
+    run(["hill.toml"])
+    Path("hill.py").write_text(Path("hill.py").read_text() + "# more\n")
+    with pytest.raises(OptarenaError, match=r"hill.toml: its source has changed"):
+        run(["hill.toml"], budget=8)
 
 
 @pytest.mark.parametrize(

@@ -192,8 +192,69 @@ def test_ask_and_tell_get_back_the_objects_that_they_gave():
     assert Path("told").read_text() == "[(['Candidate', 'Candidate'], [1.0, 2.0])]"
 
 
+def test_equal_points_of_a_batch_go_back_as_the_objects_that_they_were():
+    text = ASKED.replace('random.uniform(*line["range"])', "0.5")
+    optimizer = shim("one.py:One", text)
+    X = optimizer.suggest(2)
+    optimizer.observe(X, np.array([[1.0], [2.0]]))
+    optimizer.observe(X[:1], np.array([[3.0]]))
+    optimizer.close()
+    assert Path("told").read_text() == "[('Candidate', 1.0), ('Candidate', 2.0), ('dict', 3.0)]"
+
+
+LATE = """
+class Mine:
+    cost = {}
+    def __init__(self, space):
+        import numpy
+        self.random = numpy.random
+    def suggest(self, n):
+        self.cost["tokens"] = 5
+        if n == 2:
+            raise ValueError("no pairs")
+        return [self.random.random(2) for _ in range(n)]
+    def observe(self, points, values):
+        pass
+"""
+
+
+def test_numpy_is_seeded_where_the_constructor_is_the_first_to_import_it():
+    seen = []
+    for _ in range(2):
+        optimizer = shim("late.py:Mine", LATE)
+        seen.append(optimizer.suggest(1).tolist())
+        optimizer.close()
+    assert seen[0] == seen[1]
+
+
+def test_the_shim_reports_what_a_failed_call_has_cost():
+    optimizer = shim("late.py:Mine", LATE)
+    with pytest.raises(CommandError, match="no pairs"):
+        optimizer.suggest(2)
+    assert optimizer.take_charges() == {"tokens": 5.0}
+
+
+def test_a_capability_of_the_shim_is_true_or_false():
+    with pytest.raises(CommandError, match=r"usage: python3 optarena_shim\.py mine\.py:Mine"):
+        shim("mine.py:Mine", SUGGESTED, "batch=True")
+
+
+def test_a_climber_takes_a_parameter_of_one_value(template):
+    space = Space({name: {"type": "real", "space": "linear", "range": ends} for name, ends in RANGES.items()})
+    optimizer = get_optimizer(template)(space, rng=np.random.default_rng(1))
+    for value in (3.0, 2.0, 2.5, 1.0):
+        X = optimizer.suggest(1)
+        assert X[0][1] == 2.0
+        optimizer.observe(X, np.array([[value]]))
+    optimizer.close()
+
+
+RANGES = {"x": [0.0, 1.0], "fixed": [2.0, 2.0]}
+
+
 def test_a_wrapper_for_bayesmark_runs_where_bayesmark_is_not_installed():
-    optimizer = shim("wrapper.py:Wrapper", WRAPPER, settings="shift = 0.5", space=MIXED_SMALL)
+    names = "from bayesmark.builtin_opt.config import CONFIG\nfrom bayesmark.constants import ARG_DELIM\n"
+    optimizer = shim("wrapper.py:Wrapper", names + WRAPPER, settings="shift = 0.5", space=MIXED_SMALL)
     X = optimizer.suggest(2)
     optimizer.observe(X, np.array([[1.0], [np.nan]]))
     optimizer.close()

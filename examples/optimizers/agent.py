@@ -68,5 +68,7 @@ class Agent:
     def observe(self, points, values):
         for point, value in zip(points, values):
             if value == value:  # not NaN: the evaluation did not fail
-                unit = [(point[name] - low) / (high - low) for name, (low, high) in zip(self.names, self.ranges)]
+                unit = [
+                    (point[name] - low) / ((high - low) or 1.0) for name, (low, high) in zip(self.names, self.ranges)
+                ]
                 self.history.append((value, len(self.history), [round(u, 6) for u in unit]))

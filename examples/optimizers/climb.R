@@ -13,7 +13,7 @@ matrix_of <- function(line, before, after) {
 
 warp <- function(x) replace(x, logs, log(x[logs]))
 
-to_unit <- function(x) (warp(x) - low) / (high - low)
+to_unit <- function(x) ifelse(high > low, (warp(x) - low) / (high - low), 0.5)
 
 from_unit <- function(u) {
   x <- low + u * (high - low)

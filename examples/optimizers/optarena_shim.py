@@ -37,19 +37,20 @@ class Adapter:
         self.names = list(self.space)
         self.single = request["objectives"] == 1
         random.seed(request["seed"])
-        if "numpy" in sys.modules:
-            sys.modules["numpy"].random.seed(request["seed"])
+        seeded = _seed_numpy(request["seed"])
         given = dict(request["settings"])
         named = _parameters(cls)
         given.update({key: request[key] for key in ("seed", "objectives", "budget") if key in named})
         self.inner = cls(self.space, **given)
+        if not seeded:  # the constructor may have imported it
+            _seed_numpy(request["seed"])
         self.failed = float("inf") if _is_wrapper(cls) else float("nan")
         if hasattr(self.inner, "suggest"):
             self.ask, self.tell, self.many = self.inner.suggest, self.inner.observe, True
         else:
             self.ask, self.tell = self.inner.ask, self.inner.tell
             self.many = bool(_parameters(self.ask))
-        self.pending = {}  # what was asked for, as it was given, until its values are known
+        self.pending = {}  # what was asked for, as it was given, until its values are known; points may be equal
 
     def suggest(self, n):
         given = self.ask(n) if self.many else [self.ask() for _ in range(n)]
@@ -57,13 +58,12 @@ class Adapter:
         for point in given:
             values = [point[name] for name in self.names] if isinstance(point, dict) else list(point)
             row = [value.item() if hasattr(value, "item") else value for value in values]
-            self.pending[tuple(row)] = point
+            self.pending.setdefault(tuple(row), []).append(point)
             rows.append(row)
         return rows
 
     def observe(self, rows, values, violations):
-        points = [self.pending.pop(tuple(row), None) for row in rows]
-        points = [dict(zip(self.names, row)) if point is None else point for row, point in zip(rows, points)]
+        points = [self._as_given(row) for row in rows]
         found = [[self.failed if value == "nan" else float(value) for value in row] for row in values]
         found = [row[0] for row in found] if self.single else found
         if self.many:
@@ -71,6 +71,20 @@ class Adapter:
         else:
             for i, point in enumerate(points):
                 self.tell(point, found[i], *[each[i] for each in violations])
+
+    def _as_given(self, row):
+        waiting = self.pending.get(tuple(row), [])
+        point = waiting.pop(0) if waiting else dict(zip(self.names, row))
+        if not waiting:
+            self.pending.pop(tuple(row), None)
+        return point
+
+
+def _seed_numpy(seed):
+    if "numpy" not in sys.modules:
+        return False
+    sys.modules["numpy"].random.seed(seed)
+    return True
 
 
 def _parameters(function):
@@ -115,9 +129,17 @@ def _stand_in_for_bayesmark():
             self.api_config = api_config
 
     package, base = types.ModuleType("bayesmark"), types.ModuleType("bayesmark.abstract_optimizer")
-    package.__path__ = []
+    constants, builtin = types.ModuleType("bayesmark.constants"), types.ModuleType("bayesmark.builtin_opt")
+    config = types.ModuleType("bayesmark.builtin_opt.config")
+    package.__path__ = builtin.__path__ = []
+    config.CONFIG = {}
     base.AbstractOptimizer = AbstractOptimizer
-    sys.modules.update({"bayesmark": package, base.__name__: base})
+    constants.__dict__.update(ARG_DELIM="_", METRICS=("acc", "mae", "mse", "nll"), RANDOM_SEARCH="RandomSearch")
+    for module in (package, base, constants, builtin, config):
+        parent, _, name = module.__name__.rpartition(".")
+        sys.modules[module.__name__] = module
+        if parent:
+            setattr(sys.modules[parent], name, module)
 
 
 def _with_cost(answer, adapter):
@@ -159,13 +181,14 @@ def serve(cls, **capabilities):
             traceback.print_exc()
             last = traceback.extract_tb(error.__traceback__)[-1]
             place = " (%s line %d)" % (os.path.basename(last[0]), last[1])
-            text = encode({"id": request["id"], "error": "%s: %s%s" % (type(error).__name__, error, place)})
+            answer = {"id": request["id"], "error": "%s: %s%s" % (type(error).__name__, error, place)}
+            text = encode(_with_cost(answer, adapter))
         data = (text + "\n").encode("utf-8")
         while data:
             data = data[os.write(answers, data) :]
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or any("=" not in word for word in sys.argv[2:]):
+    if len(sys.argv) < 2 or any(word.partition("=")[2] not in ("true", "false") for word in sys.argv[2:]):
         sys.exit("usage: python3 optarena_shim.py mine.py:Mine [capability=true|false ...]")
     serve(sys.argv[1], **{key: value == "true" for key, _, value in (word.partition("=") for word in sys.argv[2:])})

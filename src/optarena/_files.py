@@ -74,6 +74,26 @@ def write_together(files: Mapping[Path, bytes], *, synced: bool = True) -> None:
         raise
 
 
+def write_once(path: Path, data: bytes) -> bool:
+    """An atomic write of a file that nobody has written yet; False if it exists, which is then as it was."""
+    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        _write_synced(beside, data)
+        try:
+            os.link(beside, path)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            if os.path.lexists(path):
+                return False
+            beside.rename(path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return True
+
+
 def must_be_writable(path: Path) -> None:
     """Refuse a path that cannot be written, before the work whose result goes there. Creates nothing."""
     if path.is_dir():
@@ -137,14 +157,16 @@ def _sync_directory(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked(directory: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-    """Only one process at a time does what needs this lock, which leaves no file. waiting: called if another has it.
+def locked(path: Path, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Only one process at a time does what needs this lock. waiting: called if another has it.
 
-    There is no lock where a file system has none, or a directory cannot be read.
+    path: a directory, or a file, which is made and stays: on NFS only what is open for writing can be locked. There is
+    no lock where a file system has none, or the path cannot be opened.
     """
+    as_file = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
-            descriptor = os.open(directory, os.O_RDONLY)
+            descriptor = os.open(path, os.O_RDONLY if path.is_dir() else as_file, 0o666)
             held.callback(os.close, descriptor)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,8 +7,9 @@ import functools
 import os
 import signal
 import socket
+import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 ROUNDS = 5
@@ -114,6 +115,25 @@ def end_descendants() -> None:
     kill_all(lambda: descendants(os.getpid()))
 
 
+@contextlib.contextmanager
+def ended_with_us(mark: str) -> Iterator[None]:
+    """Whatever carries this NAME=TEXT is killed when we die, also by SIGKILL: a small process waits for that.
+
+    The kernel can kill children with their parent, but setting that takes a fork of all our memory for each child, and
+    what these start would not know of it.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    command = [sys.executable, "-S", "-E", "-P", __file__, mark]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True) as waits:
+        try:
+            yield
+        finally:
+            waits.kill()
+
+
 def adopt_orphans() -> None:
     """Let what our descendants leave behind become our children, where they can be found (Linux)."""
     if sys.platform == "linux":
@@ -175,3 +195,8 @@ def alive(pid: int, birth: int) -> bool:
         pass
     now = born(pid)
     return (not now or not birth or now == birth) and state(pid) != "Z"
+
+
+if __name__ == "__main__":
+    sys.stdin.read()
+    kill_all(lambda: carrying(sys.argv[1]))

@@ -42,6 +42,7 @@ class Child:
     """One life of a program. It starts, or OSError says why not.
 
     listens: it has an input, and is expected to end with it; one that does not listen is killed when we die (on Linux).
+    What a worker started is killed when its supervisor dies (`_process.ended_with_us`), listening or not.
     longest: how many bytes may wait to be taken as lines. added: to the environment.
     """
 

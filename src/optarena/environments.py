@@ -5,10 +5,12 @@
     packages = ["HEBO==0.3.6"]
 
 They are kept in the user's cache, under a key of the Python and the packages that were asked for, and shared by all
-processes. `environment.json` is written last and by a rename, so one whose making was interrupted does not count:
+processes. `environment.json` is written last and only once, so one whose making was interrupted does not count:
 
+    environments/KEY.lock                 held while it is made or removed; it stays
     environments/KEY/environment.json     what it is, with the version of every package in it: its lock
     environments/KEY/FOLDER/              the environment itself
+    environments/KEY/FOLDER.maker         who is making it: where locks do not work, nobody else removes it
     environments/KEY/failed.json          why it could not be made, for the workers of a run
 """
 
@@ -32,14 +34,20 @@ from typing import Any
 
 import msgspec
 
-from optarena._files import locked, user_cache, write_whole
+from optarena._files import locked, user_cache, write_once, write_whole
 from optarena._json import printable
 from optarena._numbers import duration
+from optarena._process import alive, born, host
+from optarena._process import place as place_of_pids
 from optarena._text import clean, screen_width, shortened
 from optarena.children import LOOK, Child
 from optarena.errors import OptarenaError, WorkError, nearest
 
-RECORD, FAILED = "environment.json", "failed.json"
+RECORD, FAILED, MAKER = "environment.json", "failed.json", ".maker"
+SILENT_SECONDS = 3600.0
+"""A step that says nothing for so long hangs: a large build may be silent for many minutes."""
+MAKING_SECONDS = 86_400.0
+"""A maker on another machine, which cannot be seen, has ended by then."""
 FIELDS = ("python", "packages")
 LONGEST_REASON = 400
 MOST_OUTPUT = 1 << 26
@@ -47,6 +55,21 @@ APART = {"PYTHONPATH": "", "PYTHONHOME": "", "PYTHONNOUSERSITE": "1"}
 """Variables that keep an environment's Python to its own packages."""
 FOR_PIP = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0", "NO_COLOR": "1"}
 _VERSION = re.compile(r"3\.\d+(\.\d+)?")
+
+
+NUMPY = "NPY_DISABLE_CPU_FEATURES"
+OLD_GROUPS = "AVX512F AVX512CD AVX512_KNL AVX512_KNM AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
+"""How NumPy 1 calls instructions beyond x86-64-v3. Each NumPy warns of those that it does not know."""
+NO_WARNING = "ignore:During parsing environment variable"
+
+
+def _pins() -> dict[str, str]:
+    """Where this process is held to x86-64-v3 by its NumPy's names, the same by those of any other NumPy."""
+    names = os.environ.get(NUMPY, "").replace(",", " ").split()
+    if not names:
+        return {}
+    quiet = ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), NO_WARNING]))
+    return {NUMPY: ",".join(dict.fromkeys([*names, *OLD_GROUPS.split()])), "PYTHONWARNINGS": quiet}
 
 
 class NotMade(Exception):
@@ -72,6 +95,28 @@ class Wanted(msgspec.Struct, frozen=True):
         return f"Python {self.python} with {', '.join(map(_short, self.packages)) or 'no packages'}"
 
 
+class Maker(msgspec.Struct, frozen=True):
+    """A process that makes an environment."""
+
+    host: str
+    place: str
+    """Where its pid means something."""
+    pid: int
+    born: int
+    began: float
+
+    @classmethod
+    def here(cls) -> Maker:
+        return cls(host(), place_of_pids(), os.getpid(), born(os.getpid()), time.time())
+
+    @property
+    def may_live(self) -> bool:
+        if (self.host, self.place) == (host(), place_of_pids()):
+            return alive(self.pid, self.born)
+        booted_since = self.host == host() and self.place.split()[:1] != place_of_pids().split()[:1]
+        return not booted_since and time.time() - self.began < MAKING_SECONDS
+
+
 class Environment(msgspec.Struct, frozen=True):
     """An environment that exists."""
 
@@ -93,7 +138,7 @@ class Environment(msgspec.Struct, frozen=True):
     def variables(self) -> dict[str, str]:
         """What is added to the environment of a program that runs in it: its programs come first on the PATH."""
         path = f"{self.program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-        return {**APART, "PATH": path, "VIRTUAL_ENV": self.folder}
+        return {**APART, **_pins(), "PATH": path, "VIRTUAL_ENV": self.folder}
 
     @property
     def versions(self) -> dict[str, str]:
@@ -123,7 +168,7 @@ def as_wanted(given: Any, directory: Path) -> Wanted:
         if key not in FIELDS:
             known = ", ".join(FIELDS)
             raise OptarenaError(f"no such field.{nearest(key, FIELDS)} (known: {known})", field=f"environment.{key}")
-    python = given.get("python", ".".join(platform.python_version_tuple()[:2]))
+    python = given.get("python", _minor(platform.python_version()))
     if not isinstance(python, str) or not _VERSION.fullmatch(python):
         raise OptarenaError(f"expected a version such as '3.10', in quotes, got {python!r}", field="environment.python")
     packages = given.get("packages", [])
@@ -172,6 +217,19 @@ def only_find() -> None:
     _makes = False
 
 
+def is_worker() -> bool:
+    """Whether this process only uses what others have made."""
+    return not _makes
+
+
+_locks: dict[str, Mapping[str, str]] = {}
+
+
+def make_as(locks: Mapping[str, Mapping[str, str]]) -> None:
+    """From now on, what is made for these keys gets the very packages of these locks."""
+    _locks.update(locks)
+
+
 def place() -> Path:
     """The directory of all environments."""
     return user_cache() / "environments"
@@ -203,9 +261,14 @@ def ready(wanted: Wanted, title: str) -> Environment:
     if not _makes:
         raise NotMade(_failure(home) or "it has no environment: its making failed, or it was removed")
     wait = "waiting for another process that makes its environment"
-    with telling(title) as tell, locked(home, waiting=lambda: tell(wait)):
+    with telling(title) as tell, locked(_lock_file(wanted.key), waiting=lambda: tell(wait)):
         found = find(wanted)  # which others may have made meanwhile
         return found or _make(wanted, home, tell)
+
+
+def _lock_file(key: str) -> Path:
+    """Outside the directory, which is removed while others wait."""
+    return place() / f"{key}.lock"
 
 
 def _failure(home: Path) -> str:
@@ -218,16 +281,25 @@ def _failure(home: Path) -> str:
 def _make(wanted: Wanted, home: Path, tell: Callable[[str], None]) -> Environment:
     """Make it, under the lock; whatever fails leaves nothing but the reason."""
     folder = home / secrets.token_hex(4)
+    maker = folder.with_suffix(MAKER)
     tell(f"making an environment, once: {wanted}")
     try:
+        home.mkdir(parents=True, exist_ok=True)  # it may have been removed while the lock was waited for
         _clear(home)
-        make, install = _tools(find_python(wanted.python), folder)
+        write_whole(maker, msgspec.json.encode(Maker.here()), synced=False)
+        lock = _locks.get(wanted.key, {})
+        make, install = _tools(_python_for(wanted.python, lock), folder)
         _install(make, "venv", tell)
-        if wanted.packages:
-            _install([*install, *wanted.packages], "uv" if shutil.which("uv") else "pip", tell)
+        exact = [f"{name}=={version}" for name, version in _packages(lock).items()]
+        if wanted.packages or exact:
+            _install([*install, *wanted.packages, *exact], "uv" if shutil.which("uv") else "pip", tell)
         version = _version_of(folder / "bin" / "python") or wanted.python
         made = Environment(wanted.key, version, wanted.packages, _lock(folder), str(folder), time.time())
-        write_whole(home / RECORD, msgspec.json.encode(made))
+        if differing := different(made.versions, lock):
+            raise NotMade(f"its packages are not those of the lock: {differing}")
+        if not write_once(home / RECORD, msgspec.json.encode(made)):  # others were faster, where there are no locks
+            shutil.rmtree(folder, ignore_errors=True)
+            made = find(wanted) or made
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, (NotMade, WorkError, OSError)):
@@ -236,6 +308,9 @@ def _make(wanted: Wanted, home: Path, tell: Callable[[str], None]) -> Environmen
                 write_whole(home / FAILED, msgspec.json.encode(str(failure)), synced=False)
             raise failure from error
         raise
+    finally:
+        with contextlib.suppress(OSError):
+            maker.unlink(missing_ok=True)
     return made
 
 
@@ -263,14 +338,27 @@ def _pip_runner() -> str:
 
 
 def _clear(home: Path) -> None:
-    """Remove all of an environment, first what says that it is complete."""
+    """Remove all of an environment, first what says that it is complete; but nothing that another process makes."""
+    kept = _being_made(home)
     for name in (RECORD, FAILED):
         (home / name).unlink(missing_ok=True)
-    for left in home.iterdir():
+    for left in home.iterdir() if home.is_dir() else ():
+        if left.name.partition(".")[0] in kept:
+            continue
         if left.is_dir() and not left.is_symlink():
             shutil.rmtree(left, ignore_errors=True)
         else:
             left.unlink(missing_ok=True)
+
+
+def _being_made(home: Path) -> set[str]:
+    """The folders whose maker may be alive."""
+    out = set()
+    for path in home.glob(f"*{MAKER}"):
+        with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            if msgspec.json.decode(path.read_bytes(), type=Maker).may_live:
+                out.add(path.stem)
+    return out
 
 
 def _install(command: Sequence[str], tool: str, tell: Callable[[str], None]) -> None:
@@ -278,14 +366,18 @@ def _install(command: Sequence[str], tool: str, tell: Callable[[str], None]) -> 
     merged = ["/bin/sh", "-c", 'exec "$@" 2>&1', "sh", *command]
     child = Child(merged, None, {**APART, **FOR_PIP}, listens=False, longest=MOST_OUTPUT)
     said: list[str] = []
+    heard = time.monotonic()
     try:
         while not child.quiet or child.heard:
             raw = child.line()
             if raw is None and child.quiet:
                 raw = child.rest()
             if raw is None:
+                if time.monotonic() - heard > SILENT_SECONDS:
+                    raise NotMade(f"{tool} has said nothing for {duration(SILENT_SECONDS)}: {_reason(said)}")
                 child.look(LOOK)
                 continue
+            heard = time.monotonic()
             line = printable(raw.decode("utf-8", "replace")).strip()
             said = [*said[-300:], line]
             tell(f"{tool}: {line}")
@@ -339,6 +431,24 @@ def _lock(folder: Path) -> dict[str, str]:
     return dict(sorted(out.items(), key=lambda item: item[0].lower()))
 
 
+def _packages(lock: Mapping[str, str]) -> dict[str, str]:
+    return {name: version for name, version in lock.items() if name != "python"}
+
+
+def different(versions: Mapping[str, str], lock: Mapping[str, str]) -> str:
+    """The first thing of a lock that is another one here; empty if nothing. Of Python only 3.11, say, must be equal,
+    and what is here besides does not matter: venv itself brings setuptools, in a version of its Python."""
+    for name, wanted in sorted(lock.items()):
+        have = versions.get(name, "")
+        if (_minor(have) != _minor(wanted)) if name == "python" else have != wanted:
+            return f"{name} {have or 'is missing'}, expected {wanted}"
+    return ""
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
 # ---- which Python ---------------------------------------------------------------------------------------------------
 
 
@@ -353,9 +463,16 @@ def find_python(version: str) -> Path:
     raise NotMade(f"there is no Python {version} here: {names} on the PATH and {_pyenv()} were tried, and {uv}")
 
 
+def _python_for(version: str, lock: Mapping[str, str]) -> Path:
+    """The Python of a lock, else one of its kind."""
+    if "python" in lock:
+        with contextlib.suppress(NotMade):
+            return find_python(lock["python"])
+    return find_python(version)
+
+
 def _names(version: str) -> list[str]:
-    short = ".".join(version.split(".")[:2])
-    return [f"python{short}", "python3", "python"]
+    return [f"python{_minor(version)}", "python3", "python"]
 
 
 def _pyenv() -> Path:
@@ -366,10 +483,15 @@ def _candidates(version: str) -> Iterator[Path]:
     yield Path(sys.executable)
     yield from (Path(found) for name in _names(version) if (found := shutil.which(name)))
     with contextlib.suppress(OSError):
-        yield from sorted(_pyenv().glob(f"{version}*/bin/python"), reverse=True)
+        yield from sorted(_pyenv().glob(f"{version}*/bin/python"), key=_numbers, reverse=True)
     if uv := shutil.which("uv"):
         done = subprocess.run([uv, "python", "find", version], capture_output=True, text=True, check=False)
         yield from map(Path, done.stdout.split("\n")[: done.returncode == 0])
+
+
+def _numbers(program: Path) -> list[int]:
+    """By which 3.10.13 is newer than 3.10.9."""
+    return [int(digits) for digits in re.findall(r"\d+", program.parts[-3])]
 
 
 def _version_of(program: Path) -> str:
@@ -394,15 +516,18 @@ def known() -> list[Environment]:
 def unfinished() -> list[Path]:
     """What is left of environments that are not complete, unless somebody is making them now."""
     homes = sorted(place().iterdir()) if place().is_dir() else []
-    return [home for home in homes if home.is_dir() and _read(home) is None]
+    return [home for home in homes if home.is_dir() and _read(home) is None and not _being_made(home)]
 
 
 def remove(key: str) -> None:
     """Remove an environment, or what is left of one; whoever makes it now is waited for."""
     home = place() / key
-    with locked(home):
+    with locked(_lock_file(key)):
+        if _being_made(home):
+            raise WorkError(f"environment {key}: another process is making it")
         _clear(home)
-        home.rmdir()
+        with contextlib.suppress(FileNotFoundError):
+            home.rmdir()
 
 
 # ---- telling --------------------------------------------------------------------------------------------------------

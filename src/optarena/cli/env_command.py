@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from optarena import environments
+from optarena._json import unstrict
 from optarena._numbers import counted, duration
 from optarena._text import clean, table
 from optarena.cli._terminal import Wide, say, terminal_width
-from optarena.environments import Environment, NotMade, Wanted, find, known, ready, remove, unfinished
+from optarena.dataset import Dataset
+from optarena.environments import (
+    Environment,
+    NotMade,
+    Wanted,
+    different,
+    find,
+    known,
+    make_as,
+    ready,
+    remove,
+    unfinished,
+)
 from optarena.errors import OptarenaError, WorkError
 from optarena.optimizer import OPTIMIZERS
 from optarena.optimizers.command import Manifest
 from optarena.optimizers.isolated import original_of, wanted
+from optarena.runner.again import find_study
 from optarena.settings import read_call
 
 
@@ -36,24 +50,53 @@ def command(
         typer.Argument(metavar="[NAME…]", help="Optimizers, my.toml, or keys as 'list' shows them."),
     ] = None,
     all: Annotated[bool, typer.Option("--all", help="With remove: all of them.")] = False,
+    lock: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="STORE", help="With create: of the packages that studies of this store recorded; give ids."
+        ),
+    ] = None,
     wide: Wide = False,
 ) -> None:
     """Make, show or remove them."""
     if all and (action is not Action.remove or names):
         raise OptarenaError("--all goes with remove, and without names")
+    if lock is not None and action is not Action.create:
+        raise OptarenaError("--lock goes with create")
     if action is Action.list:
         _list(names or [], terminal_width(wide=wide))
     elif not names and not all:
-        raise OptarenaError(f"give the names of optimizers, or my.toml (optarena env {action} --help)")
+        what = "the names of optimizers, or my.toml" if lock is None else "ids of studies"
+        raise OptarenaError(f"give {what} (optarena env {action} --help)")
     elif action is Action.create:
-        _create(names or [])
+        _create([(name, _wanted(name)) for name in names or []] if lock is None else _locked(lock, names or []))
     else:
         _remove(names or [], all)
 
 
-def _create(names: Sequence[str]) -> None:
+def _locked(store: Path, studies: Sequence[str]) -> list[tuple[str, Wanted]]:
+    """What optimizers of studies need; it will be made of the packages that these recorded."""
+    out = []
+    for start in [find_study(Dataset.of_store(store), study).attempts[0].start for study in studies]:
+        own = "" if start.isolated else Path(start.use).stem  # what a program says of itself
+        lock = {name: version for name, version in start.versions.items() if name != own}
+        if "python" not in lock:
+            raise OptarenaError(f"study {start.study} of {start.optimizer} had no environment of its own")
+        want = _wanted(start.use, unstrict(start.settings))
+        found = find(want)
+        if found is not None and (differing := different(found.versions, lock)):
+            raise OptarenaError(
+                f"{start.optimizer} has an environment of other packages: {differing}; remove it first"
+                f" (optarena env remove {found.key})"
+            )
+        make_as({want.key: lock})
+        out.append((start.optimizer, want))
+    return out
+
+
+def _create(needed: Sequence[tuple[str, Wanted]]) -> None:
     failed = 0
-    for name, want in [(name, _wanted(name)) for name in names]:
+    for name, want in needed:
         if (found := find(want)) is not None:
             print(f"{clean(name)}: has its environment, {found.key}")
             continue
@@ -116,9 +159,9 @@ def _found(name: str) -> Environment:
     return existing
 
 
-def _wanted(name: str) -> Wanted:
-    """What an optimizer of ours or a manifest needs."""
-    plain, settings = read_call(name)
+def _wanted(name: str, given: Mapping[str, Any] | None = None) -> Wanted:
+    """What an optimizer of ours or a manifest needs; given: its settings, where they are not in the name."""
+    plain, settings = read_call(name) if given is None else (name, given)
     reference = OPTIMIZERS.reference(plain)
     if reference.kind == "manifest":
         found = Manifest.load(reference.path).wanted

@@ -26,5 +26,7 @@ def command(
         say(f"first difference: {clean(verdict.difference)}")
     for fact in verdict.facts:
         say(f"changed: {clean(fact)}")
+    if not verdict.same and not verdict.facts:
+        say("nothing that was recorded beside has changed: the study is not repeatable")
     if not verdict.same:
         raise typer.Exit(1)

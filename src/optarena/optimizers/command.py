@@ -19,7 +19,8 @@ import contextlib
 import hashlib
 import os
 import signal
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,10 +31,11 @@ from optarena._asking import CommandError, Patience, answered_costs, last_words,
 from optarena._damage import damage_named
 from optarena._files import read_toml
 from optarena._json import numbers, printable, strict
+from optarena._numbers import counted
 from optarena._programs import as_command, as_seconds, as_settings, find_program
 from optarena._version import __version__
 from optarena.children import Child, TooLong
-from optarena.environments import Environment, NotMade, Wanted, as_wanted, ready
+from optarena.environments import Environment, NotMade, Wanted, as_wanted, is_worker, ready, telling
 from optarena.errors import Exhausted, OptarenaError, SuggestionError, nearest
 from optarena.optimizer import Capabilities, Optimizer
 from optarena.registry import Reference
@@ -47,6 +49,7 @@ RESERVED = ("self", "space", "objectives", "rng", "budget")
 """What every optimizer is made with: no names of settings."""
 SECONDS = 300.0
 """For one answer, where a manifest says nothing: models can be slow, but nothing may hang for ever."""
+SLOW_SECONDS = 2.0
 LONGEST_ANSWER = 1 << 26
 MOST_STRAY = 1000
 """Lines that are no answers, in the place of one."""
@@ -78,7 +81,7 @@ class Conversation:
     """One life of a program: a request, its answer. After a failure it has ended, with all that it started."""
 
     def __init__(
-        self, command: Sequence[str], directory: Path, seconds: float, added: Mapping[str, str] | None = None
+        self, command: Sequence[str], directory: Path, seconds: float | None, added: Mapping[str, str] | None = None
     ) -> None:
         self._seconds = seconds
         self._asked = 0
@@ -100,9 +103,11 @@ class Conversation:
             return self._answer(call, self._line(child))
         except BaseException as error:
             self.end(now=True)
-            if isinstance(error, (CommandError, TimeoutError)):
-                first = "" if call in ("suggest", "observe") else f"{call}: "  # which the loop says itself
-                raise type(error)(f"{first}{error}{self._aside()}{last_words(child)}") from None
+            first = "" if call in ("suggest", "observe") else f"{call}: "  # which the loop says itself
+            if isinstance(error, CommandError):
+                raise CommandError(f"{first}{error}{self._aside()}{last_words(child)}", error.costs) from None
+            if isinstance(error, TimeoutError):
+                raise TimeoutError(f"{first}{error}{self._aside()}{last_words(child)}") from None
             raise
 
     def end(self, *, now: bool = False) -> None:
@@ -164,7 +169,8 @@ class Conversation:
                     f"answered with an unknown {short(key)}.{nearest(key, known)} (known: {', '.join(known)})"
                 )
         if answer.get("error") is not None:
-            raise CommandError(printable(str(answer["error"]))[:400])
+            costs = answered_costs(answer) if "cost" in known else {}
+            raise CommandError(printable(str(answer["error"]))[:400], costs)
         return answer
 
 
@@ -200,7 +206,7 @@ class CommandOptimizer(Optimizer):
     manifest: ClassVar[str] = ""
     command: ClassVar[list[str]] = []
     directory: ClassVar[Path] = Path()
-    seconds: ClassVar[float] = SECONDS
+    seconds: ClassVar[float | None] = SECONDS
     environment: ClassVar[Environment | None] = None
     said: ClassVar[Hello] = Hello()
     _conversation: Conversation | None = None
@@ -244,7 +250,11 @@ class CommandOptimizer(Optimizer):
 
     def _ask(self, call: str, **fields: Any) -> dict[str, Any]:
         assert self._conversation is not None
-        answer = self._conversation.ask(call, **fields)
+        try:
+            answer = self._conversation.ask(call, **fields)
+        except CommandError as error:
+            self.charge(**error.costs)
+            raise
         if "cost" in answer:
             self.charge(**answered_costs(answer))
         return answer
@@ -258,6 +268,8 @@ class CommandOptimizer(Optimizer):
         points = answer.get("points")
         if not isinstance(points, list):
             raise SuggestionError("the answer has no list of points")
+        if len(points) != n:
+            raise SuggestionError(f"suggest({n}) returned {counted(len(points), 'point')}")
         names, rows = self.space.names, []
         for i, point in enumerate(points):
             if not isinstance(point, list) or len(point) != len(names):
@@ -339,6 +351,13 @@ class Manifest(msgspec.Struct, frozen=True):
         )
 
     @property
+    def parts(self) -> list[Path]:
+        """All files that it takes to run it: itself, its files, and those of its command."""
+        named = [*self.files, *_files(None, self.command, self.path.parent)]
+        program = [self.command[0]] if "/" in self.command[0] else []
+        return list(dict.fromkeys([self.path, *(self.path.parent / name for name in [*named, *program])]))
+
+    @property
     def source(self) -> str:
         """The hash of the file and of those that belong to it."""
         digest = hashlib.sha256(self.path.read_bytes())
@@ -350,10 +369,14 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def _files(given: Any, words: list[str], directory: Path) -> list[str]:
-    """The files that belong to a program: those that are listed, else the words of its command that are files."""
+    """The files that belong to a program: those that are listed, else the words of its command that are files.
+
+    `mine.py:Mine` is a class of one.
+    """
     if given is None:
         beside = [word for word in words[1:] + words[:1] * ("/" in words[0]) if not Path(word).is_absolute()]
-        return [word for word in beside if os.path.isfile(directory / word)]  # noqa: PTH113 (a word may be any text)
+        parts = [part for word in beside for part in dict.fromkeys([word, word.partition(":")[0]]) if part]
+        return [part for part in parts if os.path.isfile(directory / part)]  # noqa: PTH113 (a word may be any text)
     if not isinstance(given, list) or not all(isinstance(name, str) and name and "\0" not in name for name in given):
         raise OptarenaError(f"expected a list of files, got {given!r}", field="files")
     for name in given:
@@ -371,7 +394,7 @@ def open_reference(reference: Reference) -> type[CommandOptimizer]:
     manifest = Manifest.load(reference.path)
     key = manifest.path, manifest.source
     known = _made.get(key)
-    if known is not None and (known.environment is None or known.environment.program.exists()):
+    if known is not None and (known.said.trouble or known.environment is None or known.environment.program.exists()):
         return known
     said, environment = _greeted(manifest)
     made = type(
@@ -389,7 +412,7 @@ def open_reference(reference: Reference) -> type[CommandOptimizer]:
             "capabilities": said.capabilities,
         },
     )
-    if not said.trouble:  # what failed may work next time
+    if not said.trouble or is_worker():  # what failed may work in the next run, but is not waited for in each study
         _made[key] = made
     return made
 
@@ -408,8 +431,26 @@ def _greeted(manifest: Manifest) -> tuple[Hello, Environment | None]:
         added = None if environment is None else environment.variables
         conversation = Conversation(manifest.command, manifest.path.parent, manifest.seconds, added)
         try:
-            return hello(conversation), environment
+            with _telling_of_slow(manifest.path.name):
+                return hello(conversation), environment
         finally:
             conversation.end()
     except (CommandError, TimeoutError, NotMade) as error:
         return Hello(trouble=str(error)), environment
+
+
+@contextlib.contextmanager
+def _telling_of_slow(name: str) -> Iterator[None]:
+    """Say whom a plan waits for, if it waits long; a worker says nothing."""
+    if is_worker():
+        yield
+        return
+    with telling(name) as tell:
+        timer = threading.Timer(SLOW_SECONDS, tell, ["waiting for its answer to hello"])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()

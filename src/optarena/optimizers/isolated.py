@@ -73,6 +73,7 @@ def isolated_optimizer(name: str, settings: Mapping[str, Any]) -> type[IsolatedO
             "original": original,
             "command": ["python", "-P", "-c", HOST, PACKAGE, name],
             "directory": Path("/"),
+            "seconds": None,  # as in this process: the limits of a run apply
             "settings": original.settings,
             "on_several": original.on_several,
             "environment": environment,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def replay(store: str | Path | Dataset, study: str, *, files: Path | None = None
     files: the folder in which its files are looked up by their names [as they were named, from the current directory].
     changed: whether files that are not those of the record are run, too.
     """
-    results = _find(store if isinstance(store, Dataset) else Dataset.of_store(store), study)
+    results = find_study(store if isinstance(store, Dataset) else Dataset.of_store(store), study)
     (attempt,) = results.attempts
     if attempt.card.imported:
         raise OptarenaError(f"study {attempt.start.study} was imported: there is nothing to run again")
@@ -87,7 +88,17 @@ def replay(store: str | Path | Dataset, study: str, *, files: Path | None = None
         if again.attempts and gap(attempt.card, again.attempts[0].card) > EQUAL:
             facts.append("the problem's values at fixed points (its signature)")
     compared, difference = _compared(attempt, recorded.rows, made.rows if made is not None else Recorded())
+    if difference and (failure := _failure(attempt, again.attempts)):
+        difference += f" ({failure})"
     return Verdict(attempt.start.study, compared, not difference, difference, facts)
+
+
+def _failure(was: Attempt, now: Sequence[Attempt]) -> str:
+    """Why it failed this time, as where a program or its environment is missing; empty if it did not, or did before."""
+    old, new = (attempt.ends[-1] if attempt.ends else None for attempt in (was, now[0] if now else was))
+    if new is None or not now or new.status != "failed" or (old is not None and old.reason == new.reason):
+        return ""
+    return f"it failed: {new.reason}"
 
 
 def _compared(attempt: Attempt, known: Recorded, now: Recorded) -> tuple[int, str]:
@@ -119,7 +130,7 @@ def _ends(was: Attempt, now: Attempt, *, reasons: bool) -> list[str]:
     return out
 
 
-def _find(results: Dataset, study: str) -> Dataset:
+def find_study(results: Dataset, study: str) -> Dataset:
     """The one study whose id begins so, with or without its dashes."""
     digits = study.replace("-", "").lower()
     ids = [attempt.start.study.replace("-", "") for attempt in results.attempts]

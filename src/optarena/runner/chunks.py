@@ -67,6 +67,10 @@ class PlanFile(msgspec.Struct):
     """Those that all pilots must have."""
     wanted: str
     """Those that were asked for: pinned or native."""
+    locks: dict[str, dict[str, str]] = {}
+    """Optimizer -> the Python and the packages of its environment, where it has one."""
+    environments: dict[str, dict[str, str]] = {}
+    """The same by the keys of the environments: a pilot that has none makes it of the very same packages."""
     retry: bool = False
     continued: bool = False
     """Whether some of the studies were begun before this run."""

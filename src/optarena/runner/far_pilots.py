@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,10 @@ from optarena._files import write_whole
 from optarena._scratch import Scratch, remove_abandoned
 from optarena.errors import OptarenaError
 from optarena.experiment import Plan
+from optarena.optimizers.command import Manifest
 from optarena.registry import Reference
 from optarena.runner.chunks import PlanFile
+from optarena.solver import is_solver
 from optarena.store import RunFile, Store
 from optarena.store.checks import sealed
 from optarena.store.pieces import Piece, cut, is_closed, sizes
@@ -48,6 +51,8 @@ class Beginning(msgspec.Struct):
     workers: int
     files: dict[str, bytes] = {}
     """Users' files, by their names in the plan's directory."""
+    programs: list[str] = []
+    """Those of them that can be executed."""
 
 
 class Ask(msgspec.Struct):
@@ -100,7 +105,13 @@ def beginning(head: RunFile, file: PlanFile, plan: Plan, number: int, workers: i
     mine = msgspec.structs.replace(head, studies=[], todo=[], before={}, race=None)
     base = Path(file.base)
     within = msgspec.structs.replace(file, experiment=_relative(file.experiment, f"{base}{os.sep}"))
-    return Beginning(mine, within, number, workers, _files(plan, base))
+    files = _files(plan, base)
+    return Beginning(mine, within, number, workers, files, executable(files, base))
+
+
+def executable(files: Iterable[str], base: Path) -> list[str]:
+    """Those of some files that are programs."""
+    return [name for name in files if os.access(base / name, os.X_OK)]
 
 
 def _relative(data: Any, base: str) -> Any:
@@ -114,15 +125,21 @@ def _relative(data: Any, base: str) -> Any:
 
 def _files(plan: Plan, base: Path) -> dict[str, bytes]:
     """Files within the directory of an experiment that it names; what else it needs must be on the other machine."""
-    names = [item.use for item in plan.experiment.optimizers] + list(plan.references.values())
+    optimizers = [Reference.of(item.use, base) for item in plan.experiment.optimizers]
+    places: list[str | Path] = [
+        found.place
+        for found in [*optimizers, *(Reference.of(name, base) for name in plan.references.values())]
+        if found.on_disk
+    ]
+    for found, item in zip(optimizers, plan.experiment.optimizers, strict=True):
+        if found.kind == "manifest" and not is_solver(item.use, base):
+            places += Manifest.load(found.path).parts
     out = {}
-    for name in names:
-        reference = Reference.of(name, base)
-        place = Path(reference.place)
-        if reference.on_disk and place.is_absolute():
+    for place in map(Path, places):
+        if place.is_absolute():
             with contextlib.suppress(ValueError):
                 place = place.relative_to(base)
-        if reference.on_disk and not place.is_absolute() and ".." not in place.parts and (base / place).is_file():
+        if not place.is_absolute() and ".." not in place.parts and (base / place).is_file():
             out[str(place)] = (base / place).read_bytes()
     return out
 
@@ -148,6 +165,8 @@ class _Flight:
         if not all(_same(Path(file.base) / name, data) for name, data in begin.files.items()):
             for name, data in begin.files.items():
                 write_whole(Path(self._scratch.name) / "files" / name, data)
+            for name in begin.programs:
+                (Path(self._scratch.name) / "files" / name).chmod(0o755)
             file = msgspec.structs.replace(file, base=str(Path(self._scratch.name) / "files"))
         write_whole(self.directory / "plan.json", msgspec.json.encode(file))
         path = self.store.path / "runs" / f"{begin.head.id}.json"

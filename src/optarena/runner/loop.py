@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from optarena._asking import CommandError
 from optarena._json import Number
 from optarena.costs import column
 from optarena.errors import Exhausted, SuggestionError, describe
@@ -121,14 +122,19 @@ class OptimizerLoop:
         if self.can.uses_budget:
             settings["budget"] = self.study.budget.evaluations
         self.meter.start()
-        optimizer = _call(
-            "creating the optimizer",
-            self.optimizer_class,
-            self.problem.space,
-            objectives=len(self.problem.objectives),
-            rng=optimizer_rng(self.study),
-            **settings,
-        )
+        try:
+            optimizer = _call(
+                "creating the optimizer",
+                self.optimizer_class,
+                self.problem.space,
+                objectives=len(self.problem.objectives),
+                rng=optimizer_rng(self.study),
+                **settings,
+            )
+        except _Failed as failure:
+            if isinstance(failure.__cause__, CommandError):
+                self.meter.report(failure.__cause__.costs)
+            raise
         opened.append(("optimizer", optimizer))
         self.meter.stop(COST_OF_SUGGEST)
         return self._loop(optimizer)

@@ -31,6 +31,7 @@ from optarena._process import usable_cores
 from optarena._scratch import remove_abandoned
 from optarena._source import versions_of
 from optarena._version import __version__
+from optarena.environments import Environment, different, make_as
 from optarena.errors import OptarenaError, WorkError
 from optarena.experiment import Experiment, Plan, Study
 from optarena.optimizers.command import CommandOptimizer
@@ -130,6 +131,8 @@ def announce(
             digest=_digest(todo),
             facts=_facts(plan),
             sources=plan.sources,
+            locks={label: found.versions for label, found in _locks(plan).items()},
+            environments={found.key: found.versions for found in _locks(plan).values()},
             size=size,
             pilots=pilots,
             kernels=chosen,
@@ -175,13 +178,16 @@ def _facts(plan: Plan) -> dict[str, str]:
     packages = {name for found in (*plan.classes.values(), *plan.problems.values()) for name in found.packages}
     own = {"optarena": __version__, "python": ".".join(platform.python_version_tuple()[:2])}
     always = {name: importlib.metadata.version(name) for name in ("numpy", "scipy")}
-    apart = {
-        f"{label}'s {package}": version
-        for label, cls in plan.classes.items()
-        if issubclass(cls, CommandOptimizer) and cls.environment is not None
-        for package, version in cls.environment.versions.items()
-    }
-    return {**versions_of(sorted(packages)), **own, **always, **apart}
+    return {**versions_of(sorted(packages)), **own, **always}
+
+
+def _apart(plan: Plan) -> dict[str, type[CommandOptimizer]]:
+    """The optimizers that are programs: each may have an environment of its own, or the trouble with it."""
+    return {label: cls for label, cls in plan.classes.items() if issubclass(cls, CommandOptimizer)}
+
+
+def _locks(plan: Plan) -> dict[str, Environment]:
+    return {label: cls.environment for label, cls in _apart(plan).items() if cls.environment is not None}
 
 
 def pilot(
@@ -264,6 +270,7 @@ def read_plan(store: Store, run: str) -> PlanFile | None:
 
 def _planned(file: PlanFile) -> tuple[Plan, list[Study]]:
     experiment = Experiment.from_data(unstrict(file.experiment), base=Path(file.base))
+    make_as(file.environments)
     plan = experiment.plan(uuid.UUID(file.root))
     return plan, [study for begin, end in file.ranges for study in plan.studies[begin:end]]
 
@@ -276,6 +283,16 @@ def _refuse_other_machine(file: PlanFile, plan: Plan, todo: Sequence[Study]) -> 
             raise OptarenaError(
                 f"this machine has {name} {facts.get(name)}, the run was announced with {file.facts.get(name)}: pilots"
                 " need the same packages"
+            )
+    for label, cls in _apart(plan).items():
+        if label not in file.locks:
+            continue  # it could not be made where the run was announced: whoever can do its studies does them
+        if cls.environment is None:
+            raise OptarenaError(f"this machine cannot run {label}: {cls.said.trouble}")
+        if differing := different(cls.environment.versions, file.locks[label]):
+            raise OptarenaError(
+                f"the environment of {label} on this machine has other packages than the run was announced with:"
+                f" {differing}. 'optarena env remove {cls.environment.key}' there, and a pilot makes it of the same"
             )
     for label in sorted({*plan.sources, *file.sources}):
         if plan.sources.get(label) != file.sources.get(label):

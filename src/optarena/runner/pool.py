@@ -25,6 +25,7 @@ import msgspec
 from optarena._process import (
     carrying,
     descendants,
+    ended_with_us,
     groups_of_session,
     kill_all,
     kill_exactly,
@@ -265,7 +266,9 @@ class Pool:
         `MAKING` or `WAITING` instead of a task: this is the time to look after workers.
         """
         todo: deque[Task] = deque()
+        held = contextlib.ExitStack()
         try:
+            held.enter_context(ended_with_us(f"{WITHIN}={self._scratch.name}"))
             while True:
                 # a task is made when it is about to be given: its past may be large
                 next_one = self._more(tasks, todo)
@@ -285,6 +288,7 @@ class Pool:
                 worker.process.wait()
                 self._forget(worker)
             self._selector.close()
+            held.close()
             self._scratch.cleanup()
 
     def _more(self, tasks: Iterator[Task | str], todo: deque[Task]) -> str | None:
