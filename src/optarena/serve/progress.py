@@ -30,7 +30,16 @@ RATE_SECONDS = 30.0
 LONGEST = 300
 """Characters of a name or a reason; a traceback may have more."""
 LONGEST_TRACEBACK = 8000
-ENDED = {"done": "finished", "interrupted": "interrupted", "failed": "ended with an error", "ended": "ended"}
+SAID = {
+    "done": "finished",
+    "interrupted": "interrupted",
+    "failed": "ended with an error",
+    "ended": "ended",
+    LIVE: "running",
+    KILLED: "killed",
+    QUEUED: "waits for its pilots",
+}
+"""Of a run's state; a file from elsewhere may have another, which is shown as it is."""
 
 
 @dataclass
@@ -332,7 +341,7 @@ class Progress:
                 {
                     "id": run.id,
                     "how": how,
-                    "said": ENDED.get(how) or {LIVE: "running", KILLED: "killed", QUEUED: "waits for its pilots"}[how],
+                    "said": SAID.get(how, _text(how)),
                     "where": _text(where),
                     "pilots": ", ".join(f"{n:,} {word}" for word, n in crew.items()),
                     "studies": len(run.todo),

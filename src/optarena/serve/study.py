@@ -51,8 +51,8 @@ def studies_of_problem(results: Results, choice: Choice, problem: str) -> dict[s
     """Each optimizer's studies of one problem, the best first: their ids, trials, best values and how they ended."""
     part = choice.apply(results)
     places = studies_of(part, lambda _: True, lambda card: visible(card.id) == problem)
-    if not len(places):
-        raise OptarenaError("no study of this problem matches")
+    if not len(places):  # it is planned, and nobody has begun
+        return {"problem": problem, "sign": 1.0, "optimizers": [], "more": 0}
     rows = part.studies[places.tolist()]
     sign = sign_of(rows["sense"][0])
     found: dict[str, list[dict[str, Any]]] = {}

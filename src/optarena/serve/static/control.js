@@ -25,7 +25,7 @@ async function command(action, body = {}) {
     });
     if (answer.ask) toConfirm = {action, body: {...body, sure: answer.sure}, text: answer.ask};
     refusal = "";
-    say(answer.did ?? answer.ask);
+    if (answer.did) say(answer.did);
   } catch (error) {
     refusal = error instanceof Error ? error.message : String(error);
     say(refusal);

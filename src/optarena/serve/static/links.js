@@ -44,6 +44,7 @@ async function showStudies(node) {
 
 /** @param {StudiesData} data */
 function studiesParts(data) {
+  if (!data.optimizers.length) return [make("p", {class: "note"}, "No study of it has begun.")];
   const failed = data.optimizers.some((one) => one.studies.some((study) => study.failed));
   /** @param {StudyRow[]} studies */
   const links = (studies) =>
@@ -71,7 +72,7 @@ function studiesParts(data) {
   });
   return [
     plainTable(
-      "Its studies, the best optimizer first",
+      "Its studies, the best value first",
       [
         ["optimizer", ""],
         ["best", "right"],
