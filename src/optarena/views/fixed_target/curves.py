@@ -23,8 +23,9 @@ from optarena.views.fixed_target.distributions import (
 )
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.reference import reference_ert
-from optarena.views.fixed_target.runtimes import TOLERANCE, ecdf, ert, first_hits
+from optarena.views.fixed_target.runtimes import ecdf, ert, first_hits, reachable
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
+from optarena.views.fixed_target.virtual_best import least_ert
 
 FURTHEST = 1e10
 """From a target, as a multiple of it: what is further is not drawn."""
@@ -159,7 +160,7 @@ def _pools(scored: Scored) -> dict[Pool, list[tuple[tuple[str | None, str, int |
 def runtimes_of(scored: Scored, choice: Ints) -> dict[Pool, Curve]:
     """By group and dimension: the ECDF of the runtimes, with restarts, of a cell for each problem and target.
 
-    choice: (problems, targets), as `virtual_best.chosen` gives it; a problem with -1 has none, and its pools neither.
+    choice: (problems, targets), as `least_ert` gives it; a problem with -1 has none, and its pools neither.
     """
     x, cells = grid(scored), scored.runs.cells
     on_grid = _of_pairs(scored, choice, x)
@@ -249,6 +250,7 @@ def cuts(scored: Scored) -> tuple[str, pl.DataFrame, pl.DataFrame]:
     budget = float(np.sqrt(np.max(scored.spent[mine] / unit, initial=1.0)))
     at = np.maximum(runs.best_at(mine, budget * unit), LEAST)
     target = float(np.median(at[np.isfinite(at)])) if np.isfinite(at).any() else 1.0
+    hits = first_hits(runs.precision, runs.effort, runs.offsets, [target])[mine, 0] / unit
     curves, points = [], []
     for i, run in enumerate(mine.tolist()):
         part = slice(int(runs.offsets[run]), int(runs.offsets[run + 1]))
@@ -260,9 +262,8 @@ def cuts(scored: Scored) -> tuple[str, pl.DataFrame, pl.DataFrame]:
             curves += [(whose, run, x, y) for x, y in zip(xs, ys, strict=True)]
         if np.isfinite(at[i]):
             points.append((whose, "fixed cost", budget, float(at[i])))
-        hit = np.flatnonzero(value <= target * (1 + TOLERANCE))
-        if len(hit):
-            points.append((whose, "fixed target", float(effort[hit[0]]), target))
+        if np.isfinite(hits[i]):
+            points.append((whose, "fixed target", float(hits[i]), target))
     columns = {"optimizer": pl.String, "run": pl.Int64, "effort": pl.Float64, "precision": pl.Float64}
     kinds = {"optimizer": pl.String, "kind": pl.String, "effort": pl.Float64, "precision": pl.Float64}
     return name, pl.DataFrame(curves, columns, orient="row"), pl.DataFrame(points, kinds, orient="row")
@@ -300,18 +301,13 @@ def _runs_behind(
     if background == BEST_OF_STORE:
         spent = scored.spent / scored.runs.per_dimension
         erts = np.array([ert(hits[part], spent[part][:, None] * np.ones(len(ENDS))) for part in scored.of_cell])
-        dimensions = scored.runs.cells["dimension"].to_list()
-        best: dict[tuple[int | None, int, int], int] = {}
+        best = least_ert(erts, scored.problem)[1]
+        problems: dict[int | None, dict[int, None]] = {}  # each once, in order
         for c in np.flatnonzero(scored.alike).tolist():
+            problems.setdefault(scored.runs.cells["dimension"][c], {})[int(scored.problem[c])] = None
+        for dimension, some in problems.items():
             for i in range(len(ENDS)):
-                key = (dimensions[c], i, int(scored.problem[c]))
-                if key not in best or erts[c, i] < erts[best[key], i]:
-                    best[key] = c
-        pooled: dict[tuple[int | None, int], list[Ints]] = {}
-        for (dimension, i, _), c in best.items():
-            pooled.setdefault((dimension, i), []).append(scored.of_cell[c])
-        for (dimension, i), parts in pooled.items():
-            yield None, dimension, np.concatenate(parts), [i]
+                yield None, dimension, np.concatenate([scored.of_cell[c] for c in best[list(some), i].tolist()]), [i]
     elif background not in BACKGROUNDS:
         for name, dimension, mine in _repeated(scored):
             if name == background:
@@ -371,7 +367,7 @@ def _between(values: Floats, first: float, last: float) -> Curve:
     """Where the distribution of values jumps from one end of an axis to the other, and its values there."""
     inside = values[(values > first) & (values < last)]
     x = np.unique(np.concatenate(([first], inside, [last])))
-    return x, ecdf(values, x * (1 + TOLERANCE))
+    return x, ecdf(values, reachable(x))
 
 
 def _rows(curves: list[Jumps], of: str, x: str) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from optarena.stats.bootstrap import draws
 from optarena.traces import Floats, Ints, product
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
-from optarena.views.fixed_target.runtimes import ecdf, ecdfs
+from optarena.views.fixed_target.runtimes import ecdf, ecdfs, reachable
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
 SAMPLES = 1000
@@ -204,7 +204,7 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
             rows = np.flatnonzero(lengths == length)
             erts = np.array(problems[name][rows].to_list(), dtype=float)  # null is NaN
             erts /= np.broadcast_to(unit, problems.height)[rows, None]
-            reached[i, rows] = np.where(np.isnan(erts).any(axis=1)[:, None], np.nan, ecdfs(erts, x * (1 + 1e-9)))
+            reached[i, rows] = np.where(np.isnan(erts).any(axis=1)[:, None], np.nan, ecdfs(erts, reachable(x)))
     within: dict[tuple[str, int | None], list[int]] = {}
     alike = {key: bool(scored.alike[c]) for c, key in enumerate(scored.runs.cells.select(keys).iter_rows())}
     for p, key in enumerate(problems.select(keys).iter_rows()):
@@ -240,7 +240,7 @@ def precision(scored: Scored) -> pl.DataFrame:
                         "panel": [panel] * len(RATIOS),
                         "of": [of] * len(RATIOS),
                         "ratio": RATIOS,
-                        "fraction": ecdf(values[mine] / scale, RATIOS * (1 + 1e-9)),
+                        "fraction": ecdf(values[mine] / scale, reachable(RATIOS)),
                     }
                 )
             )

@@ -186,7 +186,7 @@ def loss_by_budget(view: FixedTarget) -> pl.DataFrame:
     ever reaches what the reference reaches within B; `n`: the functions. See docs/scores.md 2.8.
     """
     scored = view.runs
-    erts = virtual_best.erts_of(scored, view.ert)
+    erts = scored.spread(view.ert["ert"])
     table = view.table("reference").group_by(*KEYS, maintain_order=True).agg(_column(view))
     behind = {tuple(row[:3]): np.array(row[3], dtype=float) for row in table.iter_rows()}
     unit = scored.runs.per_dimension
@@ -271,7 +271,7 @@ def scatter(view: FixedTarget, first: str, second: str) -> pl.DataFrame:
 def contributions(view: FixedTarget) -> pl.DataFrame:
     """What each optimizer gives the virtual best solver of the store: a panel per dimension (docs/scores.md 2.16)."""
     scored = view.runs
-    table = virtual_best.contributions(scored, virtual_best.erts_of(scored, view.ert))
+    table = virtual_best.contributions(scored, scored.spread(view.ert["ert"]))
     panel = pl.format("{}-D", "dimension").fill_null(ALL)
     label = pl.format("{} %, × {}", (100 * pl.col("best")).round().cast(pl.Int64, strict=False), _written("slower"))
     return table.with_columns(panel=panel, place=pl.col("dimension").fill_null(0), label=label).sort(

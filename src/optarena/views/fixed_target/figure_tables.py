@@ -14,7 +14,7 @@ from optarena.errors import OptarenaError, nearest
 from optarena.traces import Floats
 from optarena.views.fixed_target import curves, virtual_best
 from optarena.views.fixed_target.groups import title_of
-from optarena.views.fixed_target.reference import BEST_2009
+from optarena.views.fixed_target.reference import BEST_2009, OF_STORE
 from optarena.views.fixed_target.view import FixedTarget
 
 ALL = "all"
@@ -51,7 +51,7 @@ def word(view: FixedTarget) -> str:
 
 def reference_name(view: FixedTarget) -> str:
     """Best 2009 where it is known for every target, else the best of the store."""
-    return BEST_2009 if view.table("reference")["best_2009"].is_not_null().all() else "best of store"
+    return BEST_2009 if view.table("reference")["best_2009"].is_not_null().all() else OF_STORE
 
 
 def background_name(view: FixedTarget, background: str | None) -> str:
@@ -89,7 +89,7 @@ def _behind(view: FixedTarget, name: str) -> dict[curves.Pool, curves.Curve]:
     if name == curves.BEST_2009:
         return curves.erts_of_reference(scored, view.table("reference"), "best_2009")
     if name == curves.BEST_OF_STORE:
-        return curves.runtimes_of(scored, virtual_best.chosen(scored, virtual_best.erts_of(scored, view.ert)))
+        return curves.runtimes_of(scored, virtual_best.least_ert(scored.spread(view.ert["ert"]), scored.problem)[1])
     return curves.runtimes_of(scored, virtual_best.of_optimizer(scored, name))
 
 

@@ -84,6 +84,12 @@ def first_hits(
     return out
 
 
+def first_hit(values: Floats, effort: Floats, offsets: Ints, targets: Floats) -> Floats:
+    """(runs,): `runtimes` of many runs at once, each to a target of its own, (runs,); see `first_hits`."""
+    reached = values <= np.repeat(reachable(targets), np.diff(offsets))
+    return first_hits(np.where(reached, 0.0, 1.0), effort, offsets, [0.0])[:, 0]
+
+
 def ert(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, weights: Floats | None = None) -> Any:
     """The expected running time: what all runs spent until the target, failures all of *their own* effort, per success.
 

@@ -79,6 +79,25 @@ class Scored:
             out["k"] = pl.Series(np.broadcast_to(self.multiples, keep.shape)[keep])
         return out
 
+    def spread(self, column: pl.Series, missing: float = np.nan) -> Floats:
+        """(cells, targets): a column of a table with a row for each target of each cell, as `labels` has them."""
+        out = np.full(self.targets.shape, missing)
+        out[self.given] = column.to_numpy()
+        return out
+
+    @cached_property
+    def optimizers(self) -> list[str]:
+        """In the order of their cells."""
+        return list(dict.fromkeys(self.runs.cells["optimizer"]))
+
+    def by_problem(self, values: Floats) -> Floats:
+        """(problems, optimizers, targets) of values (cells, targets); inf where an optimizer did not run a problem."""
+        place = {name: o for o, name in enumerate(self.optimizers)}
+        optimizer = np.array([place[name] for name in self.runs.cells["optimizer"]])
+        out = np.full((int(self.problem.max()) + 1, len(place), values.shape[1]), np.inf)
+        out[self.problem, optimizer] = values
+        return out
+
     @cached_property
     def problem(self) -> Ints:
         """(cells,): the number of its function in its dimension, which optimizers share."""
@@ -87,7 +106,7 @@ class Scored:
 
     def having(self, problem: Ints) -> tuple[list[str], Bools]:
         """The optimizers, and (problems, optimizers): who ran what. problem: (runs,)"""
-        optimizers = list(dict.fromkeys(self.runs.cells["optimizer"]))
+        optimizers = self.optimizers
         number = self.runs.table["optimizer"].replace_strict(optimizers, range(len(optimizers)), return_dtype=pl.Int64)
         has = np.zeros((int(problem.max()) + 1, len(optimizers)), dtype=bool)
         has[problem, number.to_numpy()] = True
