@@ -12,7 +12,7 @@ from optarena._numbers import power_of_ten
 from optarena._order import natural
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Floats
-from optarena.views.fixed_target import curves, virtual_best
+from optarena.views.fixed_target import curves, distributions, virtual_best
 from optarena.views.fixed_target.groups import title_of
 from optarena.views.fixed_target.reference import BEST_2009, OF_STORE
 from optarena.views.fixed_target.view import FixedTarget
@@ -82,12 +82,12 @@ def background_words(name: str) -> str:
     }.get(name, name)
 
 
-def _behind(view: FixedTarget, name: str) -> dict[curves.Pool, curves.Curve]:
+def _behind(view: FixedTarget, name: str) -> dict[distributions.Pool, distributions.Curve]:
     scored = view.runs
     if name == curves.NOTHING:
         return {}
     if name == curves.BEST_2009:
-        return curves.erts_of_reference(scored, view.table("reference"), "best_2009")
+        return distributions.erts_of_reference(scored, view.table("reference"), "best_2009")
     if name == curves.BEST_OF_STORE:
         return curves.runtimes_of(scored, virtual_best.least_ert(scored.spread(view.ert["ert"]), scored.problem)[1])
     return curves.runtimes_of(scored, virtual_best.of_optimizer(scored, name))

@@ -121,6 +121,13 @@ def ecdf(runtimes: npt.ArrayLike, x: npt.ArrayLike) -> Any:
     return out if np.ndim(out) else float(out)
 
 
+def weighted_ecdf(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Where the distribution of weighted values jumps, and its heights there, at most 1 (docs/scores.md 2.6)."""
+    x, place = np.unique(values, return_inverse=True)
+    y: Floats = np.cumsum(np.bincount(place, weights=weights, minlength=len(x))).astype(float)
+    return x, np.minimum(y, 1.0)
+
+
 def ecdfs(values: Floats, x: npt.ArrayLike) -> Floats:
     """(rows, x): for each row of `values` the fraction that is at most x; 0 of no values (docs/scores.md 2.6).
 

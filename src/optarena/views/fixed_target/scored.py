@@ -62,6 +62,8 @@ class Scored:
     """(targets,): of run-length targets, the k of each; two of them may be one target."""
     per_decade: int = 10
     """Efforts in a decade at which ECDFs with restarts are computed."""
+    grid: Floats | None = None
+    """(efforts,): what `distributions.grid` gives, once it was asked for."""
     fractions: Floats | None = None
     """(cells, efforts): what `distributions.with_restarts` gives, once it was asked for."""
 
