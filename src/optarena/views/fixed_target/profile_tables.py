@@ -8,8 +8,8 @@ import polars as pl
 from optarena.traces import Floats, Ints
 from optarena.views.coverage import common
 from optarena.views.fixed_target.distributions import grid
-from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.profiles import area_over_convergence_curve, data_profile, performance_profile
+from optarena.views.fixed_target.runs import Runs
 from optarena.views.fixed_target.runtimes import first_hit
 from optarena.views.fixed_target.scored import Scored
 from optarena.views.selection import COUNTED

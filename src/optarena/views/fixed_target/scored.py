@@ -11,7 +11,7 @@ import polars as pl
 
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.coverage import common
-from optarena.views.fixed_target.precision import Runs
+from optarena.views.fixed_target.runs import Runs
 from optarena.views.fixed_target.runtimes import TOLERANCE, first_hits
 from optarena.views.fixed_target.targets import FINAL
 from optarena.views.selection import COUNTED
