@@ -57,7 +57,7 @@ def runtime_ratios(erts: Floats, axis: str, first: Ints, second: Ints, resamples
 
 
 def expected(view: FixedTarget, optimizers: list[str], problems: list[str]) -> tuple[Floats, str]:
-    """(functions in dimensions, targets, optimizers): expected running times, inf where nobody reached a target.
+    """(functions in dimensions, targets, optimizers): expected running times, inf where no run reached a target.
 
     Only those that all the optimizers have run and that belong to the problems that are compared. And what they count.
     """

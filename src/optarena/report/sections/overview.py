@@ -69,7 +69,7 @@ def opening(made: Comparison, scope: str = ALL) -> list[str]:
     """What to use, on what, and what failed."""
     found = made.answer
     part = "" if scope == ALL else f" of dimension {scope}"
-    going = ["A run goes on: these numbers are provisional."] if made.frame.get("provisional") else []
+    going = ["A run continues: these numbers are provisional."] if made.frame.get("provisional") else []
     return [found.headline, f"{coverage(found)}{part}; {found.view}.", *going, *first_lines(found)]
 
 

@@ -228,7 +228,7 @@ def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
 
 
 def _batches(found: Candidates) -> tuple[Ints, bool]:
-    """(begun studies,): the size of its batches; and whether imported batches differ in size within a study."""
+    """(started studies,): the size of its batches; and whether imported batches differ in size within a study."""
     size = np.maximum(found.table["batch"].fill_null(1).to_numpy(), 1).astype(np.int64)
     given = found.results.extra("batch")
     told = np.flatnonzero(~np.isnan(given))

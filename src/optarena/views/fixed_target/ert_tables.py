@@ -164,7 +164,7 @@ def _written(value: pl.Expr | str) -> pl.Expr:
 
 
 def profiles(view: FixedTarget) -> pl.DataFrame:
-    """Performance and data profiles, a panel each."""
+    """Performance and data profiles, one panel each."""
     tolerance = pl.col("tolerance").map_elements(power_of_ten, return_dtype=pl.String)
     data = pl.format("data profile to {} by evaluations / (D + 1)", tolerance)
     performance = pl.lit("performance profile by times the least ERT")

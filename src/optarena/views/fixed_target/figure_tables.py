@@ -142,7 +142,7 @@ def ecdf(
 
 
 def ecdf_functions(view: FixedTarget, points: int | None = None, background: str | None = None) -> pl.DataFrame:
-    """The same for every function, a panel each; `dimension` tells them apart."""
+    """The same for every function, one panel each; `dimension` distinguishes them."""
     several = view.ert["suite"].n_unique() > 1
     known = view.ert.select(*KEYS).unique(maintain_order=True)
     group = pl.concat_str("suite", "function", separator="/") if several else pl.col("function")
@@ -159,7 +159,7 @@ def ecdf_functions(view: FixedTarget, points: int | None = None, background: str
 
 
 def ecdf_groups(view: FixedTarget, points: int | None = None, background: str | None = None) -> pl.DataFrame:
-    """The same by group of functions and dimension, a panel each; by function where the suite has no groups."""
+    """The same by group of functions and dimension, one panel each; by function where the suite has no groups."""
     table, single = view.ecdf, set(view.ert["function"])
     named = [name for name in table["group"].unique(maintain_order=True) if name not in single and name != ALL]
     dimensions = table["dimension"].drop_nulls().unique().sort().to_list()

@@ -307,7 +307,7 @@ def _unknown_note(count: int, in_parts: bool) -> str:
 
 
 def _spent(results: Dataset, axis: str, frame: pl.DataFrame, effort: Floats, offsets: Ints) -> tuple[Floats, Bools]:
-    """(begun studies,): the whole effort, and whether it may have been more than is recorded.
+    """(started studies,): the whole effort, and whether it may have been more than is recorded.
 
     Where only improvements are kept it is more than that of the last row.
     """

@@ -47,7 +47,7 @@ def rank_sum_table(scored: Scored) -> pl.DataFrame:
 def best_cells(scored: Scored, erts: Floats) -> Ints:
     """(cells, targets): the cell of the same problem with the least ERT, the first of equals (docs/scores.md 2.15).
 
-    Where nobody reached the target, the one with the least median of the final precisions. erts: (cells, targets)
+    Where no optimizer reached the target, the one with the least median of the final precisions. erts: (cells, targets)
     """
     final = np.array([np.median(scored.runs.final[part]) for part in _once(scored)])
     least, quickest = least_ert(erts, scored.problem)
