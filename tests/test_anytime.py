@@ -443,7 +443,9 @@ def test_unsolved_without_a_known_budget_is_not_free(tmp_path: Path) -> None:
     assert dict(view.summary.select("optimizer", "par10").iter_rows()) == {"a": 2, "b": 20}
     means = dict(view.summary.select("optimizer", "shifted_geometric_mean").iter_rows())
     assert means == {"a": pytest.approx(2), "b": pytest.approx(2)}
-    assert "no budget is known for 1 instance: runs without a solution are not in PAR-k and its like" in view.notes
+    assert (
+        "no budget is known for 1 instance: runs without a solution are not in PAR-k and similar scores" in view.notes
+    )
 
 
 def test_equal_means_are_no_order_that_somebody_could_turn(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_a_failed_write_of_a_run_file_says_what_is_safe_and_names_no_temporary_f
     monkeypatch.setattr(store_module, "write_whole", fails)
     with pytest.raises(WorkError) as told:
         place.end_run(run, "done")
-    text = f"{os.strerror(code)}. What was evaluated before is safe; {advice} and give the same command again"
+    text = f"{os.strerror(code)}. What was evaluated before is safe; {advice} and run the same command again"
     assert str(told.value) == f"cannot write to {tmp_path / 'store' / 'runs'}: {text}"
 
 

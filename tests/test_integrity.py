@@ -164,7 +164,7 @@ def test_a_damaged_line_costs_only_that_line_and_the_same_command_makes_it_again
     at = next(i for i, line in enumerate(lines) if line.startswith(b'{"t":"e"'))
     lines[at] = lines[at].replace(b'"y":[[', b'"y":[[1', 1)
     path.write_bytes(b"".join(lines))
-    with pytest.warns(DamagedStore, match=rf"line {at + 1}: it is not as it was written"):
+    with pytest.warns(DamagedStore, match=rf"line {at + 1}: its content does not match its checksum"):
         found = oa.open(store)
     assert found.studies["status"].to_list().count("interrupted") == 1
     assert found.studies["reason"].max().endswith("evaluations are lost")
@@ -214,7 +214,7 @@ def test_a_report_of_a_damaged_store_does_not_name_the_machine(store):
 def test_verify_tells_and_repair_moves_aside_what_is_damaged(store, capsys):
     before = told(opened(store))
     assert main(["verify", "s"]) == 0
-    assert "everything is as it was written" in capsys.readouterr().out
+    assert "everything matches its checksum" in capsys.readouterr().out
     compact(Store(store))
     oa.Experiment("RandomSearch", "functions/sphere/d2", 10, seed=ROOT).run(store, workers=0)
     for part in ("journal", "shards", "runs"):
@@ -263,7 +263,7 @@ def test_a_damaged_store_is_not_merged_and_its_damaged_journal_not_compacted(sto
     path.write_bytes(path.read_bytes().replace(b"ackley", b"bckley", 1))
     with pytest.raises(OptarenaError, match=r"store s is damaged .* nothing was merged"):
         merge([Store(store)], Store("t"))
-    assert compact(Store(store)).left[0][1].startswith("damaged: it is not as it was written")
+    assert compact(Store(store)).left[0][1].startswith("damaged: its content does not match its checksum")
     assert path.exists()
 
 
@@ -322,7 +322,7 @@ def test_a_store_of_the_first_format_opens_as_before(store, capsys):
     assert main(["verify", "s"]) == 0
     out = capsys.readouterr().out
     assert "1 journal of format 1 without checks" in out
-    assert "everything is as it was written" not in out
+    assert "everything matches its checksum" not in out
     compact(Store(store))
     assert told(oa.open(store)) == before
 
@@ -536,7 +536,7 @@ def test_a_zeroed_end_of_a_journal_is_named():
     data = path.read_bytes()
     path.write_bytes(data[:-200] + bytes(200))
     with pytest.warns(DamagedStore):
-        assert [item.what for item in oa.open("s").damage] == ["it is not as it was written"]
+        assert [item.what for item in oa.open("s").damage] == ["its content does not match its checksum"]
     path.write_bytes(data[:-200])  # a writer that was killed left it so
     assert oa.open("s").damage == []
 

@@ -34,7 +34,7 @@ from optarena.views.pareto import (
 )
 from optarena.views.pareto.attainment import surface
 from optarena.views.pareto.measures import INDICATORS, RANKED
-from optarena.views.pareto.nearness import nearness
+from optarena.views.pareto.nearness import nearest, nearness
 
 FIGURES = json.loads(gzip.decompress((Path(__file__).parent / "data" / "pareto" / "figures.json.gz").read_bytes()))
 NAMES = ("RandomSearch", "Near", "Nearer")
@@ -440,9 +440,17 @@ def test_sorted_search_finds_what_all_pairs_find(n, off):
     targets = front(np.column_stack([a := rng.random(80), 1 - np.sqrt(a)]))
     points = front(np.column_stack([b := rng.random(n), 1 - b**2]) + off) if n else np.zeros((0, 2))
     found = nearness(points, targets)
-    assert found.plus.mean() == pytest.approx(igd_plus(points, targets), rel=1e-12)
-    assert found.distance.mean() == pytest.approx(igd(points, targets), rel=1e-12)
-    assert found.epsilon.max() == pytest.approx(additive_epsilon(points, targets), rel=1e-12)
+    distance, plus, epsilon = nearest(("distance", "plus", "epsilon"), points, targets)
+    np.testing.assert_allclose(found, (distance, plus, epsilon), rtol=1e-12)
+    assert igd(points, targets) == pytest.approx(distance.mean(), rel=1e-12)
+    assert igd_plus(points[::-1], targets) == pytest.approx(plus.mean(), rel=1e-12)
+    assert additive_epsilon(points, targets) == pytest.approx(epsilon.max(), rel=1e-12)
+
+
+def test_a_dominated_point_can_be_the_nearest():
+    edge = np.linspace(0.0, 1.0, 40)
+    points = np.vstack((np.column_stack([edge, 1 - edge]), [[2.0, 2.0]]))
+    assert igd(points, [[2.0, 2.0]]) == 0.0
 
 
 def test_a_staircase_gives_points_outside_the_reference_no_volume():

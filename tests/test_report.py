@@ -438,7 +438,7 @@ def test_the_terminal_and_latex_say_it_too(tmp_path, capsys):
 def test_one_trial_on_one_problem_has_no_interval_and_the_page_says_so(tmp_path):
     data = payload(Material(imported(tmp_path / "store", problems=("a/d2",), trials=1)))
     words = section(data, "overview")["scoped"]["all"]
-    assert "one trial on one problem tells nothing of the noise" in words[0]
+    assert "one trial on one problem does not show the noise" in words[0]
     assert "gives no interval" in table(data, "leaderboard-0")["note"]
     assert not any(sign in text for text in words for sign in ("∞", "–"))
 
@@ -490,7 +490,7 @@ def test_a_page_without_scores_whose_first_problems_have_no_curve_is_written(tmp
     monkeypatch.setattr("optarena.report.sections.problems.CURVES", 1)
     oa.Experiment(["QuasiRandom"], "functions/sphere/d2", 5).run(tmp_path / "store", workers=0)
     plan = oa.Experiment(["QuasiRandom"], "functions/ackley/d2", 5).plan()
-    Store(tmp_path / "store").begin_run(plan, [study.id for study in plan.studies])  # planned, not begun
+    Store(tmp_path / "store").begin_run(plan, [study.id for study in plan.studies])  # planned, not started
     data = payload(Material(oa.open(tmp_path / "store")))
     assert "needs two optimizers or more" in section(data, "overview")["scoped"]["all"][0]
 

@@ -17,7 +17,7 @@ from optarena.errors import OptarenaError
 from optarena.views._options import OPTIONS, VIEWS, options_by_view, options_of, view_named
 
 COMMANDS = ("score", "compare", "figure", "report")
-PYTHON_ONLY = {"results", "seed", "quantity", "only", "per_decade"}
+PYTHON_ONLY = {"results", "quantity", "only", "per_decade"}
 
 
 @pytest.fixture(scope="module")

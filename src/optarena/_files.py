@@ -110,7 +110,7 @@ def cannot_write(path: Path, error: OSError, safe: str = "") -> WorkError:
     text = f"cannot write to {path}: {error.strerror}"
     if safe:
         does = "make room" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it writable"
-        text += f". {safe} is safe; {does} and give the same command again"
+        text += f". {safe} is safe; {does} and run the same command again"
     return WorkError(text)
 
 

@@ -1,7 +1,7 @@
 """The façade: what `import optarena` offers. Running an experiment, and a dataset with views as methods.
 
 >>> results = optarena.open("results")          # doctest: +SKIP
->>> results.fixed_cost().scores
+>>> results.fixed_cost().leaderboard()
 >>> print(results.compare())
 """
 

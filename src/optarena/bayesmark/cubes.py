@@ -11,6 +11,7 @@ import numpy as np
 
 from optarena.bayesmark.files import CUBE, FileStudy, dataset
 from optarena.errors import OptarenaError
+from optarena.optimizer import is_random_search
 
 NAMED = 3
 Cells = dict[tuple[str, str], list[FileStudy]]
@@ -88,7 +89,7 @@ def _lacking(cells: Cells) -> dict[str, list[str]]:
 
 def _only_random(method: str, cells: Cells) -> bool:
     """Whether it is all the random search there is: the baseline is made of it."""
-    return {m for _, m in cells if m.partition("_")[0] == "RandomSearch"} == {method}
+    return {m for _, m in cells if is_random_search(m)} == {method}
 
 
 def _few(names: Sequence[str], noun: str) -> str:

@@ -39,7 +39,7 @@ class Unfinished(NamedTuple):
     @property
     def text(self) -> str:
         """In words."""
-        ended = {"missing": "planned, not begun", "done": "incomplete"}.get(self.status, self.status)
+        ended = {"missing": "planned, not started", "done": "incomplete"}.get(self.status, self.status)
         why = f": {self.reason}" if self.reason else ""
         return f"{self.optimizer} on {self.problem}, repetition {self.trial} ({self.uuid}): {ended}{why}"
 

@@ -11,6 +11,7 @@ from optarena.bayesmark.records import records_of
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats.writing import journal_header
+from optarena.optimizer import is_random_search
 from optarena.store.signatures import TOLERANCE, relative_gap
 from optarena.views.fixed_cost import FixedCost, fixed_cost
 from optarena.views.fixed_cost.datasets import arrays
@@ -36,7 +37,7 @@ def score(
     without: problems that are left out.
     """
     studies = [study for study in read_cubes(path) if study.problem not in without]
-    if baseline is None and not any(study.method.partition("_")[0] == "RandomSearch" for study in studies):
+    if baseline is None and not any(is_random_search(study.method) for study in studies):
         raise OptarenaError(
             f"{path} has no RandomSearch on these problems to make a baseline of: launch it, too (-o RandomSearch), or"
             " put a baseline.json into its folder derived"

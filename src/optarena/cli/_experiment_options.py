@@ -67,11 +67,11 @@ def experiment_of(
         ),
     ] = False,
     max_trials: Annotated[
-        int | None, typer.Option("--max-trials", help="With --until-decided: at most so many trials of each [100].")
+        int | None, typer.Option("--max-trials", help="With --until-decided: at most N trials of each [100].")
     ] = None,
     max_evaluations: Annotated[
         int | None,
-        typer.Option("--max-evaluations", help="With --until-decided: at most so many evaluations in all."),
+        typer.Option("--max-evaluations", help="With --until-decided: at most N evaluations in all."),
     ] = None,
     leader_only: Annotated[
         bool, typer.Option("--leader-only", help="With --until-decided: stop when the best one is known.")

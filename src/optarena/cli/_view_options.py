@@ -84,6 +84,10 @@ def given(
             "--bootstrap", help="Resamples for intervals (fixed-cost: adds the uncertainty of random search)."
         ),
     ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, help="fixed-cost, fixed-target: seed of these resamples [0]."),
+    ] = None,
     reference: Annotated[
         str | None,
         typer.Option("--reference", help="pareto: true, crowding, bdom-count or cdom; true where known by default."),
@@ -108,8 +112,12 @@ ViewName = Annotated[str | None, typer.Option("--view", help="fixed-cost, fixed-
 
 
 def with_view_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with all options of views, which it gets as the dict `options`: only those that were given."""
-    own, added = (inspect.signature(one, eval_str=True).parameters for one in (command, given))
+    """A command with all options of views, which it gets as the dict `options`: only those that were given.
+
+    An option that the command has itself, such as the seed of compare, stays its own.
+    """
+    own, every = (inspect.signature(one, eval_str=True).parameters for one in (command, given))
+    added = {name: one for name, one in every.items() if name not in own}
     named = [one for name, mine in own.items() for one in (added.values() if name == "options" else (mine,))]
     parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in named]
 

@@ -65,7 +65,7 @@ def _believed(results: Dataset) -> tuple[list[dict[str, Any]], list[str]]:
     left out (docs/scores.md 4.10)."""
     begun = results.select(np.arange(len(results.chosen)))
     checked = audit(Candidates(begun))
-    verified = checked.told.best == checked.told.checked
+    verified = checked.reported.best == checked.reported.checked
     wrong, disputed = checked.wrong & ~verified, checked.disputed & ~verified
     if not (wrong | disputed).any():
         return results.best(), []

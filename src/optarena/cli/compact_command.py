@@ -24,4 +24,4 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
         are = "is" if done.journals == 1 else "are"
         say(f"{counted(done.journals, 'journal')} with {counted(done.rows, 'row')} {are} now {where}")
     for name, reason in done.left:
-        say(f"left as it is: journal/{clean(name)}: {clean(reason)}")
+        say(f"left unchanged: journal/{clean(name)}: {clean(reason)}")

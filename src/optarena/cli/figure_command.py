@@ -105,7 +105,7 @@ def command(
 def _options(one: Figure) -> str:
     own = [f"--{option}" for option in one.options if option not in OPTIONS.get(one.view.replace("-", "_"), ())]
     if one.view == COMPARISON:
-        own.append("those of compare")
+        own.append("those of the compared view")
     elif one.view:
         own.append(f"those of the {dashed(one.view)} view")
     return ", ".join(own)

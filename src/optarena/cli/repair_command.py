@@ -24,7 +24,7 @@ def command(store: Annotated[Path, typer.Argument(help="The store's directory.")
         kept = f"; its {counted(done.kept[file], 'good line')} stay" if file in done.kept else ""
         say(f"{clean(file)} is now in {ASIDE}/{kept}")
     for file, reason in done.left:
-        say(f"left as it is: {clean(file)}: {clean(reason)}")
+        say(f"left unchanged: {clean(file)}: {clean(reason)}")
     if done.moved:
         say("the same 'optarena run …' as before makes the missing data again")
     if done.left:

@@ -43,7 +43,7 @@ def command(
     def ready(guard: Guard) -> None:
         for line in server.said(guard):
             print(clean(line))
-        print("Stop with Ctrl-C; runs go on without this page.")
+        print("Stop with Ctrl-C; runs continue without this page.")
         sys.stdout.flush()
         if not no_open:
             open_page(guard.address)

@@ -50,7 +50,7 @@ def command(
         ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option("-r", "--trials", help="At most so many trials of each [20, or 10 if they are slow].")
+        int | None, typer.Option("-r", "--trials", help="At most N trials of each [20, or 10 if they are slow].")
     ] = None,
     store: Annotated[Path | None, typer.Option("--store", help="Directory for the results [mine-results].")] = None,
     output: Annotated[

@@ -113,7 +113,7 @@ def _verify_store(store: Path) -> None:
     elif lost:
         say("the files that exist are intact, but something is missing")
     else:
-        say("no damage was found" if found.unchecked else "everything is as it was written")
+        say("no damage was found" if found.unchecked else "everything matches its checksum")
     if found.unchecked:
         say(
             f"{counted(found.unchecked, 'journal')} of format 1 without checks: readable, but a changed digit would not"

@@ -361,7 +361,7 @@ def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[
     if over == "trials" and trials < 2:
         where = "one problem" if len(scores.problems) == 1 else f"each of {len(scores.problems)} problems"
         raise OptarenaError(
-            f"one trial on {where} tells nothing of the noise: run more trials (-r 5)"
+            f"one trial on {where} does not show the noise: run more trials (-r 5)"
             f"{', or compare over problems with --over problems' if functions > 1 else ' and more problems'}"
         )
     enough = enough_functions(functions, tests, alpha)
@@ -380,7 +380,7 @@ def _scope(scores: Scores, tests: int, alpha: float, over: str | None) -> tuple[
         return scope, f"{few}: this is about just {'this problem' if len(scores.problems) == 1 else 'these problems'}."
     if functions < 2:
         raise OptarenaError(
-            "one trial on one problem tells nothing of the noise: run more trials (-r 5) and more problems"
+            "one trial on one problem does not show the noise: run more trials (-r 5) and more problems"
         )
     return scope, f"{few}, and one trial each says nothing of these: run more trials (-r 5)."
 

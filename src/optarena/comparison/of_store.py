@@ -126,7 +126,7 @@ def _by_targets(
         found = _compare_by(results, optimizers, "fixed_target", None, {}, scored, settings, True)
     except OptarenaError:
         return None
-    found.cautions.insert(0, f"This is by fixed target, for there is no fixed-cost score: {why}.")
+    found.cautions.insert(0, f"This is by fixed target, because there is no fixed-cost score: {why}.")
     return found
 
 
@@ -401,7 +401,7 @@ def in_units(results: Dataset, made: Comparison) -> dict[str, dict[str, Any]]:
 
 
 def _least(results: Dataset) -> Floats:
-    """(begun studies,): the least value that counts, minimised; inf without any (docs/scores.md 0.3)."""
+    """(started studies,): the least value that counts, minimised; inf without any (docs/scores.md 0.3)."""
     traces = results.traces()
     y = traces.values[:, 0]
     counts = traces.feasible & (results.row_statuses() == 0) & (y > -np.inf)

@@ -53,7 +53,7 @@ class Details:
     strength: Ends
     """Bradley-Terry: log odds of winning a problem, half a virtual win each way; more is better."""
     best_on: Ints
-    """Problems on which nobody has a lesser mean."""
+    """Problems on which no optimizer has a lower mean."""
     group: Ints
     """Scott-Knott, 1 for the best."""
     friedman: Friedman | None

@@ -57,24 +57,20 @@ def runtime_ratios(erts: Floats, axis: str, first: Ints, second: Ints, resamples
 
 
 def expected(view: FixedTarget, optimizers: list[str], problems: list[str]) -> tuple[Floats, str]:
-    """(functions in dimensions, targets, optimizers): expected running times, inf where nobody reached a target.
+    """(functions in dimensions, targets, optimizers): expected running times, inf where no run reached a target.
 
     Only those that all the optimizers have run and that belong to the problems that are compared. And what they count.
     """
     assert view.scored is not None
-    runs = view.scored.runs
+    scored, runs = view.scored, view.scored.runs
     found = problems_of(runs)
-    given = view.scored.given  # problems may have different numbers of targets; the table has rows for those given
-    erts = np.full(given.shape, np.inf)
-    erts[given] = view.ert["ert"].to_numpy()
-    out = np.full((len(found.names), given.shape[1], len(optimizers)), np.inf)
-    ran = np.zeros((len(found.names), len(optimizers)), dtype=bool)
-    of_cell = np.zeros(runs.cells.height, dtype=np.int64)
-    of_cell[runs.cell] = found.number
-    for cell, name in enumerate(runs.cells["optimizer"].to_list()):
-        if name in optimizers:
-            out[of_cell[cell], :, optimizers.index(name)] = erts[cell]
-            ran[of_cell[cell], optimizers.index(name)] = True
+    names, has = scored.having(found.number)
+    who = [names.index(name) for name in optimizers if name in names]
     compared = np.isin(found.names, problems)
     compared[found.number[runs.table["problem"].is_in(problems).to_numpy()]] = True
-    return out[ran.all(axis=1) & compared], str(view.frame["axis"])
+    compared &= has[:, who].all(axis=1) & (len(who) == len(optimizers))
+    number = np.zeros(len(found.names), dtype=np.int64)  # both count functions in dimensions, in orders of their own
+    number[found.number] = scored.problem[runs.cell]
+    # problems may have different numbers of targets; the table has rows for those given
+    erts = scored.by_problem(scored.spread(view.ert["ert"], np.inf))[:, who]
+    return erts[number[compared]].swapaxes(1, 2), str(view.frame["axis"])

@@ -214,7 +214,7 @@ def settles(made: Comparison, pairs: list[dict[str, Any]]) -> str:
     never = [noun for figures, noun in ((trials, "trials"), (functions, "functions")) if figures and NEVER in figures]
     hopeless = f"More {' or '.join(never)} would not help: up to {MOST} times as many were simulated." if never else ""
     if not needs:
-        return hopeless or "What would settle them cannot be told from one trial, or from fewer than three functions."
+        return hopeless or "What would settle them cannot be estimated from one trial or from fewer than 3 functions."
     said = f"{' or '.join(needs)} would settle {size}."
     return f"{said[:1].upper()}{said[1:]} {hopeless}".rstrip()
 

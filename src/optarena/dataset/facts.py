@@ -136,7 +136,7 @@ class Chosen(Protocol):
 
 
 def of_cards(chosen: Chosen, what: Callable[[ProblemCard], Any], dtype: npt.DTypeLike = bool) -> npt.NDArray[Any]:
-    """(begun studies,): something that each one's card says."""
+    """(started studies,): something that each one's card says."""
     return chosen._facts.of_cards(what, dtype)[chosen._places]
 
 

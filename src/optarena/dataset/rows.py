@@ -128,14 +128,14 @@ class RowsOfStudies:
         return running(given, counts) if is_cost(axis) else self.clocks.scaled(axis, given, counts)
 
     def reporting(self, axis: str) -> Bools:
-        """(begun studies,): whether it says anything of this effort, in its rows or at its end."""
+        """(started studies,): whether it says anything of this effort, in its rows or at its end."""
         counts = self.rows[1]
         reported = np.zeros(len(counts), dtype=bool)
         reported[np.repeat(np.arange(len(counts)), counts)[~np.isnan(self.extra(_column(axis)))]] = True
         return reported | ~np.isnan(self.extra_at_end(_column(axis)))
 
     def efforts_at_end(self, axis: str) -> Floats:
-        """(begun studies,): the effort that a study's end tells, as `efforts` has it; NaN where it tells none."""
+        """(started studies,): the effort that a study's end tells, as `efforts` has it; NaN where it tells none."""
         given = self.extra_at_end(_column(axis))
         if is_cost(axis):
             return np.where(self.reporting(axis), given, 0.0)
@@ -170,7 +170,7 @@ class RowsOfStudies:
         return self.columns.status[self.rows[0]]
 
     def infeasible(self) -> Ints:
-        """(begun studies,): how many recorded evaluations violate a constraint and did not fail."""
+        """(started studies,): how many recorded evaluations violate a constraint and did not fail."""
         return self.columns.tally.infeasible[self.chosen]
 
     def extra(self, name: str) -> Floats:

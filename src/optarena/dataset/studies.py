@@ -52,7 +52,7 @@ SCHEMA = {
 
 
 def table_of(facts: Facts, chosen: Ints, traces: Traces, live_hosts: Collection[str]) -> pl.DataFrame:
-    """One row per begun study, by their attempts; `lost` says how many of its evaluations are (see `finished`)."""
+    """One row per started study, by their attempts; `lost` says how many of its evaluations are (see `finished`)."""
     attempts = [facts.attempts[i] for i in chosen.tolist()]
     starts = [attempt.start for attempt in attempts]
     stand = [status_of(attempt, live_hosts) for attempt in attempts]

@@ -21,7 +21,7 @@ from optarena.problem import Problem
 SIZE, SMALL_SIZE = 5, 3
 """Optimizers of a panel, random search among them; and where one round of all would take long."""
 TRIALS, FEWEST_TRIALS = 20, 10
-"""At most so many trials of each; where evaluations are dear, fewer, but not too few to decide anything."""
+"""At most N trials of each; where evaluations are dear, fewer, but not too few to decide anything."""
 LONG_ROUND, LONG_RUN = 30 * 60.0, 8 * 3600.0
 """Seconds: a round of five that takes longer is run by three; trials are fewer where all of them would take longer."""
 OWN_TIME = 60.0

@@ -24,7 +24,7 @@ from optarena.formats.folders import Folder
 from optarena.formats.limits import is_whole
 from optarena.formats.tidy import Table
 
-TOLD = ("file", "problem", "optimizer", "configuration", "trial", "sense", "budget_seconds", "best_known", "f_opt")
+COLUMNS = ("file", "problem", "optimizer", "configuration", "trial", "sense", "budget_seconds", "best_known", "f_opt")
 HERE = Path()
 LEVELS_ABOVE = 4  # results/<configuration>/<model>/<instance>/<instance>.csv
 NUMBERS = ("trial", "budget_seconds", "best_known", "f_opt")
@@ -121,8 +121,8 @@ class Files:
         """
         columns, rows = cells(text, where)
         for name in columns:
-            if name not in TOLD:
-                raise OptarenaError(f"{where}: no column {name!r}.{nearest(name, TOLD)} ({', '.join(TOLD)})")
+            if name not in COLUMNS:
+                raise OptarenaError(f"{where}: no column {name!r}.{nearest(name, COLUMNS)} ({', '.join(COLUMNS)})")
         if "file" not in columns:
             raise OptarenaError(f"{where} needs a column 'file'")
         for number, row in rows:

@@ -90,7 +90,7 @@ def _solution(told: dict[str, Any], where: str) -> dict[str, Any]:
     values = output.get("json") if isinstance(output, dict) else None
     value = values.get("_objective") if isinstance(values, dict) else None
     if value is not None and not _is_number(value):
-        raise OptarenaError(f"{where}: an objective that is no number: run {WANTED}")
+        raise OptarenaError(f"{where}: an objective that is not a number: run {WANTED}")
     if not _is_number(told.get("time")):
         raise OptarenaError(f"{where}: a solution without a time: run {WANTED}")
     return {"value": None if value is None else float(value), "seconds": told["time"] * 1e-3}

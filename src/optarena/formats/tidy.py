@@ -24,7 +24,7 @@ REPETITIONS = ("seed", "rep", "repeat", "repetition", "repetitions", "trials", "
 """What others call a trial: left as an attribute it would put several studies into one."""
 REQUIRED = ("problem", "optimizer")
 FACTS = ("suite", "function")  # texts, one a study
-FRONT = "front"  # a list of points as JSON, one a problem
+FRONT = "front"  # a list of points as JSON, one per problem
 WHOLE = {"dimension": 1, "instance": None, "budget": 0, "evaluations": 0, "batch_size": 1}  # name -> the least allowed
 LAST = ("budget", "budget_seconds", "budget_target", "evaluations")  # the last row says
 ENDINGS = ("ended", "reason", "record", "root")

@@ -49,7 +49,7 @@ class Column:
     bold: str = ""
     """The media in which the best value is bold."""
     never: float | None = None
-    """A value that is never the best, though nobody has a better one."""
+    """A value that is never the best, even if no other is better."""
     on: str = "text latex page"
     """The media that have it."""
     only: tuple[str, str] | None = None

@@ -42,7 +42,7 @@ def bayesian_signed_rank(
     samples: int = SAMPLES,
     seed: Seed = 0,
 ) -> Posterior:
-    """Benavoli's signed-rank test: a Dirichlet process over the differences y - x, one a problem (docs/scores.md 5.8).
+    """Benavoli's signed-rank test: a Dirichlet process over differences y - x, one per problem (docs/scores.md 5.8).
 
     Each sample weighs the problems, and one pseudo-problem without a difference that has the weight `prior`; it votes
     for where the weighted mean of two differences mostly lies. Assumes independent problems. Without a rope nothing is

@@ -51,7 +51,7 @@ def bradley_terry_interval(
     n, k, _ = each.shape
     flat = each.reshape(n, k * k)
     value = _fit(each.sum(axis=0)[None], alpha)[0]
-    if n < 2:  # one problem tells nothing of others
+    if n < 2:  # one problem shows nothing of others
         return value, np.full(k, -np.inf), np.full(k, np.inf)
     drawn = np.concatenate(
         [
@@ -83,7 +83,7 @@ def plackett_luce(rankings: npt.ArrayLike, *, alpha: float = 0.0) -> Floats:
 def plackett_luce_interval(
     rankings: npt.ArrayLike, *, alpha: float = 0.5, resamples: int = 1000, level: float = LEVEL, seed: Seed = 0
 ) -> tuple[Floats, Floats, Floats]:
-    """Strengths with percentile intervals from resampling rankings (one a problem) (docs/scores.md 5.9)."""
+    """Strengths with percentile intervals from resampling rankings (one per problem) (docs/scores.md 5.9)."""
     r = np.asarray(rankings, dtype=np.int64)
     value = plackett_luce(r, alpha=alpha)
     drawn = _rankings_fit_many(r, draws(len(r), resamples, seed), alpha)

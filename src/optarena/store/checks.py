@@ -22,7 +22,7 @@ SEALED = 2
 """The first format whose lines have checks."""
 NO_MARK = -1
 """Of a journal in which no two lines agree on it: none can be verified."""
-DIFFERS = "it is not as it was written"
+DIFFERS = "its content does not match its checksum"
 GONE = "lines before it are missing"
 
 

@@ -188,7 +188,7 @@ class Leases:
     # ---- claiming ----------------------------------------------------------------------------------------------------
 
     def claim(self) -> Lease | None:
-        """A chunk that nobody had before; None if there is none."""
+        """A chunk that no pilot had before; None if there is none."""
         while self._free.any():
             chunk = self._at if self._free[self._at] else self._middle()
             self._free[chunk] = False

@@ -90,7 +90,7 @@ def is_closed(path: Path) -> bool:
 
 
 class Received:
-    """Writes the journals of others into a directory; holds their locks, so that nobody takes them for finished."""
+    """Writes the journals of others into a directory; holds their locks, so that no process takes them for finished."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

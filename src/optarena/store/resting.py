@@ -70,7 +70,7 @@ def _rest(path: Path, live_hosts: set[str]) -> tuple[float, str | None]:
         return 0.0, "its process is running"
     if not first:
         young = time.time() - path.stat().st_mtime < YOUNG_SECONDS
-        return 0.0, "it has only just begun" if young else None
+        return 0.0, "it has only just started" if young else None
     damage: list[Damage] = []
     verify_checks(path, damage)
     if damage:

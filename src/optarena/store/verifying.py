@@ -81,4 +81,4 @@ def _verify(path: Path, seen: tuple[int, int] | None) -> tuple[str, tuple[int, i
         raise
     except OSError as error:
         return f"it cannot be read ({error.strerror})", (0, 0)
-    return ("" if path.name.startswith(digest[:DIGITS]) else "it is not as it was written"), here
+    return ("" if path.name.startswith(digest[:DIGITS]) else "its content does not match its checksum"), here

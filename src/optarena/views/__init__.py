@@ -15,7 +15,7 @@ __all__ = ["VIEWS", "answering", "score"]
 
 
 def answering(results: Dataset) -> list[str]:
-    """Which views answer for a store, where nobody named one: one per kind of study, that of most studies first."""
+    """Which views answer for a store, where none was named: one per kind of study, that of most studies first."""
     from optarena.views import _answering
 
     return _answering.answering(results)

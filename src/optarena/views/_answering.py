@@ -1,4 +1,4 @@
-"""Which view answers for a store, where nobody named one: decided once, for every command.
+"""Which view answers for a store, where none was named: decided once, for every command.
 
 >>> answering(optarena.open("results"))       # doctest: +SKIP
 ['fixed_cost']
@@ -34,7 +34,7 @@ def answering(results: Dataset) -> list[str]:
 
 
 def kinds(results: Dataset) -> dict[str, Bools]:
-    """By the view that answers: (begun studies,), which studies are of its kind; the kind of most studies first."""
+    """By the view that answers: (started studies,), which studies are of its kind; the kind of most studies first."""
     begun = results.studies.filter(results.studies["status"] != "missing")
     several = begun["sense"].is_null().to_numpy()
     solver = solver_runs(results) & ~several
@@ -51,7 +51,7 @@ def kinds(results: Dataset) -> dict[str, Bools]:
 
 
 def solver_runs(results: Dataset) -> Bools:
-    """(begun studies,): whether a solver ran it: its problem has no space of points to choose from.
+    """(started studies,): whether a solver ran it: its problem has no space of points to choose from.
 
     An imported table does not say so: there it is a run on a problem with seconds, without parameters, dimension or
     random search in the table. A run without any row is what the others of its problem are.

@@ -10,14 +10,14 @@ from optarena.errors import OptarenaError, one_of
 VIEWS = ("fixed_cost", "fixed_target", "pareto", "anytime")
 """Each is a package with a function of its name, which takes a dataset."""
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "fixed_cost": ("mode", "metric", "axis", "over", "bootstrap", "frame"),
-    "fixed_target": ("mode", "targets", "budget", "axis", "over", "bootstrap", "frame", "indicator"),
+    "fixed_cost": ("mode", "metric", "axis", "over", "bootstrap", "seed", "frame"),
+    "fixed_target": ("mode", "targets", "budget", "axis", "over", "bootstrap", "seed", "frame", "indicator"),
     "pareto": ("axis", "over", "reference", "size", "epsilon", "reference_point", "frame"),
     "anytime": ("mode", "axis", "over", "horizon", "gap", "tolerance", "frame"),
 }
 FRONTS = tuple(name for name in OPTIONS["pareto"] if name != "over")
 """Options of the pareto view that runtimes to an indicator have too."""
-RUNTIMES = ("targets", "budget", "over", "bootstrap")
+RUNTIMES = ("targets", "budget", "over", "bootstrap", "seed")
 """Options of the fixed-target view that runtimes to an indicator have too."""
 DIFFERENT = ("mode", "frame", "bootstrap")
 """Options that mean something different in each view."""

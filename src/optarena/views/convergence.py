@@ -84,7 +84,7 @@ CONVERGENCE = {
 
 
 def _grid(every: Curves, points: int) -> Floats:
-    """At most so many places on the axis, each study's own end among them where these are few."""
+    """At most `points` places on the axis, each study's own end among them where these are few."""
     ends = np.where(np.isinf(every.end), every.last, every.end)
     last = float(ends.max())
     if every.counted:

@@ -37,7 +37,7 @@ LEVEL = (
 )
 """The function that a study's problem is an instance of, with its suite; without one it is its own function."""
 SHOWN = 3
-"""Optimizers whose failures are told one by one."""
+"""Optimizers whose failures are listed one by one."""
 Excluded = dict[str, Any]
 FAILURES = {
     "problem": pl.String,
@@ -48,26 +48,26 @@ S = TypeVar("S", bound="Selection")
 
 
 class Candidates:
-    """The begun studies of a dataset, from which a view takes out those that it cannot score, each with a reason."""
+    """The started studies of a dataset, from which a view takes out those that it cannot score, each with a reason."""
 
     def __init__(self, results: Dataset, *, instances_apart: bool = True) -> None:
         """instances_apart: several instances under one problem id are problems of their own."""
         frame = results.studies
         self.results = results
         begun, planned = frame.head(len(results.chosen)), frame[len(results.chosen) :]
-        self.excluded: list[Excluded] = [named(row, "planned, not begun") for row in planned.iter_rows(named=True)]
+        self.excluded: list[Excluded] = [named(row, "planned, not started") for row in planned.iter_rows(named=True)]
         begun = begun.with_columns(level=LEVEL)
         self.table = by_instance(begun) if instances_apart else begun
-        """One row per begun study."""
+        """One row per started study."""
         self.usable: Bools = np.ones(self.table.height, dtype=bool)
         self.valued: Bools = np.ones(self.table.height, dtype=bool)
-        """(begun studies,): whether it has a value; see `settle`."""
+        """(started studies,): whether it has a value; see `settle`."""
         self.lost: Bools = np.zeros(self.table.height, dtype=bool)
-        """(begun studies,): failures that are left out all the same, as an original does."""
+        """(started studies,): failures that are left out all the same, as an original does."""
 
     @cached_property
     def study_of_row(self) -> Ints:
-        """(rows of the results,): the begun study of each."""
+        """(rows of the results,): the started study of each."""
         traces = self.results.traces()
         return np.repeat(np.arange(len(traces)), traces.lengths)
 
@@ -78,11 +78,11 @@ class Candidates:
 
     @property
     def ended(self) -> Bools:
-        """(begun studies,): whether it came to its end."""
+        """(started studies,): whether it ended."""
         return self.table["status"].is_in(FINISHED).to_numpy()
 
     def having(self, rows: Bools) -> Bools:
-        """(begun studies,): whether it has any of these rows of the results."""
+        """(started studies,): whether it has any of these rows of the results."""
         return np.bincount(self.study_of_row[rows], minlength=len(self.usable)) > 0
 
     def settle(self, valued: Bools) -> None:
@@ -116,7 +116,7 @@ class Candidates:
                 self.excluded.append(named(self.table.row(i, named=True), reasons[i]))
 
     def lacking(self, axis: str, rows: Bools | None = None) -> Bools:
-        """Which studies have a row (of some rows) without this effort. An axis that nobody has is named."""
+        """Which studies have a row (of some rows) without this effort. An axis that no study has is named."""
         unknown = np.isnan(self.results.efforts(axis))
         unknown = unknown if rows is None else unknown & rows
         return np.bincount(self.study_of_row[unknown], minlength=len(self.usable)) > 0
@@ -133,7 +133,7 @@ class Candidates:
 
     @property
     def _infinite(self) -> Ints:
-        """(begun studies,): evaluations with a value that is not finite, which is no value, though nothing failed."""
+        """(started studies,): evaluations with a value that is not finite, which is no value, though nothing failed."""
         values = self.results.traces().values
         rows = (self.results.row_statuses() == 0) & ~np.isfinite(values).all(axis=1)
         wide = of_cards(self.results, lambda card: len(card.objectives), np.int64)[self.study_of_row[rows]]
@@ -174,7 +174,7 @@ class Selection:
     table: pl.DataFrame
     """One row per study, as in `results.studies`; several instances under one problem id are problems of their own."""
     kept: Ints
-    """(studies,): which of the begun studies of the results."""
+    """(studies,): which of the started studies of the results."""
     excluded: list[Excluded] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     valued: Bools = field(default_factory=lambda: np.ones(0, dtype=bool))
@@ -248,7 +248,7 @@ class Selection:
 
     @cached_property
     def ended(self) -> Bools:
-        """(studies,): whether it came to its end."""
+        """(studies,): whether it ended."""
         return self.table["status"].is_in(FINISHED).to_numpy()
 
     @cached_property

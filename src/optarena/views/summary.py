@@ -37,7 +37,7 @@ def by_trials(selection: Selection) -> Iterator[tuple[Ints, Ints, Ints]]:
 
 
 def empty_estimate(shape: tuple[int, ...]) -> Estimate:
-    """An estimate of which nothing is known yet."""
+    """An estimate that is still unknown."""
     value, lower, upper = (np.full(shape, np.nan) for _ in range(3))
     return Estimate(value, lower, upper, np.zeros(shape, dtype=np.int64))
 

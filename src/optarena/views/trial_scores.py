@@ -17,7 +17,7 @@ from optarena.views._scores import Scores
 from optarena.views.selection import SEVERAL, Candidates, Selection
 
 ONLY = {"fixed_target": {"bootstrap": 0, "only": ("ert",)}}
-"""Options that leave out tables that nobody looks at here."""
+"""Options that leave out tables that are not used here."""
 
 
 def trial_scores(results: Dataset, view: str, budgets: Mapping[str, int] = MappingProxyType({})) -> Scores:

@@ -20,7 +20,7 @@ from optarena.views._view import View
 TABLES = {"fixed-cost": "summary", "fixed-target": "ert", "pareto": "summary", "anytime": "summary"}
 """The table behind each view's board, which `--format csv` prints by default."""
 SHOWN = 5
-"""Notes and reasons that are told one by one."""
+"""Notes and reasons that are listed one by one."""
 
 
 def _board_of(view: View) -> Any:
@@ -78,6 +78,6 @@ def footnotes(view: View) -> str:
         source = f"{frame['runs']:,} runs, {frame['horizon']}"
     own = view.name == "fixed-target" or view.mode == "aries"  # of expected running times; quartiles
     intervals = frame["intervals"] if own else view.intervals
-    state = ", provisional: a run goes on" if frame["provisional"] else ""
+    state = ", provisional: a run continues" if frame["provisional"] else ""
     lines.append(f"frame {frame['hash'][:12]} ({source}, {intervals}{state}), mode {view.mode}")
     return "\n".join(lines)

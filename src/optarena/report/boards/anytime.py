@@ -146,7 +146,7 @@ def virtual(view: Anytime) -> Board:
         ),
         Column("best on", "number", None, "instances with the least area score", field="first", better="higher"),
         Column("solved", "number", None, "instances, in any trial", field="solved", better="higher"),
-        Column("alone", "number", None, "instances that nobody else solved", field="only", better="higher"),
+        Column("alone", "number", None, "instances that no other optimizer solved", field="only", better="higher"),
     ]  # fmt: skip
     return Board(columns, view.table("virtual_best").rows(named=True))
 

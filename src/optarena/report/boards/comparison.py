@@ -44,7 +44,7 @@ def optimizers(made: Comparison) -> Board:
             field="group", better="lower",
         ),
         Column(
-            "best on", "of", None, "problems on which nobody has a lesser mean",
+            "best on", "of", None, "problems on which no optimizer has a lower mean",
             field=("best_on", "problems"), better="higher",
         ),
     ]  # fmt: skip

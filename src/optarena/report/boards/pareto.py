@@ -65,7 +65,7 @@ def board(view: Pareto) -> Board:
             field="mean_normed", better="lower", bold=main, minor=True,
         ),
         Column(
-            "best on", "of", None, "problems with the largest mean hypervolume (the least IGD+ where nobody has any)",
+            "best on", "of", None, "problems with the largest mean hypervolume (the least IGD+ if all are 0)",
             field=("best_on", "n"), better="higher", minor=True,
         ),
         FAILED[1],

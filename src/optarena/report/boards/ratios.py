@@ -178,7 +178,7 @@ def _reference_row(suite: str | None, function: str, mine: pl.DataFrame, lengths
 
 
 def _ratio(cell: Mapping[str, Any], last: bool) -> Cell:
-    """A ratio with its dispersion, in bold where it is the best, with its star; where nobody succeeded, the budget."""
+    """A ratio with its dispersion, in bold where it is the best, with its star; where no run succeeded, the budget."""
     plain = cell["ratio"] is None  # the reference never reaches it: the ERT itself
     number = compact(cell["ert"], EVALUATIONS) if plain else compact(cell["ratio"])
     spread = cell["dispersion"]

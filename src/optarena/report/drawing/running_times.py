@@ -244,7 +244,7 @@ def contributions(table: pl.DataFrame | str, look: Look, *, ranked: list[str]) -
     tips = [
         vl.Field("optimizer:N"),
         vl.Field("best:Q", title="fastest on", format=".1%"),
-        vl.Field("alone:Q", title="reached by nobody else", format=".1%"),
+        vl.Field("alone:Q", title="reached by no other optimizer", format=".1%"),
         vl.Field("slower:Q", title="times as long without it", format=NUMBER),
         vl.Field("n:Q", title="targets"),
     ]

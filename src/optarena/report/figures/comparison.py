@@ -25,10 +25,10 @@ def critical_difference(material: Material, _: Options) -> list[Shown]:
         partial(critical_difference, optimizers=len(made.optimizers), bars=bars),
         "Critical-difference diagram",
         f"Average ranks over {counted(len(set(made.scores.functions)), 'function')}, 1 the best. A black bar joins "
-        "optimizers that Wilcoxon's signed ranks of functions, corrected by Holm, do not tell apart. Filters do not "
+        "optimizers that Wilcoxon's signed ranks of functions, corrected by Holm, do not separate. Filters do not "
         "change it.",
         f"Average ranks: {rank}.",
-        head="average ranks; bars: not told apart by Wilcoxon's signed ranks of functions, corrected by Holm",
+        head="average ranks; bars: not separated by Wilcoxon's signed ranks of functions, corrected by Holm",
         legend=made.table("optimizers"),
         id="critical-difference",
         least=2 * 7 * name + 110,
@@ -84,7 +84,7 @@ def scott_knott(material: Material, _: Options) -> list[Shown]:
         partial(groups, score=f"score: {made.scores.what}"),
         "Scott-Knott groups",
         "Median and quartiles over problems of the mean score (over trials, on a single problem). Optimizers of "
-        f"different groups are told apart: {made.rated.details.scott_knott.test}.",
+        f"different groups are separated: {made.rated.details.scott_knott.test}.",
         "Dot plot of medians with quartiles and groups; the table below has the groups.",
         legend=made.table("optimizers"),
         id="scott-knott",

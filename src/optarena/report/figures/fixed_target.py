@@ -188,7 +188,7 @@ def cuts(material: Material, _: Options) -> list[Shown]:
 
     view = material.must_reach()
     name, table = tables.cuts(view)
-    note = "vertical cut: how good after so much effort (fixed cost); horizontal: how long to a target (fixed target)"
+    note = "vertical cut: how good after a given effort (fixed cost); horizontal: how long to a target (fixed target)"
     shown = Shown(
         "cuts",
         table,

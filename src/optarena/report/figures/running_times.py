@@ -217,14 +217,14 @@ def contributions(material: Material, _: Options) -> list[Shown]:
             view,
             "The virtual best solver takes, for each function and target, the optimizer with the least expected "
             "running time. Bars: the part of the targets on which each is that one (ties are shared); dark: the part "
-            "that nobody else reached; numbers: how many times as long the best of the others takes on average.",
+            "that no other optimizer reached; numbers: how many times as long the best of the others takes on average.",
         ),
         "Bar chart of the part of the targets on which each optimizer is the fastest, one panel per dimension.",
-        head="part of the targets on which it is fastest; dark: nobody else reached them; ×: slower without it",
+        head="part of the targets on which it is fastest; dark: no other optimizer reached them; ×: slower without it",
         view=view,
         ranked=ranked,
         panels="panel",
-        empty="" if (table["n"] > 0).any() else "nobody reached a target on what all ran: there is nothing to draw",
+        empty="" if (table["n"] > 0).any() else "no target was reached on what all ran: there is nothing to draw",
     )
     return [shown]
 

@@ -70,7 +70,7 @@ def opening(made: Comparison, scope: str = ALL, going: str = "") -> list[str]:
     """What to use, on what, and what failed. going: what is to be said of a run that goes on."""
     found = made.answer
     part = "" if scope == ALL else f" of dimension {scope}"
-    said = going or ("A run goes on: these numbers are provisional." if made.frame.get("provisional") else "")
+    said = going or ("A run continues: these numbers are provisional." if made.frame.get("provisional") else "")
     return [found.headline, f"{coverage(found)}{part}; {found.view}.", *filter(None, [said]), *first_lines(found)]
 
 

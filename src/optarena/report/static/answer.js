@@ -212,7 +212,7 @@ function scopeOf(ordered, functions, tests, alpha) {
     return {scope: "trials", why: `${few}: this is about just ${these}.`, error: ""};
   }
   if (functions < 2)
-    return {scope: "", why: "", error: "One trial on one problem tells nothing of the noise: run more trials (-r 5)."};
+    return {scope: "", why: "", error: "One trial on one problem does not show the noise: run more trials (-r 5)."};
   return {
     scope: "problems",
     why: `${few}, and one trial each says nothing of these: run more trials (-r 5).`,

@@ -23,7 +23,7 @@ from optarena.status import DECIDED, OPTIMAL, SATISFIABLE, WRONG
 from optarena.traces import Bools, Floats, Ints, first_argmin
 from optarena.views.selection import Candidates
 
-FACT, CHECKED, TOLD = 2, 1, 0
+FACT, CHECKED, REPORTED = 2, 1, 0
 """How far a claim is believed: a checked value; a proof or bound of a run whose best value is checked; others."""
 KNOWN = -1
 """The owner of a claim that comes with the instance: its optimum or its best known value."""
@@ -68,8 +68,8 @@ class Claim(NamedTuple):
 
 
 @dataclass
-class Told:
-    """What the begun studies say; all arrays are (begun studies,) and minimised."""
+class Reported:
+    """What the begun studies say; all arrays are (started studies,) and minimised."""
 
     best: Floats
     """The best value; NaN without one."""
@@ -83,24 +83,25 @@ class Told:
     lied: Bools
     """Whether the run was found out while it ran: its reason is `wrong`."""
     unchecked: Bools
-    """(rows,): which values nobody checked."""
+    """(rows,): which values were not checked."""
 
 
 @dataclass
 class Audit:
-    """Who is wrong; arrays are (begun studies,)."""
+    """Who is wrong; arrays are (started studies,)."""
 
-    told: Told
+    reported: Reported
     wrong: Bools
     disputed: Bools
     """Whether the claims about its instance contradict each other, and none of them was checked."""
     contradictions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TABLE))
 
     def decided(self) -> list[str]:
-        """(begun studies,): infeasible or unbounded, where the run proved it and nothing contradicts it."""
+        """(started studies,): infeasible or unbounded, where the run proved it and nothing contradicts it."""
         fine = ~self.wrong & ~self.disputed
         return [
-            word if word in DECIDED and good else "" for word, good in zip(self.told.ending, fine.tolist(), strict=True)
+            word if word in DECIDED and good else ""
+            for word, good in zip(self.reported.ending, fine.tolist(), strict=True)
         ]
 
     def notes(self) -> list[str]:
@@ -123,7 +124,7 @@ def _who(row: dict[str, Any], prefix: str) -> str:
     return visible(row[f"{prefix}optimizer"]) + (f" (trial {trial})" if trial else "")
 
 
-def told_by(results: Dataset) -> Told:
+def reported_by(results: Dataset) -> Reported:
     """What every begun study says about its instance (docs/scores.md 4.7)."""
     traces = results.traces()
     y = traces.values[:, 0]
@@ -144,7 +145,7 @@ def told_by(results: Dataset) -> Told:
     with np.errstate(invalid="ignore"):
         met = tight >= best - MET * np.maximum(1.0, np.abs(best))
     said = np.array([word in OPTIMAL for word in ending], dtype=bool)
-    return Told(best, checked, (said | met) & ~np.isnan(best), tight, ending, lied, unchecked)
+    return Reported(best, checked, (said | met) & ~np.isnan(best), tight, ending, lied, unchecked)
 
 
 def _least(values: Floats, offsets: Ints) -> Floats:
@@ -155,46 +156,57 @@ def _least(values: Floats, offsets: Ints) -> Floats:
 def audit(found: Candidates) -> Audit:
     """Hold all claims about each instance against each other."""
     results, table = found.results, found.table
-    told = told_by(results)
+    reported = reported_by(results)
     n = table.height
-    out = Audit(told, told.lied.copy(), np.zeros(n, dtype=bool))
+    out = Audit(reported, reported.lied.copy(), np.zeros(n, dtype=bool))
     exact = [not card.noisy and "noisy" not in card.suite and len(card.objectives) == 1 for card in results.cards]
-    claiming = told.optimal | (told.bound > -np.inf) | np.array([word in DECIDED for word in told.ending], dtype=bool)
-    # an optimum that comes with the instance contradicts values that nobody checked
+    claiming = (
+        reported.optimal
+        | (reported.bound > -np.inf)
+        | np.array([word in DECIDED for word in reported.ending], dtype=bool)
+    )
+    # an optimum that comes with the instance contradicts unchecked values
     optimum = table["optimum"].fill_null(np.nan).to_numpy() * signs(table["sense"])
     with np.errstate(invalid="ignore"):
-        claiming |= (told.best < optimum - TOLERANCE * np.maximum(1.0, np.abs(optimum))) & (told.best != told.checked)
+        claiming |= (reported.best < optimum - TOLERANCE * np.maximum(1.0, np.abs(optimum))) & (
+            reported.best != reported.checked
+        )
     fine = pl.Series(exact, dtype=pl.Boolean)
     concerned = table["problem"].is_in(table.filter(pl.Series(claiming) & fine)["problem"].unique().to_list())
     places = table.select("problem", study=pl.int_range(pl.len())).filter(concerned & fine)
     rows: list[dict[str, Any]] = []
     for _, part in places.group_by("problem", maintain_order=True):
         mine = part["study"].to_list()
-        claims = [*_of_instance(found, mine), *(claim for i in mine for claim in _of_study(found, told, i))]
+        claims = [*_of_instance(found, mine), *(claim for i in mine for claim in _of_study(found, reported, i))]
         rows += _settle(found, mine, claims, out)
     out.contradictions = pl.DataFrame(rows, schema=TABLE)
     return out
 
 
-def _of_study(found: Candidates, told: Told, i: int) -> Iterator[Claim]:
+def _of_study(found: Candidates, reported: Reported, i: int) -> Iterator[Claim]:
     sign = signs([found.table["sense"][i]])[0]
-    best, checked, bound, ending = float(told.best[i]), float(told.checked[i]), float(told.bound[i]), told.ending[i]
+    best, checked, bound, ending = (
+        float(reported.best[i]),
+        float(reported.checked[i]),
+        float(reported.bound[i]),
+        reported.ending[i],
+    )
     trusted = best == checked
     satisfied = ending == SATISFIABLE
-    proof = ", proved optimal" if told.optimal[i] and bound <= best + MET * max(1.0, abs(best)) else ""
+    proof = ", proved optimal" if reported.optimal[i] and bound <= best + MET * max(1.0, abs(best)) else ""
     if checked == checked:
         text = "a solution" if satisfied else f"{checked * sign:.10g}{proof if trusted else ''}"
         yield Claim(i, "value", checked, FACT, text, True)
     if best == best and not trusted:
-        yield Claim(i, "value", best, TOLD, "a solution" if satisfied else f"{best * sign:.10g}{proof}", False)
-    rank = CHECKED if trusted else TOLD
-    if told.optimal[i] and bound <= best:
+        yield Claim(i, "value", best, REPORTED, "a solution" if satisfied else f"{best * sign:.10g}{proof}", False)
+    rank = CHECKED if trusted else REPORTED
+    if reported.optimal[i] and bound <= best:
         text = "a solution" if satisfied else f"{best * sign:.10g}{proof}"
         yield Claim(i, "bound", best, rank, text, trusted)
     elif bound > -np.inf:
         yield Claim(i, "bound", bound, rank, f"the bound {bound * sign:.10g}", trusted)
     if ending in DECIDED:
-        yield Claim(i, ending, np.nan, TOLD, ending, False)
+        yield Claim(i, ending, np.nan, REPORTED, ending, False)
 
 
 def _of_instance(found: Candidates, mine: list[int]) -> Iterator[Claim]:
@@ -205,7 +217,7 @@ def _of_instance(found: Candidates, mine: list[int]) -> Iterator[Claim]:
             if found.results.cards[i].imported is not imported:
                 continue
             sign = signs([row["sense"]])[0]
-            rank = TOLD if imported else FACT
+            rank = REPORTED if imported else FACT
             for name, text in (
                 ("optimum", "the known optimum {:.10g}"),
                 ("best_known", "the best known value {:.10g}"),
@@ -232,7 +244,7 @@ def _settle(found: Candidates, mine: list[int], claims: list[Claim], out: Audit)
     ]
     if not pairs:
         return []
-    wrong = {a.owner for a, b in pairs if a.owner == b.owner} | {i for i in mine if out.told.lied[i]}
+    wrong = {a.owner for a, b in pairs if a.owner == b.owner} | {i for i in mine if out.reported.lied[i]}
     for rank in (FACT, CHECKED):
         # a run that is wrong may still have checked values; nothing else of it stands
         wrong |= {b.owner for a, b in pairs if a.rank == rank > b.rank and (rank == FACT or a.owner not in wrong)}

@@ -123,7 +123,7 @@ def runs_of(results: Dataset, axis: str, tolerance: float, horizon: str = "budge
     traces, effort, study = results.traces(), results.efforts(axis), found.study_of_row
     y = traces.values[:, 0]
     y = np.where(traces.feasible & np.isfinite(y), y, np.nan)
-    y[checked.told.unchecked & checked.wrong[study]] = np.nan
+    y[checked.reported.unchecked & checked.wrong[study]] = np.nan
     several, lacking = found.table["sense"].is_null().to_numpy(), _lacking(found, axis, y, effort)
     found.leave_out(several | lacking, lambda row: SEVERAL if row["sense"] is None else f"it has no {axis}")
     endings = results.endings()
@@ -166,7 +166,7 @@ def runs_of(results: Dataset, axis: str, tolerance: float, horizon: str = "budge
         best_known=known,
         budget=_budgets(chosen, end, notes if horizon == "budget" else []),
         end=end,
-        proved=checked.told.optimal[kept] & ~wrong,
+        proved=checked.reported.optimal[kept] & ~wrong,
         offsets=np.searchsorted(number[study[rows[events]]], np.arange(len(kept) + 1)).astype(np.int64),
         times=effort[rows[events]],
         values=best,
@@ -264,7 +264,7 @@ def _budgets(chosen: Selection, end: Floats, notes: list[str]) -> Floats:
 
 
 def _lacking(found: Candidates, axis: str, y: Floats, effort: Floats) -> Bools:
-    """(begun studies,): which have a solution without this effort, or never tell any of it, solved or not.
+    """(started studies,): which have a solution without this effort, or never tell any of it, solved or not.
 
     Every run has seconds, evaluations and batches, also one that found nothing (docs/scores.md 4.1).
     """

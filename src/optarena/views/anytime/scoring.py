@@ -17,7 +17,7 @@ class Bounds:
     """What the scores of each instance are measured between; all are (instances,) and minimised."""
 
     best: Floats
-    """The best value of all, NaN where nobody solved the instance."""
+    """The best value of all, NaN where no run solved the instance."""
     worst: Floats
     """The worst first value of all."""
     start: Floats
@@ -120,7 +120,7 @@ def score(runs: Runs, bounds: Bounds, gap: float) -> Scored:
 
 
 def relative(last: Floats, wait: Floats, over: Floats, bounds: Bounds, i: Ints) -> tuple[Floats, Floats]:
-    """Objective and area score of each run; NaN where nobody solved its instance (docs/scores.md 4.3, 4.4).
+    """Objective and area score of each run; NaN where no run solved its instance (docs/scores.md 4.3, 4.4).
 
     last: its last value, NaN without a solution; wait, over: see `area_scores`; i: its instance.
     """

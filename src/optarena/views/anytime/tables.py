@@ -252,7 +252,7 @@ def gaps(scored: Scored) -> list[str]:
     unknown = len(np.unique(runs.instance[unsolved & ~(runs.budget > 0)[runs.instance]]))
     if unknown:
         without = f"no budget is known for {counted(unknown, 'instance')}"
-        notes.append(f"{without}: runs without a solution are not in PAR-k and its like")
+        notes.append(f"{without}: runs without a solution are not in PAR-k and similar scores")
     return notes
 
 

@@ -228,7 +228,7 @@ def curves(results: Dataset, mode: str, axis: str | None) -> Curves:
 
 
 def _batches(found: Candidates) -> tuple[Ints, bool]:
-    """(begun studies,): the size of its batches; and whether imported batches differ in size within a study."""
+    """(started studies,): the size of its batches; and whether imported batches differ in size within a study."""
     size = np.maximum(found.table["batch"].fill_null(1).to_numpy(), 1).astype(np.int64)
     given = found.results.extra("batch")
     told = np.flatnonzero(~np.isnan(given))
@@ -244,7 +244,7 @@ def _batches(found: Candidates) -> tuple[Ints, bool]:
 
 def _versioned(optimizers: list[str]) -> None:
     """Bayesmark knows random search by the name before its version; beside versioned names a bare one is not it."""
-    bare = all(name == "RandomSearch" for name in optimizers if name.partition("_")[0] == "RandomSearch")
+    bare = all(name == "RandomSearch" for name in optimizers if is_random_search(name))
     if bare and any(name.count("_") >= 2 for name in optimizers):
         raise OptarenaError(
             "Bayesmark does not take a bare 'RandomSearch' beside versioned names such as "

@@ -88,7 +88,7 @@ def tell_gaps(every: Curves, scores: dict[str, Scores]) -> None:
 
 
 def tell_undefined(every: Curves, scores: dict[str, Scores], grid: Floats) -> None:
-    """Say first which ratios are undefined because random search is next to the best value (docs/fixed_cost.md)."""
+    """Say first which ratios are undefined because random search is next to the best value (docs/scores.md 1.6)."""
     told = []
     for name, one in scores.items():
         lacking = (np.isnan(one.overall_normed.value) & (one.overall_normed.n > 0)).any(axis=0)

@@ -19,7 +19,7 @@ PARTS = (1.0, 0.5, 0.1)
 """Of the budget: where single trials are kept for comparisons."""
 NEAR = 1e-6
 """In mode exact a ratio is undefined where random search is nearer to the best value than this, in units of
-clip - best (docs/fixed_cost.md): the quotient would show the rounding of `best`, not the optimizer."""
+clip - best (docs/scores.md 1.6): the quotient would show the rounding of `best`, not the optimizer."""
 
 
 @dataclass

@@ -15,28 +15,25 @@ from optarena.traces import Floats, Ints, product
 from optarena.views.fixed_target.distributions import (
     ENDS,
     LEAST,
+    PROBLEM,
+    Curve,
+    Pool,
     filled,
     grid,
     members_of,
-    pools_of,
+    problems_of_pools,
     with_restarts,
 )
-from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.reference import reference_ert
-from optarena.views.fixed_target.runtimes import TOLERANCE, ecdf, ert, first_hits
+from optarena.views.fixed_target.runtimes import ecdf, ert, first_hits, reachable, weighted_ecdf
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
+from optarena.views.fixed_target.virtual_best import least_ert
 
 FURTHEST = 1e10
 """From a target, as a multiple of it: what is further is not drawn."""
 BEST_2009, BEST_OF_STORE, NOTHING = BACKGROUNDS = ("best-2009", "best-of-store", "none")
 """Names of backgrounds, also where an optimizer is called so."""
-PROBLEM = ("suite", "function", "dimension")
 RESAMPLES = 1000
-
-Curve = tuple[Floats, Floats]
-"""Where it jumps, and its values there; before the first it is 0."""
-Pool = tuple[str, int | None]
-"""A group of functions, and their dimension (None: all)."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +102,9 @@ def _exact(scored: Scored, parts: Iterable[Part], effort: Floats, fraction: Floa
         weights.append(np.full(int(reached.sum()), part.share / len(runs)))
     at, weight = np.concatenate(hits), np.concatenate(weights)
     early = at < limit
-    x, place = np.unique(at[early], return_inverse=True)
-    y: Floats = np.cumsum(np.bincount(place, weights=weight[early], minlength=len(x))).astype(float)
+    x, y = weighted_ecdf(at[early], weight[early])
     later = effort >= limit
-    return np.concatenate((x, effort[later])), np.concatenate((np.minimum(y, 1.0), fraction[later]))
+    return np.concatenate((x, effort[later])), np.concatenate((y, fraction[later]))
 
 
 def _even(x: Floats, y: Floats, points: int) -> Ints:
@@ -123,50 +119,17 @@ def _even(x: Floats, y: Floats, points: int) -> Ints:
 # ---- what is drawn behind --------------------------------------------------------------------------------------------
 
 
-def erts_of_reference(scored: Scored, reference: pl.DataFrame, name: str) -> dict[Pool, Curve]:
-    """By group and dimension: the fraction of targets whose ERT by the reference is within an effort per dimension.
-
-    Only where the reference is known for all of them. name: its column in the table `reference`. docs/scores.md 2.8
-    """
-    table = reference.group_by(*PROBLEM, maintain_order=True).agg(name)
-    erts = {tuple(row[:3]): np.array(row[3], dtype=float) for row in table.iter_rows()}  # null is NaN
-    out = {}
-    for pool, problems in _pools(scored).items():
-        found = [erts[key] / unit for key, unit in problems]
-        every = np.concatenate(found)
-        if np.isnan(every).any():
-            continue
-        weight = np.concatenate([np.full(len(part), 1.0 / (len(part) * len(found))) for part in found])
-        x, place = np.unique(every, return_inverse=True)
-        y = np.cumsum(np.bincount(place, weights=weight))
-        some = np.isfinite(x)
-        out[pool] = x[some], np.minimum(y[some], 1.0)
-    return out
-
-
-def _pools(scored: Scored) -> dict[Pool, list[tuple[tuple[str | None, str, int | None], float]]]:
-    """By group and dimension: the problems that are pooled, and by what their efforts are divided."""
-    several = scored.runs.cells["suite"].n_unique() > 1
-    alike = dict(zip(scored.runs.cells.select(PROBLEM).iter_rows(), scored.alike.tolist(), strict=True))
-    out: dict[Pool, list[tuple[tuple[str | None, str, int | None], float]]] = {}
-    for key, all_ran in alike.items():
-        unit = max(key[2] or 1, 1) if scored.runs.axis == "evaluations" else 1
-        for pool in pools_of(groups_of(key[0], key[1], several=several), key[2], all_ran):
-            out.setdefault(pool, []).append((key, float(unit)))
-    return out
-
-
 def runtimes_of(scored: Scored, choice: Ints) -> dict[Pool, Curve]:
     """By group and dimension: the ECDF of the runtimes, with restarts, of a cell for each problem and target.
 
-    choice: (problems, targets), as `virtual_best.chosen` gives it; a problem with -1 has none, and its pools neither.
+    choice: (problems, targets), as `least_ert` gives it; a problem with -1 has none, and its pools neither.
     """
     x, cells = grid(scored), scored.runs.cells
     on_grid = _of_pairs(scored, choice, x)
     number = dict(zip(cells.select(PROBLEM).iter_rows(), scored.problem.tolist(), strict=True))
     out = {}
-    for pool, problems in _pools(scored).items():
-        mine = [number[key] for key, _ in problems]
+    for pool, problems in problems_of_pools(scored).items():
+        mine = [number[key] for key in problems]
         if any(choice[p, 0] < 0 for p in mine):
             continue
         parts = [part for p in mine for part in _chosen_parts(choice[p], len(mine))]
@@ -249,6 +212,7 @@ def cuts(scored: Scored) -> tuple[str, pl.DataFrame, pl.DataFrame]:
     budget = float(np.sqrt(np.max(scored.spent[mine] / unit, initial=1.0)))
     at = np.maximum(runs.best_at(mine, budget * unit), LEAST)
     target = float(np.median(at[np.isfinite(at)])) if np.isfinite(at).any() else 1.0
+    hits = first_hits(runs.precision, runs.effort, runs.offsets, [target])[mine, 0] / unit
     curves, points = [], []
     for i, run in enumerate(mine.tolist()):
         part = slice(int(runs.offsets[run]), int(runs.offsets[run + 1]))
@@ -260,9 +224,8 @@ def cuts(scored: Scored) -> tuple[str, pl.DataFrame, pl.DataFrame]:
             curves += [(whose, run, x, y) for x, y in zip(xs, ys, strict=True)]
         if np.isfinite(at[i]):
             points.append((whose, "fixed cost", budget, float(at[i])))
-        hit = np.flatnonzero(value <= target * (1 + TOLERANCE))
-        if len(hit):
-            points.append((whose, "fixed target", float(effort[hit[0]]), target))
+        if np.isfinite(hits[i]):
+            points.append((whose, "fixed target", float(hits[i]), target))
     columns = {"optimizer": pl.String, "run": pl.Int64, "effort": pl.Float64, "precision": pl.Float64}
     kinds = {"optimizer": pl.String, "kind": pl.String, "effort": pl.Float64, "precision": pl.Float64}
     return name, pl.DataFrame(curves, columns, orient="row"), pl.DataFrame(points, kinds, orient="row")
@@ -300,18 +263,13 @@ def _runs_behind(
     if background == BEST_OF_STORE:
         spent = scored.spent / scored.runs.per_dimension
         erts = np.array([ert(hits[part], spent[part][:, None] * np.ones(len(ENDS))) for part in scored.of_cell])
-        dimensions = scored.runs.cells["dimension"].to_list()
-        best: dict[tuple[int | None, int, int], int] = {}
+        best = least_ert(erts, scored.problem)[1]
+        problems: dict[int | None, dict[int, None]] = {}  # each once, in order
         for c in np.flatnonzero(scored.alike).tolist():
+            problems.setdefault(scored.runs.cells["dimension"][c], {})[int(scored.problem[c])] = None
+        for dimension, some in problems.items():
             for i in range(len(ENDS)):
-                key = (dimensions[c], i, int(scored.problem[c]))
-                if key not in best or erts[c, i] < erts[best[key], i]:
-                    best[key] = c
-        pooled: dict[tuple[int | None, int], list[Ints]] = {}
-        for (dimension, i, _), c in best.items():
-            pooled.setdefault((dimension, i), []).append(scored.of_cell[c])
-        for (dimension, i), parts in pooled.items():
-            yield None, dimension, np.concatenate(parts), [i]
+                yield None, dimension, np.concatenate([scored.of_cell[c] for c in best[list(some), i].tolist()]), [i]
     elif background not in BACKGROUNDS:
         for name, dimension, mine in _repeated(scored):
             if name == background:
@@ -371,7 +329,7 @@ def _between(values: Floats, first: float, last: float) -> Curve:
     """Where the distribution of values jumps from one end of an axis to the other, and its values there."""
     inside = values[(values > first) & (values < last)]
     x = np.unique(np.concatenate(([first], inside, [last])))
-    return x, ecdf(values, x * (1 + TOLERANCE))
+    return x, ecdf(values, reachable(x))
 
 
 def _rows(curves: list[Jumps], of: str, x: str) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from optarena.stats.bootstrap import draws
 from optarena.traces import Floats, Ints, product
 from optarena.views.fixed_target.groups import groups_of
 from optarena.views.fixed_target.restarts import restart_ecdfs, simulated_restarts
-from optarena.views.fixed_target.runtimes import ecdf, ecdfs
+from optarena.views.fixed_target.runtimes import ecdf, ecdfs, reachable, weighted_ecdf
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
 
 SAMPLES = 1000
@@ -24,8 +24,23 @@ LEAST = 1e-8
 """Precisions below are drawn there: COCO's hardest target."""
 
 
+PROBLEM = ("suite", "function", "dimension")
+Key = tuple[str | None, str, int | None]
+"""The suite, the function and the dimension of a problem."""
+Curve = tuple[Floats, Floats]
+"""Where it jumps, and its values there; before the first it is 0."""
+Pool = tuple[str, int | None]
+"""A group of functions, and their dimension (None: all)."""
+
+
 def grid(scored: Scored) -> Floats:
     """Efforts, per dimension where they are evaluations: nice numbers on a log grid, to ten times the budget."""
+    if scored.grid is None:
+        scored.grid = _grid(scored)
+    return scored.grid
+
+
+def _grid(scored: Scored) -> Floats:
     unit, per_decade = scored.runs.per_dimension, scored.per_decade
     spent = scored.spent / unit
     finite = spent[(spent > 0) & np.isfinite(spent)]
@@ -122,21 +137,34 @@ def ecdf_tables(scored: Scored) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def members_of(scored: Scored) -> dict[tuple[str, str, int | None], list[int]]:
     """By optimizer, group and dimension: the cells that are pooled."""
-    cells = scored.runs.cells
-    several = cells["suite"].n_unique() > 1
+    pools = _pools(scored)
     out: dict[tuple[str, str, int | None], list[int]] = {}
-    for c, row in enumerate(cells.iter_rows(named=True)):
-        groups = groups_of(row["suite"], row["function"], several=several)
-        for group, dimension in pools_of(groups, row["dimension"], bool(scored.alike[c])):
-            out.setdefault((row["optimizer"], group, dimension), []).append(c)
+    for c, (optimizer, *key) in enumerate(scored.runs.cells.select("optimizer", *PROBLEM).iter_rows()):
+        for pool in pools[key[0], key[1], key[2]]:
+            out.setdefault((optimizer, *pool), []).append(c)
     return out
 
 
-def pools_of(groups: list[str], dimension: int | None, alike: bool) -> list[tuple[str, int | None]]:
-    """The groups and dimensions (None: all) that a function in a dimension is pooled in; alone it is always shown."""
-    if not alike:
-        return [(groups[0], dimension)]
-    return [(group, wide) for group in groups for wide in dict.fromkeys((dimension, None))]
+def problems_of_pools(scored: Scored) -> dict[Pool, list[Key]]:
+    """By group and dimension: the functions in dimensions that are pooled."""
+    out: dict[Pool, list[Key]] = {}
+    for key, pools in _pools(scored).items():
+        for pool in pools:
+            out.setdefault(pool, []).append(key)
+    return out
+
+
+def _pools(scored: Scored) -> dict[Key, list[Pool]]:
+    """By function in a dimension: where it is pooled; one that not all optimizers ran is shown alone."""
+    several = scored.runs.cells["suite"].n_unique() > 1
+    out: dict[Key, list[Pool]] = {}
+    for (suite, function, dimension), alike in zip(
+        scored.runs.cells.select(PROBLEM).iter_rows(), scored.alike.tolist(), strict=True
+    ):
+        groups = groups_of(suite, function, several=several)
+        wide = [(group, d) for group in groups for d in dict.fromkeys((dimension, None))]
+        out[suite, function, dimension] = wide if alike else [(groups[0], dimension)]
+    return out
 
 
 def _blocks(keys: Iterable[tuple[str | int | None, ...]], names: tuple[str, ...], x: Floats) -> pl.DataFrame:
@@ -192,30 +220,39 @@ def with_reference(table: pl.DataFrame, reference: pl.DataFrame, scored: Scored)
     Null where the reference is not known for all of them: a fraction of some would be of other targets.
     See docs/scores.md 2.8.
     """
-    x, names = grid(scored), ("best_of_store", "best_2009")
-    several = scored.runs.cells["suite"].n_unique() > 1
-    keys = ["suite", "function", "dimension"]
-    problems = reference.group_by(keys, maintain_order=True).agg(pl.col(names))
-    unit = problems["dimension"].fill_null(1).clip(1).to_numpy() if scored.runs.axis == "evaluations" else 1
-    reached = np.full((len(names), problems.height, len(x)), np.nan)
-    lengths = problems[names[0]].list.len().to_numpy()
-    for i, name in enumerate(names):
-        for length in np.unique(lengths).tolist():
-            rows = np.flatnonzero(lengths == length)
-            erts = np.array(problems[name][rows].to_list(), dtype=float)  # null is NaN
-            erts /= np.broadcast_to(unit, problems.height)[rows, None]
-            reached[i, rows] = np.where(np.isnan(erts).any(axis=1)[:, None], np.nan, ecdfs(erts, x * (1 + 1e-9)))
-    within: dict[tuple[str, int | None], list[int]] = {}
-    alike = {key: bool(scored.alike[c]) for c, key in enumerate(scored.runs.cells.select(keys).iter_rows())}
-    for p, key in enumerate(problems.select(keys).iter_rows()):
-        for pool in pools_of(groups_of(*key[:2], several=several), key[2], alike[key]):
-            within.setdefault(pool, []).append(p)
-    mean = _blocks(within, ("group", "dimension"), x).with_columns(
-        pl.Series(name, np.concatenate([each[some].mean(axis=0) for some in within.values()])).fill_nan(None)
-        for name, each in zip(names, reached, strict=True)
-    )
+    x, pools = grid(scored), problems_of_pools(scored)
+    mean = _blocks(pools, ("group", "dimension"), x)
+    for name in ("best_of_store", "best_2009"):
+        found = erts_of_reference(scored, reference, name)
+        heights = [_height(found[pool], reachable(x)) if pool in found else np.full(len(x), np.nan) for pool in pools]
+        mean = mean.with_columns(pl.Series(name, np.concatenate(heights)).fill_nan(None))
     on = ["group", "dimension", "effort"]
     return table.join(mean, on=on, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _height(curve: Curve, x: Floats) -> Floats:
+    """(x,): how high the curve is there."""
+    return np.append(0.0, curve[1])[np.searchsorted(curve[0], x, side="right")]
+
+
+def erts_of_reference(scored: Scored, reference: pl.DataFrame, name: str) -> dict[Pool, Curve]:
+    """By group and dimension: the fraction of targets whose ERT by the reference is within an effort per dimension.
+
+    Only where the reference is known for all of them. name: its column in the table `reference`. docs/scores.md 2.8
+    """
+    table = reference.group_by(*PROBLEM, maintain_order=True).agg(name)
+    erts = {tuple(row[:3]): np.array(row[3], dtype=float) for row in table.iter_rows()}  # null is NaN
+    counted = scored.runs.axis == "evaluations"
+    out = {}
+    for pool, problems in problems_of_pools(scored).items():
+        found = [erts[key] / (max(key[2] or 1, 1) if counted else 1) for key in problems]
+        every = np.concatenate(found)
+        if np.isnan(every).any():
+            continue
+        weight = np.concatenate([np.full(len(part), 1.0 / (len(part) * len(found))) for part in found])
+        some = np.isfinite(every)
+        out[pool] = weighted_ecdf(every[some], weight[some])
+    return out
 
 
 def precision(scored: Scored) -> pl.DataFrame:
@@ -240,7 +277,7 @@ def precision(scored: Scored) -> pl.DataFrame:
                         "panel": [panel] * len(RATIOS),
                         "of": [of] * len(RATIOS),
                         "ratio": RATIOS,
-                        "fraction": ecdf(values[mine] / scale, RATIOS * (1 + 1e-9)),
+                        "fraction": ecdf(values[mine] / scale, reachable(RATIOS)),
                     }
                 )
             )

@@ -164,7 +164,7 @@ def _written(value: pl.Expr | str) -> pl.Expr:
 
 
 def profiles(view: FixedTarget) -> pl.DataFrame:
-    """Performance and data profiles, a panel each."""
+    """Performance and data profiles, one panel each."""
     tolerance = pl.col("tolerance").map_elements(power_of_ten, return_dtype=pl.String)
     data = pl.format("data profile to {} by evaluations / (D + 1)", tolerance)
     performance = pl.lit("performance profile by times the least ERT")
@@ -186,7 +186,7 @@ def loss_by_budget(view: FixedTarget) -> pl.DataFrame:
     ever reaches what the reference reaches within B; `n`: the functions. See docs/scores.md 2.8.
     """
     scored = view.runs
-    erts = virtual_best.erts_of(scored, view.ert)
+    erts = scored.spread(view.ert["ert"])
     table = view.table("reference").group_by(*KEYS, maintain_order=True).agg(_column(view))
     behind = {tuple(row[:3]): np.array(row[3], dtype=float) for row in table.iter_rows()}
     unit = scored.runs.per_dimension
@@ -271,7 +271,7 @@ def scatter(view: FixedTarget, first: str, second: str) -> pl.DataFrame:
 def contributions(view: FixedTarget) -> pl.DataFrame:
     """What each optimizer gives the virtual best solver of the store: a panel per dimension (docs/scores.md 2.16)."""
     scored = view.runs
-    table = virtual_best.contributions(scored, virtual_best.erts_of(scored, view.ert))
+    table = virtual_best.contributions(scored, scored.spread(view.ert["ert"]))
     panel = pl.format("{}-D", "dimension").fill_null(ALL)
     label = pl.format("{} %, × {}", (100 * pl.col("best")).round().cast(pl.Int64, strict=False), _written("slower"))
     return table.with_columns(panel=panel, place=pl.col("dimension").fill_null(0), label=label).sort(

@@ -12,9 +12,9 @@ from optarena._numbers import power_of_ten
 from optarena._order import natural
 from optarena.errors import OptarenaError, nearest
 from optarena.traces import Floats
-from optarena.views.fixed_target import curves, virtual_best
+from optarena.views.fixed_target import curves, distributions, virtual_best
 from optarena.views.fixed_target.groups import title_of
-from optarena.views.fixed_target.reference import BEST_2009
+from optarena.views.fixed_target.reference import BEST_2009, OF_STORE
 from optarena.views.fixed_target.view import FixedTarget
 
 ALL = "all"
@@ -51,7 +51,7 @@ def word(view: FixedTarget) -> str:
 
 def reference_name(view: FixedTarget) -> str:
     """Best 2009 where it is known for every target, else the best of the store."""
-    return BEST_2009 if view.table("reference")["best_2009"].is_not_null().all() else "best of store"
+    return BEST_2009 if view.table("reference")["best_2009"].is_not_null().all() else OF_STORE
 
 
 def background_name(view: FixedTarget, background: str | None) -> str:
@@ -82,14 +82,14 @@ def background_words(name: str) -> str:
     }.get(name, name)
 
 
-def _behind(view: FixedTarget, name: str) -> dict[curves.Pool, curves.Curve]:
+def _behind(view: FixedTarget, name: str) -> dict[distributions.Pool, distributions.Curve]:
     scored = view.runs
     if name == curves.NOTHING:
         return {}
     if name == curves.BEST_2009:
-        return curves.erts_of_reference(scored, view.table("reference"), "best_2009")
+        return distributions.erts_of_reference(scored, view.table("reference"), "best_2009")
     if name == curves.BEST_OF_STORE:
-        return curves.runtimes_of(scored, virtual_best.chosen(scored, virtual_best.erts_of(scored, view.ert)))
+        return curves.runtimes_of(scored, virtual_best.least_ert(scored.spread(view.ert["ert"]), scored.problem)[1])
     return curves.runtimes_of(scored, virtual_best.of_optimizer(scored, name))
 
 
@@ -142,7 +142,7 @@ def ecdf(
 
 
 def ecdf_functions(view: FixedTarget, points: int | None = None, background: str | None = None) -> pl.DataFrame:
-    """The same for every function, a panel each; `dimension` tells them apart."""
+    """The same for every function, one panel each; `dimension` distinguishes them."""
     several = view.ert["suite"].n_unique() > 1
     known = view.ert.select(*KEYS).unique(maintain_order=True)
     group = pl.concat_str("suite", "function", separator="/") if several else pl.col("function")
@@ -159,7 +159,7 @@ def ecdf_functions(view: FixedTarget, points: int | None = None, background: str
 
 
 def ecdf_groups(view: FixedTarget, points: int | None = None, background: str | None = None) -> pl.DataFrame:
-    """The same by group of functions and dimension, a panel each; by function where the suite has no groups."""
+    """The same by group of functions and dimension, one panel each; by function where the suite has no groups."""
     table, single = view.ecdf, set(view.ert["function"])
     named = [name for name in table["group"].unique(maintain_order=True) if name not in single and name != ALL]
     dimensions = table["dimension"].drop_nulls().unique().sort().to_list()

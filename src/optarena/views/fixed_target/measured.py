@@ -16,6 +16,7 @@ from optarena.dataset import Dataset
 from optarena.sense import signs
 from optarena.staircase import coco_indicator
 from optarena.traces import Bools, Floats, penalised
+from optarena.views.selection import SEVERAL
 
 NOISE_FREE = "noise_free"
 """The hidden metric that a noisy suite records beside the noisy value."""
@@ -72,7 +73,7 @@ def measured(results: Dataset, frame: pl.DataFrame) -> Measured:
         _need_all(out, ours & partly)
     several = frame["sense"].is_null().to_numpy()
     for i in np.flatnonzero(several).tolist():
-        out.unfit[i] = "it has several objectives: see the pareto view"
+        out.unfit[i] = SEVERAL
     two = suite.str.starts_with(BIOBJECTIVE).to_numpy()
     if two.any():
         _indicate(results, frame, out, counts, two, several)

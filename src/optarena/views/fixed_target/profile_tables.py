@@ -8,9 +8,9 @@ import polars as pl
 from optarena.traces import Floats, Ints
 from optarena.views.coverage import common
 from optarena.views.fixed_target.distributions import grid
-from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.profiles import area_over_convergence_curve, data_profile, performance_profile
-from optarena.views.fixed_target.runtimes import reachable
+from optarena.views.fixed_target.runs import Runs
+from optarena.views.fixed_target.runtimes import first_hit
 from optarena.views.fixed_target.scored import Scored
 from optarena.views.selection import COUNTED
 
@@ -24,15 +24,10 @@ def profiles(scored: Scored, erts: Floats) -> pl.DataFrame:
 
     See docs/scores.md 2.10, 2.11.
     """
-    cells = scored.runs.cells
-    optimizers = list(dict.fromkeys(cells["optimizer"]))
-    problem = scored.problem
-    width = scored.targets.shape[1]
-    times = np.full((int(problem.max()) + 1, width, len(optimizers)), np.inf)
-    for c, name in enumerate(cells["optimizer"]):
-        times[problem[c], :, optimizers.index(name)] = erts[c]
+    optimizers = scored.optimizers
+    times = scored.by_problem(erts).swapaxes(1, 2)
     pairs = np.zeros(times.shape[:2], dtype=bool)
-    pairs[problem] = scored.given & scored.alike[:, None]
+    pairs[scored.problem] = scored.given & scored.alike[:, None]
     alike = np.ones(int(scored.runs.problem.max()) + 1, dtype=bool)
     if scored.mode != "coco":  # instances that all ran
         alike = common(scored.having(scored.runs.problem)[1])
@@ -79,10 +74,8 @@ def _solved(scored: Scored, optimizers: list[str], tolerance: float) -> tuple[Fl
     some = np.diff(runs.offsets) > 0
     np.maximum.at(first, problem[some], runs.precision[runs.offsets[:-1][some]])
     with np.errstate(invalid="ignore"):
-        target = reachable(best + tolerance * (first - best))
-    within = runs.precision <= target[problem[run]]
-    when = np.full(len(runs), np.inf)
-    np.minimum.at(when, run[within], runs.effort[within])
+        target = best + tolerance * (first - best)
+    when = first_hit(runs.precision, runs.effort, runs.offsets, target[problem])
     place = {name: o for o, name in enumerate(optimizers)}
     number = np.array([place[name] for name in runs.table["optimizer"]])
     times = np.full((count, len(optimizers)), np.inf)

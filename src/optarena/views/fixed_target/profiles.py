@@ -18,7 +18,7 @@ LOWEST, HIGHEST = 1e-8, 1e2
 def performance_profile(times: npt.ArrayLike, tau: npt.ArrayLike) -> Floats:
     """(solvers, tau): the fraction of problems that a solver solves within tau times the best time (Dolan and Moré).
 
-    times: (problems, solvers), inf where a solver failed; a failure never counts, on problems that nobody solved too.
+    times: (problems, solvers), inf where a solver failed; a failure never counts, also where no solver succeeds.
     See docs/scores.md 2.10.
     """
     t = _times(times)

@@ -65,7 +65,7 @@ def _average(hits: Floats, budgets: Floats) -> Floats:
 
 
 def common_end(hits: Sequence[Floats], budgets: Sequence[Floats]) -> Floats:
-    """The smallest budget of a failure of either algorithm; inf where nobody failed (docs/scores.md 2.13)."""
+    """The smallest budget of a failure of either algorithm; inf where no run failed (docs/scores.md 2.13)."""
     least = [
         np.where(np.isfinite(t), np.inf, b.reshape(*b.shape, *[1] * (t.ndim - b.ndim))).min(axis=0, initial=np.inf)
         for t, b in zip(hits, budgets, strict=True)

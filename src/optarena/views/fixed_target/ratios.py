@@ -12,7 +12,7 @@ import polars as pl
 
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.fixed_target.percentiles import quantiles
-from optarena.views.fixed_target.reference import BEST_2009, reference_runs
+from optarena.views.fixed_target.reference import reference_runs, where_known
 from optarena.views.fixed_target.scored import Scored
 from optarena.views.fixed_target.significance import best_cells, stars
 
@@ -29,22 +29,16 @@ def ratios(scored: Scored, ert: pl.DataFrame, reference: pl.DataFrame) -> pl.Dat
     ert, reference: the tables of that name.
     """
     given, shape = scored.given, scored.targets.shape
-    cells = np.arange(shape[0])
+    cells, spread = np.arange(shape[0]), scored.spread
     labels = ["target"] if scored.multiples is None else ["target", "k"]
     table = ert.select("optimizer", *KEYS, *labels, "ert", "n_success", "n_runs").join(
         _reference(reference, labels), on=[*KEYS, *labels], how="left", nulls_equal=True, maintain_order="left"
     )
 
-    def spread(name: str, missing: float) -> Floats:
-        """(cells, targets): a column of the table."""
-        out = np.full(shape, missing)
-        out[given] = table[name].to_numpy()
-        return out
-
     def column(values: Floats | Ints | Bools) -> pl.Series:
         return pl.Series(np.broadcast_to(values, shape)[given])
 
-    erts, by = spread("ert", np.nan), spread("reference_ert", np.nan)
+    erts, by = spread(table["ert"]), spread(table["reference_ert"])
     best = best_cells(scored, erts)
     low, high = _ends(scored)
     last = _last(scored)
@@ -66,19 +60,14 @@ def ratios(scored: Scored, ert: pl.DataFrame, reference: pl.DataFrame) -> pl.Dat
         stars=column(stars(scored, best)),
         n_worse=column(_worse(scored, erts, by)).fill_nan(None),
         final_target=column(scored.targets[cells, last][:, None]),
-        final_success=column(spread("n_success", 0)[cells, last][:, None].astype(np.int64)),
+        final_success=column(spread(table["n_success"], 0)[cells, last][:, None].astype(np.int64)),
         **_reference_runs(scored, last, column),
     )  # fmt: skip
 
 
 def _reference(table: pl.DataFrame, labels: list[str]) -> pl.DataFrame:
     """best 2009 where it is known, else the best of the store (docs/scores.md 2.8)."""
-    known = pl.when(pl.col("best_2009").is_not_null())
-    return table.select(
-        *KEYS, *labels,
-        reference=known.then(pl.lit(BEST_2009)).otherwise(pl.lit("best of store")),
-        reference_ert=known.then("best_2009").otherwise("best_of_store"),
-    )  # fmt: skip
+    return table.select(*KEYS, *labels, **where_known(pl.col("best_2009"), pl.col("best_of_store")))
 
 
 def _reference_runs(scored: Scored, last: Ints, column: Callable[[Floats], pl.Series]) -> dict[str, pl.Series]:
@@ -110,11 +99,11 @@ def _worse(scored: Scored, erts: Floats, by: Floats) -> Floats:
     A run that is equal counts one half; NaN where more than a tenth of the runs are not faster.
     """
     out = np.full(erts.shape, np.nan)
-    for c, t in zip(*np.nonzero(erts < by), strict=True):
-        hits = scored.hits[scored.of_cell[c], t]
-        faster = (hits < by[c, t]).sum() + (hits == by[c, t]).sum() / 2
-        if faster > NEARLY_ALL * len(hits):
-            out[c, t] = len(hits) - faster
+    for batch in scored.batches():
+        hits, at = scored.hits[batch.runs], by[batch.cells]
+        faster = (hits < at).sum(axis=0) + (hits == at).sum(axis=0) / 2
+        shown = (erts[batch.cells] < at) & (faster > NEARLY_ALL * len(hits))
+        out[batch.cells] = np.where(shown, len(hits) - faster, np.nan)
     return out
 
 

@@ -16,10 +16,21 @@ import numpy as np
 import polars as pl
 
 from optarena.traces import Bools, Floats, Ints
+from optarena.views.fixed_target.runtimes import reachable
 
-BEST_2009 = "best 2009"
+BEST_2009, OF_STORE = "best 2009", "best of store"
+"""The names of the two references."""
 SUITES = ("bbob", "bbob-noisy")
 """The suites of best 2009: no function of one has the number of a function of the other."""
+
+
+def where_known(best_2009: pl.Expr, best_of_store: pl.Expr) -> dict[str, pl.Expr]:
+    """`reference` and `reference_ert`: best 2009 where it is known, else the best of the store (docs/scores.md 2.8)."""
+    known = pl.when(best_2009.is_not_null())
+    return {
+        "reference": known.then(pl.lit(BEST_2009)).otherwise(pl.lit(OF_STORE)),
+        "reference_ert": known.then(best_2009).otherwise(best_of_store),
+    }
 
 
 @cache
@@ -58,7 +69,7 @@ def _places(suite: str, function: str, dimension: int, targets: Floats) -> tuple
     erts, known = best_2009()
     if suite not in SUITES or (function, dimension) not in erts:
         return np.zeros(len(targets), dtype=np.int64), np.zeros(len(targets), dtype=bool)
-    at = np.minimum(np.searchsorted(-known, -targets * (1 + 1e-9)), len(known) - 1)
+    at = np.minimum(np.searchsorted(-known, -reachable(targets)), len(known) - 1)
     same = np.isclose(known[at], targets, rtol=1e-8)
     first = int(np.flatnonzero(~np.isnan(erts[function, dimension]))[0])  # what is easier is reached with it
     return np.maximum(at, first), same

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from optarena.traces import Bools, Floats, Ints
-from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.profile_tables import areas
+from optarena.views.fixed_target.runs import Runs
 from optarena.views.fixed_target.scored import Scored
 from optarena.views.selection import COUNTED
 

@@ -84,6 +84,12 @@ def first_hits(
     return out
 
 
+def first_hit(values: Floats, effort: Floats, offsets: Ints, targets: Floats) -> Floats:
+    """(runs,): `runtimes` of many runs at once, each to a target of its own, (runs,); see `first_hits`."""
+    reached = values <= np.repeat(reachable(targets), np.diff(offsets))
+    return first_hits(np.where(reached, 0.0, 1.0), effort, offsets, [0.0])[:, 0]
+
+
 def ert(runtimes: npt.ArrayLike, budgets: npt.ArrayLike, weights: Floats | None = None) -> Any:
     """The expected running time: what all runs spent until the target, failures all of *their own* effort, per success.
 
@@ -113,6 +119,13 @@ def ecdf(runtimes: npt.ArrayLike, x: npt.ArrayLike) -> Any:
     """
     out = ecdfs(np.ravel(np.asarray(runtimes, dtype=float))[None, :], x)[0]
     return out if np.ndim(out) else float(out)
+
+
+def weighted_ecdf(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Where the distribution of weighted values jumps, and its heights there, at most 1 (docs/scores.md 2.6)."""
+    x, place = np.unique(values, return_inverse=True)
+    y: Floats = np.cumsum(np.bincount(place, weights=weights, minlength=len(x))).astype(float)
+    return x, np.minimum(y, 1.0)
 
 
 def ecdfs(values: Floats, x: npt.ArrayLike) -> Floats:

@@ -11,7 +11,7 @@ import polars as pl
 
 from optarena.traces import Bools, Floats, Ints
 from optarena.views.coverage import common
-from optarena.views.fixed_target.precision import Runs
+from optarena.views.fixed_target.runs import Runs
 from optarena.views.fixed_target.runtimes import TOLERANCE, first_hits
 from optarena.views.fixed_target.targets import FINAL
 from optarena.views.selection import COUNTED
@@ -62,6 +62,8 @@ class Scored:
     """(targets,): of run-length targets, the k of each; two of them may be one target."""
     per_decade: int = 10
     """Efforts in a decade at which ECDFs with restarts are computed."""
+    grid: Floats | None = None
+    """(efforts,): what `distributions.grid` gives, once it was asked for."""
     fractions: Floats | None = None
     """(cells, efforts): what `distributions.with_restarts` gives, once it was asked for."""
 
@@ -79,6 +81,25 @@ class Scored:
             out["k"] = pl.Series(np.broadcast_to(self.multiples, keep.shape)[keep])
         return out
 
+    def spread(self, column: pl.Series, missing: float = np.nan) -> Floats:
+        """(cells, targets): a column of a table with a row for each target of each cell, as `labels` has them."""
+        out = np.full(self.targets.shape, missing)
+        out[self.given] = column.to_numpy()
+        return out
+
+    @cached_property
+    def optimizers(self) -> list[str]:
+        """In the order of their cells."""
+        return list(dict.fromkeys(self.runs.cells["optimizer"]))
+
+    def by_problem(self, values: Floats) -> Floats:
+        """(problems, optimizers, targets) of values (cells, targets); inf where an optimizer did not run a problem."""
+        place = {name: o for o, name in enumerate(self.optimizers)}
+        optimizer = np.array([place[name] for name in self.runs.cells["optimizer"]])
+        out = np.full((int(self.problem.max()) + 1, len(place), values.shape[1]), np.inf)
+        out[self.problem, optimizer] = values
+        return out
+
     @cached_property
     def problem(self) -> Ints:
         """(cells,): the number of its function in its dimension, which optimizers share."""
@@ -87,7 +108,7 @@ class Scored:
 
     def having(self, problem: Ints) -> tuple[list[str], Bools]:
         """The optimizers, and (problems, optimizers): who ran what. problem: (runs,)"""
-        optimizers = list(dict.fromkeys(self.runs.cells["optimizer"]))
+        optimizers = self.optimizers
         number = self.runs.table["optimizer"].replace_strict(optimizers, range(len(optimizers)), return_dtype=pl.Int64)
         has = np.zeros((int(problem.max()) + 1, len(optimizers)), dtype=bool)
         has[problem, number.to_numpy()] = True

@@ -13,6 +13,7 @@ import polars as pl
 from optarena.traces import Floats, Ints
 from optarena.views.fixed_target.ranksum import common_end, rank_sum_tests
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
+from optarena.views.fixed_target.virtual_best import least_ert
 
 LEVEL = 0.05
 MOST_STARS = 9
@@ -46,17 +47,12 @@ def rank_sum_table(scored: Scored) -> pl.DataFrame:
 def best_cells(scored: Scored, erts: Floats) -> Ints:
     """(cells, targets): the cell of the same problem with the least ERT, the first of equals (docs/scores.md 2.15).
 
-    Where nobody reached the target, the one with the least median of the final precisions. erts: (cells, targets)
+    Where no optimizer reached the target, the one with the least median of the final precisions. erts: (cells, targets)
     """
     final = np.array([np.median(scored.runs.final[part]) for part in _once(scored)])
-    out = np.empty(erts.shape, dtype=np.int64)
-    for members in _members(scored):
-        mine = erts[members]
-        reached = np.isfinite(mine).any(axis=0)
-        out[members] = members[
-            np.where(reached, np.argmin(np.where(np.isnan(mine), np.inf, mine), axis=0), final[members].argmin())
-        ]
-    return out
+    least, quickest = least_ert(erts, scored.problem)
+    most_precise = least_ert(final, scored.problem)[1]
+    return np.where(np.isfinite(least), quickest, most_precise[:, None])[scored.problem]
 
 
 def stars(scored: Scored, best: Ints) -> Ints:

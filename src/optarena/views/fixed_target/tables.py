@@ -15,9 +15,10 @@ import polars as pl
 from optarena.stats.bootstrap import draws
 from optarena.traces import Floats
 from optarena.views.fixed_target import distributions, percentiles, profile_tables, significance
-from optarena.views.fixed_target.reference import BEST_2009, reference_ert
+from optarena.views.fixed_target.reference import reference_ert, where_known
 from optarena.views.fixed_target.runtimes import ert
 from optarena.views.fixed_target.scored import MOST_AT_ONCE, Scored
+from optarena.views.fixed_target.virtual_best import least_ert
 
 TABLES = ("ert", "ecdf", "precision", "profiles", "aocc", "percentiles", "reference", "differences")
 
@@ -107,9 +108,8 @@ def _reference(scored: Scored, erts: Floats) -> tuple[Floats, Floats, pl.DataFra
     """
     cells = scored.runs.cells
     keys = cells.select("suite", "function", "dimension")
-    _, first, back = np.unique(scored.problem, return_index=True, return_inverse=True)
-    best = np.full((len(first), scored.targets.shape[1]), np.inf)
-    np.minimum.at(best, back, erts)
+    _, first = np.unique(scored.problem, return_index=True)
+    best = least_ert(erts, scored.problem)[0]
     known = np.full(best.shape, np.nan)
     for p, cell in enumerate(first.tolist() if scored.runs.axis == "evaluations" else ()):
         suite, function, dimension = keys.row(cell)
@@ -121,7 +121,7 @@ def _reference(scored: Scored, erts: Floats) -> tuple[Floats, Floats, pl.DataFra
         best_of_store=pl.Series(best[keep]),
         best_2009=pl.Series(known[keep]).fill_nan(None),
     )
-    return best[back], known[back], table
+    return best[scored.problem], known[scored.problem], table
 
 
 def _with_loss(table: pl.DataFrame, scored: Scored, erts: Floats, best: Floats, known: Floats) -> pl.DataFrame:
@@ -129,11 +129,9 @@ def _with_loss(table: pl.DataFrame, scored: Scored, erts: Floats, best: Floats, 
 
     See docs/scores.md 2.8.
     """
-    of_2009 = ~np.isnan(known)
-    reference = np.where(of_2009, known, best)
+    both = pl.DataFrame({"known": pl.Series(known[scored.given]).fill_nan(None), "best": best[scored.given]})
+    used = both.select(**where_known(pl.col("known"), pl.col("best")))
+    reference = scored.spread(used["reference_ert"])
     some = np.isfinite(reference) & (reference > 0)
     loss = (erts / np.where(some, reference, np.nan))[scored.given]
-    return table.with_columns(
-        loss=pl.Series(loss).fill_nan(None),
-        reference=pl.when(pl.Series(of_2009[scored.given])).then(pl.lit(BEST_2009)).otherwise(pl.lit("best of store")),
-    )
+    return table.with_columns(loss=pl.Series(loss).fill_nan(None), reference=used["reference"])

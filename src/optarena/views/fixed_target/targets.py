@@ -9,8 +9,8 @@ import numpy as np
 
 from optarena.errors import OptarenaError, one_of
 from optarena.traces import Bools, Floats
-from optarena.views.fixed_target.precision import Runs
 from optarena.views.fixed_target.reference import runlength_targets
+from optarena.views.fixed_target.runs import Runs
 
 DEFAULT = 10.0 ** (np.arange(10, -41, -1) / 5)
 """COCO's 51 targets: 10**(2, 1.8, …, -8)."""

@@ -19,9 +19,9 @@ from optarena.views._view import ORIGINALS, View
 from optarena.views.coverage import Coverage
 from optarena.views.fixed_target import tables
 from optarena.views.fixed_target.measured import Measured
-from optarena.views.fixed_target.precision import Levels, Runs, runs_of
 from optarena.views.fixed_target.ratios import ratios
 from optarena.views.fixed_target.run_scores import METRICS, PARTS, Repeated, problems_of, scores_of_runs
+from optarena.views.fixed_target.runs import Levels, Runs, runs_of
 from optarena.views.fixed_target.scored import Scored, score
 from optarena.views.fixed_target.targets import Targets, parse, per_cell, to_data
 from optarena.views.frame import PlainFrame, saved

@@ -18,33 +18,24 @@ CONTRIBUTIONS = {
 }
 
 
-def erts_of(scored: Scored, table: pl.DataFrame) -> Floats:
-    """(cells, targets): the ERTs of the table `ert`; NaN where a cell has no such target."""
-    out = np.full(scored.targets.shape, np.nan)
-    out[scored.given] = table["ert"].to_numpy()
-    return out
+def least_ert(erts: Floats, problem: Ints) -> tuple[Floats, Ints]:
+    """(problems, …): the least ERT of each problem, and the cell that has it, the first of equals.
 
-
-def chosen(scored: Scored, erts: Floats) -> Ints:
-    """(problems, targets): the cell with the least ERT, the first of equals; -1 where there is no such target."""
-    return _cells(scored, np.where(np.isnan(erts), np.inf, erts))
+    inf and -1 where no cell has the target. erts: (cells, …), NaN for a target that a cell lacks; problem: (cells,).
+    See docs/scores.md 2.16.
+    """
+    shape = (int(problem.max(initial=-1)) + 1, *erts.shape[1:])
+    least, cell = np.full(shape, np.inf), np.full(shape, len(erts))
+    np.minimum.at(least, problem, np.where(np.isnan(erts), np.inf, erts))
+    number = np.arange(len(erts)).reshape(-1, *[1] * (erts.ndim - 1))
+    np.minimum.at(cell, problem, np.where(erts == least[problem], number, len(erts)))
+    return least, np.where(cell < len(erts), cell, -1)
 
 
 def of_optimizer(scored: Scored, name: str) -> Ints:
     """(problems, targets): the cells of one optimizer; -1 on problems that it did not run."""
     mine = (scored.runs.cells["optimizer"] == name).to_numpy()
-    out = _cells(scored, np.where(mine, 0.0, 1.0)[:, None] * np.ones(scored.targets.shape[1]))
-    return np.where(mine[out] & (out >= 0), out, -1)
-
-
-def _cells(scored: Scored, cost: Floats) -> Ints:
-    """(problems, targets): the cell with the least cost. cost: (cells, targets)"""
-    out = np.full((int(scored.problem.max()) + 1, scored.targets.shape[1]), -1)
-    least = np.full(out.shape, np.nan)
-    for c, p in enumerate(scored.problem.tolist()):
-        better = scored.given[c] & ~(cost[c] >= least[p])
-        out[p][better], least[p][better] = c, cost[c][better]
-    return out
+    return least_ert(np.where(scored.given & mine[:, None], 0.0, np.nan), scored.problem)[1]
 
 
 def contributions(scored: Scored, erts: Floats) -> pl.DataFrame:
@@ -55,13 +46,9 @@ def contributions(scored: Scored, erts: Floats) -> pl.DataFrame:
     the others reach too; `n`: the targets. Of the functions in dimensions that all optimizers ran. docs/scores.md 2.16
     """
     cells = scored.runs.cells
-    optimizers = list(dict.fromkeys(cells["optimizer"]))
-    place = {name: i for i, name in enumerate(optimizers)}
-    shape = (int(scored.problem.max()) + 1, len(optimizers), scored.targets.shape[1])
-    cube = np.full(shape, np.inf)
-    for c, (p, name) in enumerate(zip(scored.problem.tolist(), cells["optimizer"], strict=True)):
-        cube[p, place[name]] = np.where(scored.given[c], erts[c], np.inf) if scored.alike[c] else np.inf
-    dimension = np.full(shape[0], -1)
+    optimizers = scored.optimizers
+    cube = scored.by_problem(np.where(scored.given & scored.alike[:, None], erts, np.inf))
+    dimension = np.full(len(cube), -1)
     dimension[scored.problem] = cells["dimension"].fill_null(-1).to_numpy()
     rows = []
     for d in np.unique(dimension).tolist():

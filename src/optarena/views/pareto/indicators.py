@@ -13,7 +13,7 @@ from optarena._losses import difference
 from optarena.errors import OptarenaError
 from optarena.traces import Floats
 from optarena.views.pareto.domination import as_points, non_dominated
-from optarena.views.pareto.nearness import Kind, figure, nearest
+from optarena.views.pareto.nearness import Kind, figure, least
 
 BLOCK = 4_000_000
 
@@ -97,8 +97,7 @@ def additive_epsilon(points: npt.ArrayLike, reference_set: npt.ArrayLike) -> flo
 
 
 def _figure(kind: Kind, points: Floats, targets: Floats) -> float:
-    (least,) = nearest((kind,), points, targets, difference)
-    return float(figure(kind, least))
+    return float(figure(kind, least(kind, points, targets)))
 
 
 def _both(

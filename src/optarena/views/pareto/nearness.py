@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from optarena._losses import difference
 from optarena.traces import Floats
 
 Kind = Literal["distance", "plus", "epsilon"]
@@ -81,6 +82,20 @@ def so_far(kind: Kind, points: Floats, targets: Floats) -> Floats:
         out[start : start + step] = figure(kind, running)
         least = running[-1:]
     return out
+
+
+def least(kind: Kind, points: Floats, targets: Floats) -> Floats:
+    """(targets,): the least of `apart` over points of any order, also infinite ones (docs/scores.md 3.6, 3.7).
+
+    The sorted search that scores the fronts of studies, where its conditions hold.
+    """
+    if points.shape[1] == 2 and len(points) > FEW and np.isfinite(points).all() and np.isfinite(targets).all():
+        ordered = points[np.lexsort((points[:, 1], points[:, 0]))]
+        x, y = ordered.T
+        if (np.diff(x) > 0).all() and (np.diff(y) < 0).all():  # non-dominated, each once
+            found: Floats = getattr(nearness(ordered, targets), kind)
+            return found
+    return nearest((kind,), points, targets, difference)[0]
 
 
 def nearness(front: Floats, targets: Floats) -> Nearness:

@@ -18,6 +18,7 @@ from optarena._numbers import counted
 from optarena._order import natural
 from optarena.dataset import Dataset
 from optarena.dataset.rows import CONSTRAINT_EVALUATIONS
+from optarena.optimizer import is_random_search
 from optarena.sense import signs
 from optarena.traces import Bools, Floats, Ints, cumulative_minimum, latest
 from optarena.views.fixed_target.measured import CONSTRAINED, Measured, measured
@@ -291,7 +292,7 @@ def _span(part: pl.DataFrame, distance: Floats, owner: Ints, in_parts: Bools) ->
     begin = np.full(part.height, np.nan)
     first = np.flatnonzero(np.append(True, owner[1:] != owner[:-1])[: len(owner)])
     begin[owner[first]] = distance[first]
-    random = pl.col("optimizer").str.split("_").list.first() == "RandomSearch"
+    random = pl.col("optimizer").is_in([name for name in part["optimizer"].unique() if is_random_search(name)])
     told = part.select("optimizer", number=pl.Series(_numbered(part)), begin=pl.Series(begin).fill_nan(None))
     middle = pl.coalesce(pl.col("begin").filter(random).median(), pl.col("begin").median())
     width = told.with_columns(width=middle.over("number"))["width"].fill_null(0.0).to_numpy()
@@ -306,7 +307,7 @@ def _unknown_note(count: int, in_parts: bool) -> str:
 
 
 def _spent(results: Dataset, axis: str, frame: pl.DataFrame, effort: Floats, offsets: Ints) -> tuple[Floats, Bools]:
-    """(begun studies,): the whole effort, and whether it may have been more than is recorded.
+    """(started studies,): the whole effort, and whether it may have been more than is recorded.
 
     Where only improvements are kept it is more than that of the last row.
     """
