@@ -197,6 +197,19 @@ def test_a_journal_that_the_disk_did_not_store_is_an_error_and_its_chunk_is_not_
     assert exported("shared").equals(local(experiment))
 
 
+def test_what_one_lost_pilot_had_begun_is_not_run_alone(experiment, monkeypatch):
+    run = announce(experiment, "shared", pilots=2).run
+    one = started(run.id, 1)
+    wait_for(lambda: rows() > 5)
+    one.kill()
+    one.communicate()
+    alone = []
+    monkeypatch.setattr(chunks.Shared, "alone", lambda _self, study, _evaluations: alone.append(study))
+    assert pilot("shared", run.id, number=2, workers=2).how == "done"
+    assert not alone
+    assert exported("shared").equals(local(experiment))
+
+
 DEADLY = """
 import os
 import signal
