@@ -113,6 +113,30 @@ def test_where_the_scheduler_is_lost_another_one_continues(experiment, cluster):
     assert exported("shared").equals(local(experiment))
 
 
+def test_a_client_whose_scheduler_is_lost_says_so_in_a_sentence_and_the_same_command_continues(experiment):
+    scheduler = started("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", "scheduler.json")
+    wait_for(lambda: Path("scheduler.json").exists() and Path("scheduler.json").stat().st_size)
+    words = ("--nthreads", "1", "--no-nanny", "--death-timeout", "5")
+    worker = started("worker", "--scheduler-file", "scheduler.json", *words)
+    address = json.loads(Path("scheduler.json").read_text())["address"]
+    command = [sys.executable, "-m", "optarena", "run", *PLAN, "-n", "500", "--store", "shared", "--dask", address]
+    quick = os.environ | {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s"}
+    client = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=quick)
+    wait_for(lambda: rows() > 5)
+    scheduler.kill()
+    scheduler.wait()
+    said = " ".join(client.communicate(timeout=200)[0].split())
+    assert client.returncode == 1
+    assert "the Dask scheduler is lost" in said
+    assert said.endswith("what was evaluated is kept, run again")
+    worker.kill()
+    worker.wait()
+    store = Store("shared")
+    wait_for(lambda: not any(store.is_live(run) for run in store.runs()))
+    assert main(["run", *PLAN, "--store", "shared", "--workers", "2"]) == 0
+    assert set(oa.open("shared").studies["status"]) == {"done"}
+
+
 @pytest.mark.parametrize("address", ["local:", "local:0", "tcp://127.0.0.1:1", "tls://127.0.0.1:1", "http://a", ""])
 def test_an_address_without_a_scheduler_is_refused_in_a_sentence(address, experiment, monkeypatch):
     monkeypatch.setattr(dask_pilots, "CONNECT_SECONDS", 1)
@@ -178,6 +202,33 @@ def test_pilots_that_die_in_vain_end_the_run_in_a_sentence(experiment, monkeypat
         experiment.run("shared", client=client)
     (run,) = Store("shared").runs()
     assert run.how == "interrupted"
+
+
+def test_a_task_that_raises_ends_the_run_with_its_reason(experiment, monkeypatch):
+    def raises(*_: object) -> None:
+        raise ImportError("No module named 'optarena'")
+
+    monkeypatch.setattr(dask_pilots, "fly", raises)
+    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.Client(n_workers=2, **options) as client,
+        pytest.raises(WorkError, match="no worker of Dask can have a pilot: ImportError: No module named 'optarena'"),
+    ):
+        experiment.run("shared", client=client)
+
+
+def test_an_interrupt_of_one_run_leaves_others_of_the_store_alone(experiment, monkeypatch):
+    other = announce(oa.Experiment("RandomSearch", "functions/sphere/d7", 5), "shared", pilots=1).run
+
+    def interrupts(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dask_pilots._Crew, "watch", interrupts)
+    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(n_workers=1, **options) as client, pytest.raises(KeyboardInterrupt):
+        experiment.run("shared", client=client)
+    assert Store("shared").run(other.id).ended is None
+    assert [run.how for run in Store("shared").runs() if run.pilots and run.id != other.id] == ["interrupted"]
 
 
 def test_a_study_that_kills_its_pilot_is_given_up_on_the_only_worker(experiment):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -15,6 +17,8 @@ from hypothesis import strategies as st
 
 from optarena._process import born, host, place
 from optarena._scratch import Scratch
+from optarena.errors import OptarenaError
+from optarena.store import leases
 from optarena.store.leases import Lease, Leases, Process, clear, make_room
 from waiting import wait_for
 
@@ -148,3 +152,47 @@ def test_a_lease_with_another_text_is_not_followed(room):
     one = Leases(room, 2, 0, LONG)
     assert one.claim() is None
     assert one.claim_lost() == Lease(0, 1)
+
+
+def test_after_a_hang_of_the_file_server_nobody_is_taken_for_lost(room, monkeypatch):
+    one, two = Leases(room, 2, 0, 60.0), Leases(room, 2, 0, 60.0)
+    elsewhere(one, room)
+    one.claim()
+    now = [time.monotonic()]
+    monkeypatch.setattr(leases.time, "monotonic", lambda: now[0])
+    for wait in (0, 15, 15, 300):  # the last one is the hang, in which no heart could beat
+        now[0] += wait
+        assert two.claim_lost() is None
+    for _ in range(4):
+        now[0] += 15
+        assert two.claim_lost() is None
+    now[0] += 15  # more than the expiry since the hang
+    assert two.claim_lost() == Lease(0, 1)
+
+
+def test_many_waiting_pilots_watch_a_share_of_the_open_chunks_each_and_all_of_them_together(room, monkeypatch):
+    chunks = 100
+    busy = [Leases(room, chunks + 1, i, LONG) for i in range(chunks)]
+    held = [one.claim() for one in busy]
+    waiting = [Leases(room, chunks + 1, 0, LONG) for _ in range(100)]
+    asked = []
+    monkeypatch.setattr(Leases, "_is_lost", lambda _self, chunk, _turn: asked.append(chunk))
+    for one in waiting:
+        assert one.claim() is None
+        assert one.claim_lost() is None
+    assert len(asked) == 100 * leases.WATCHED
+    assert set(asked) == set(range(chunks))
+    monkeypatch.undo()
+    for one, lease in zip(busy[1:], held[1:], strict=True):
+        one.finish(lease)
+    busy[0].end()
+    assert wait_for(waiting[0].claim_lost) == Lease(0, 1)  # whoever watched others finds it when these are done
+
+
+def test_a_file_system_without_symbolic_links_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    def refuses(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "symlink_to", refuses)
+    with pytest.raises(OptarenaError, match="they agree by symbolic links"):
+        make_room(tmp_path / "room")

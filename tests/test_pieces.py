@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 from pathlib import Path
 
 import pytest
 
+from optarena.errors import WorkError
 from optarena.runner.environment import environment
 from optarena.store import pieces
 from optarena.store.journal import Journal
@@ -98,3 +101,44 @@ def test_a_journal_is_closed_when_its_last_line_says_so(places):
     assert not is_closed(journal.path)
     journal.close()
     assert is_closed(journal.path)
+
+
+def test_what_the_disk_did_not_store_is_not_acknowledged(places, monkeypatch):
+    far, here = places
+    data = write(far / JOURNAL, 20)
+    first, second = Piece.of(JOURNAL, 0, data[:11]), Piece.of(JOURNAL, 11, data[11:])
+    received = Received(here)
+    assert received.take([first])
+
+    def fails(_descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", fails)
+        with pytest.raises(WorkError, match="Input/output error"):
+            received.take([second])
+    assert received.size(JOURNAL) == 11
+    assert (here / JOURNAL).read_bytes() == data[:11]
+    assert received.take([second])
+    assert (here / JOURNAL).read_bytes() == data
+    received.close()
+
+
+def test_a_piece_that_is_not_written_is_told(places):
+    _, here = places
+    received = Received(here)
+    assert not received.take([Piece.of(JOURNAL, 7, b"later\n")])
+    assert received.take([Piece.of(JOURNAL, 0, b"first\n")])
+    assert received.take([Piece.of(JOURNAL, 0, b"first\n")])  # which is there
+    received.close()
+
+
+def test_a_file_that_another_client_wrote_is_synced_before_its_size_is_acknowledged(places, monkeypatch):
+    _, here = places
+    write(here / JOURNAL, 3)
+    synced = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    received = Received(here)
+    assert received.size(JOURNAL) == (here / JOURNAL).stat().st_size
+    assert len(synced) == 1
+    received.close()

@@ -14,8 +14,9 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
-from optarena.errors import OptarenaError
+from optarena.errors import OptarenaError, WorkError
 from optarena.runner import chunks
+from optarena.runner import pilot as pilots_module
 from optarena.runner.ending import stop
 from optarena.runner.local import Silent
 from optarena.runner.pilot import Requeued, announce, pilot
@@ -128,6 +129,84 @@ def test_a_run_that_lost_all_pilots_is_continued_by_run_and_by_its_own_pilots(ex
     assert Store("shared").run(run.id).how == "interrupted"
     assert pilot("shared", run.id).how == "over"
     assert "the run is done" in started(again.id, 1).communicate()[0]
+    assert exported("shared").equals(local(experiment))
+
+
+def test_a_local_run_ends_an_announced_one_whose_pilots_then_add_nothing(experiment, capsys):
+    run = announce(experiment, "shared", pilots=2).run
+    experiment.run("shared", workers=2)
+    before = rows()
+    assert Store("shared").run(run.id).how == "interrupted"
+    assert main(["pilot", "shared", run.id]) == 0
+    assert "0 studies" in capsys.readouterr().out
+    assert pilot("shared", run.id).how == "over"
+    assert rows() == before
+    assert exported("shared").equals(local(experiment))
+
+
+def test_a_pilot_of_a_run_that_was_cancelled_stops_though_a_new_one_was_announced(experiment):
+    experiment = oa.Experiment("RandomSearch", "mine.py:slow", 1500, trials=4, seed=ROOT, base=Path.cwd())
+    run = announce(experiment, "shared", pilots=2, expiry=6.0).run
+    one = started(run.id, 1)
+    wait_for(lambda: rows() > 5)
+    stop("shared")
+    announce(experiment, "shared", pilots=2)
+    assert not Path("shared/pilots", run.id).exists()  # with the file that said it
+    assert "other pilots go on" in one.communicate()[0]
+    assert set(oa.open("shared").studies["status"]) <= {"interrupted", "missing"}  # none is done
+
+
+def test_a_refused_pilot_is_told_with_its_reason_and_does_not_count_as_queued(experiment, capsys):
+    run = announce(experiment, "shared", pilots=1).run
+    path = Path("shared/pilots") / run.id / "plan.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"digest": "0"}))
+    with pytest.raises(OptarenaError, match="plans other studies"):
+        pilot("shared", run.id)
+    assert main(["status", "shared"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "(pilots: 1 failed); a pilot failed: this machine plans other studies" in told
+
+
+def test_a_pilot_reads_no_run_file_which_may_be_large(experiment, monkeypatch):
+    run = announce(experiment, "shared", pilots=1).run
+    read = []
+    monkeypatch.setattr(
+        Store, "runs", lambda self, *args, runs=Store.runs, **kw: (read.append(1), runs(self, *args, **kw))[1]
+    )
+
+    class AtOnce(Silent):
+        def ended(self, study, outcome):
+            assert not read
+            raise Requeued
+
+    assert pilot("shared", run.id, workers=1, progress=AtOnce()).how == "stopped"
+
+
+def test_a_journal_that_the_disk_did_not_store_is_an_error_and_its_chunk_is_not_done(experiment, monkeypatch):
+    run = announce(experiment, "shared", pilots=1).run
+
+    def fails(_path):
+        raise WorkError("the disk did not store what was written")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(pilots_module, "_sync", fails)
+        with pytest.raises(WorkError, match="the disk did not store"):
+            pilot("shared", run.id, workers=1)
+    assert not list(Path("shared/pilots", run.id, "leases").glob("*.done"))
+    assert pilot("shared", run.id, workers=1).how == "done"
+    assert exported("shared").equals(local(experiment))
+
+
+def test_what_one_lost_pilot_had_begun_is_not_run_alone(experiment, monkeypatch):
+    run = announce(experiment, "shared", pilots=2).run
+    one = started(run.id, 1)
+    wait_for(lambda: rows() > 5)
+    one.kill()
+    one.communicate()
+    alone = []
+    monkeypatch.setattr(chunks.Shared, "alone", lambda _self, study, _evaluations: alone.append(study))
+    assert pilot("shared", run.id, number=2, workers=2).how == "done"
+    assert not alone
     assert exported("shared").equals(local(experiment))
 
 

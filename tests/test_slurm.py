@@ -14,6 +14,7 @@ import pilot_runs
 import slurm
 from optarena.cli import main
 from optarena.errors import OptarenaError
+from optarena.runner import slurm_pilots
 from optarena.runner.slurm_pilots import as_parameters, minutes_of
 from optarena.store import Store
 from pilot_runs import FILE, ROOT, exported
@@ -128,6 +129,52 @@ def test_cancel_takes_pilots_out_of_the_queue_stops_the_others_and_run_adds_the_
     assert exported("shared").equals(local())
 
 
+def test_a_plain_scancel_and_requeue_by_slurm_end_pilots_in_order(queue, capsys):
+    """As preemption does: what the job gets is SIGTERM."""
+    assert main(["run", *PLAN, "--slurm", "--nodes", "2", "--time", "10"]) == 0
+    said = capsys.readouterr().out
+    job, logs = said.split("SLURM job ")[1].split(":")[0], said.split("logs: ")[1].strip()
+    assert Path(logs).is_dir()
+    wait_for(lambda: rows() > 5 and sum(1 for run in Store("shared").runs() if run.of) == 2)
+    asked("scancel", f"{job}_0")
+    asked("scontrol", "requeue", f"{job}_1")
+    wait_for(lambda: "interrupted" in hows() or head().ended)
+    wait_for(lambda: head().ended)
+    wait_for(lambda: not asked("squeue", "--noheader"))
+    assert head().how == "done"
+    assert "" not in hows()  # none was killed
+    assert exported("shared").equals(local())
+
+
+def hows() -> list[str]:
+    """How each pilot ended."""
+    return [run.how for run in Store("shared").runs() if run.of]
+
+
+def test_a_queue_that_does_not_answer_is_no_empty_queue(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("submitit")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    answers = {"sbatch": "echo Submitted batch job 7", "squeue": "echo no controller >&2; exit 1"}
+    for name, line in answers.items():
+        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    plan = ["run", "-o", "RandomSearch", "-p", "functions/sphere/d2", "-n", "5", "--store", "shared", "--slurm"]
+    assert main(plan) == 0
+    assert main(plan) == 2
+    assert "does not say whether pilots" in " ".join(capsys.readouterr().err.split())
+    (programs / "squeue").write_text("#!/bin/sh\necho slurm_load_jobs error: Invalid job id specified >&2; exit 1\n")
+    assert main(plan) == 0
+
+
+def test_a_pilot_uses_no_more_cores_than_it_may(monkeypatch):
+    for given, cores in (("2", 2), ("64", 4), ("", 4), ("0", 4)):
+        monkeypatch.setattr(slurm_pilots, "usable_cores", lambda: 4)
+        monkeypatch.setenv("SLURM_CPUS_ON_NODE", given)
+        assert slurm_pilots.given_cores() == cores
+
+
 def test_flags_that_sbatch_refuses_end_the_run_in_a_sentence(queue, capsys):
     assert main(["run", *PLAN, "--slurm", "--partition", "nowhere"]) == 1
     assert "sbatch refused the jobs" in capsys.readouterr().err
@@ -169,6 +216,10 @@ def test_no_more_pilots_are_submitted_than_there_are_studies(tmp_path, monkeypat
     assert main(["run", *plan, "--store", "shared", "--slurm", "--nodes", "10"]) == 0
     assert "SLURM job 7: 3 pilots for 3 studies" in capsys.readouterr().out
     assert "#SBATCH --array=0-2%3\n" in Path("submitted.sh").read_text()
+    assert main(["cancel", "shared"]) == 0
+    assert main(["run", *plan, "--store", "wide", "--slurm", "--workers", "16"]) == 0
+    assert "#SBATCH --cpus-per-task=16\n" in Path("submitted.sh").read_text()
+    assert "--cpus-per-task 16" in Path("submitted.sh").read_text()  # for srun, too
 
 
 def test_flags_for_slurm_without_slurm_are_refused(capsys):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
+import os
 import re
 import resource
 import shutil
 import subprocess
 import sys
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -313,3 +317,27 @@ def test_a_store_that_is_gone_is_not_made_again_by_the_end_of_a_run(tmp_path):
     with pytest.raises(WorkError, match="is gone"):
         store.end_run(run, "done")
     assert not store.path.exists()
+
+
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_goes_on_without_them(error, monkeypatch):
+    def none(*_: object) -> None:
+        raise OSError(error, "no locks")
+
+    Store("results").create()
+    monkeypatch.setattr(fcntl, "flock", none)
+    oa.Experiment("RandomSearch", "functions/sphere/d2", 5).run("results", workers=0)
+    assert set(oa.open("results").studies["status"]) == {"done"}
+
+
+def test_another_machine_is_alive_by_the_clock_of_the_file_system_however_wrong_ours_is(monkeypatch):
+    store = Store("results")
+    store.create()
+    pilot = store.begin_pilot("0" * 12, "00000000-0000-0000-0000-00000000abcd", 1, 1)
+    pilot.host = "another"
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + 3600)
+    assert Store("results").is_live(pilot)
+    os.utime(next(store.run_paths()), (real() - 120, real() - 120))
+    assert not Store("results").is_live(pilot)
+    assert sorted(path.name for path in Path("results/runs").iterdir()) == [f"{pilot.id}.json"]

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -112,6 +113,8 @@ def run_on_dask(
     workers: processes of each pilot, by default as many as the Dask worker has threads. Workers may come and go
     meanwhile. Where the scheduler is lost, the same call on another one continues.
     """
+    from distributed.client import ClosedClientError
+
     progress = progress or Silent()
     place = Store(store)
     known = {path.name for path in place.journal_paths()}
@@ -127,7 +130,7 @@ def run_on_dask(
     except KeyboardInterrupt:
         stop(place.path, run.id)
         raise
-    except (OSError, TimeoutError) as error:
+    except (OSError, TimeoutError, CancelledError, ClosedClientError) as error:
         raise WorkError(f"the Dask scheduler is lost ({error}); what was evaluated is kept, run again") from error
     tail.look()
     _tell(place, list(tail.left.values()), progress)
@@ -314,7 +317,9 @@ class _Crew:
                 self._crew.silent(worker)
 
     def _end_far(self, crew: FarCrew) -> None:
-        with contextlib.suppress(OSError, TimeoutError):  # no scheduler any more
+        from distributed.client import ClosedClientError
+
+        with contextlib.suppress(OSError, TimeoutError, CancelledError, ClosedClientError):  # no scheduler any more
             for future, _ in self._far.values():
                 future.cancel()
             present = [worker for worker in self._far if worker in self.client.nthreads()]
