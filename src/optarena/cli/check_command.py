@@ -228,7 +228,7 @@ def _problem_classes(module: ModuleType) -> list[str]:
 
 
 def _problem_functions(module: ModuleType) -> list[str]:
-    """Functions that can be run by their names: with a space of their own, or that take what the one beside them has."""
+    """Functions that can be run by their names: with a space of their own, or that take what one beside them has."""
     found = vars(module).get("space")
     try:
         beside = set(Space(found).names if isinstance(found, (Mapping, Space)) else ())
