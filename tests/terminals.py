@@ -11,6 +11,7 @@ import termios
 import time
 import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 
 CONTROL = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b[()][A-Z0-9]|\x1b[=>]")
 
@@ -66,17 +67,23 @@ class Screen:
 
 
 def on_terminal(
-    *words: str, width: int = 80, seen: Callable[[Screen], bool] | None = None, seconds: float = 120.0
+    *words: str,
+    width: int = 80,
+    seen: Callable[[Screen], bool] | None = None,
+    seconds: float = 120.0,
+    stdout: Path | None = None,
 ) -> tuple[int, Screen, list[str]]:
     """Run `optarena words…` on a terminal: its exit code, the screen at the end, and all lines that were ever written.
 
-    seen: press Ctrl-C when this is true of the screen.
+    seen: press Ctrl-C when this is true of the screen. stdout: a file that takes standard output, as a pipe would.
     """
     pid, fd = pty.fork()
     if pid == 0:
         os.environ |= {"TERM": "xterm"}
         os.environ.pop("COLUMNS", None)
         os.environ.pop("NO_COLOR", None)
+        if stdout is not None:
+            os.dup2(os.open(stdout, os.O_WRONLY | os.O_CREAT, 0o600), 1)
         time.sleep(0.05)  # until the terminal has its size
         os.execv(sys.executable, [sys.executable, "-m", "optarena", *words])
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))

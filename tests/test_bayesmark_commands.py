@@ -21,6 +21,7 @@ from optarena.bayesmark.jobs import launcher_seed
 from optarena.bayesmark.launch import DATA, OPTIMIZERS
 from optarena.cli import main
 from optarena.errors import OptarenaError
+from terminals import on_terminal
 
 HERE = Path(__file__).parent
 SEEDS = json.loads((HERE / "data" / "bayesmark" / "seeds.json").read_text())
@@ -129,6 +130,20 @@ def test_a_launch_speaks_as_bayesmarks_does(tmp_path, capsys):
     first = study_uuid(uuid.UUID(ROOT), 0, 2, "DT", "iris", "RandomSearch", "acc").hex
     assert lines[3] == f"-c DT -d iris -o RandomSearch -u {first} -m acc -n 3 -p 1 -dir {tmp_path} -b bo_example_folder"
     assert lines[-2:] == ["0 failures of benchmark script after 2 studies.", "done"]
+
+
+def test_a_verbose_launch_on_a_terminal_has_logs_without_bars_and_a_pipe_gets_what_wrappers_print(tmp_path):
+    pytest.importorskip("sklearn")
+    wrappers = tmp_path / "wrappers"
+    wrappers.mkdir()
+    near = (WRAPPERS / "configured" / "near_wrapper.py").read_text()
+    (wrappers / "near_wrapper.py").write_text("print('hello from a wrapper')\n" + near)
+    (wrappers / "config.json").write_text((WRAPPERS / "configured" / "config.json").read_text())
+    flags = ["-dir", str(tmp_path), "-b", "db", "-odir", str(wrappers), "-o", "Near", "-m", "acc", "-v"]
+    code, screen, lines = on_terminal("bayesmark", "launch", *SMALL, *flags, stdout=tmp_path / "piped")
+    assert code == 0, screen.text
+    assert not [line for line in lines if "█" in line or "░" in line]
+    assert "hello from a wrapper" in (tmp_path / "piped").read_text()
 
 
 def test_a_launch_leaves_bayesmarks_files(launched):

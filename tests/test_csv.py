@@ -524,3 +524,19 @@ def test_importing_a_stores_own_export_changes_nothing():
     export("csv", oa.open("s"), "two.csv")
     assert Path("two.csv").read_text() == Path("one.csv").read_text()
     assert oa.open("s").studies["conflicts"].sum() == 0
+
+
+def test_a_table_that_is_given_for_a_store_is_named_by_its_mistake_or_by_how_it_is_imported(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    head = "problem,optimizer,trial,evaluation,value\np,A,0,1,1.5\n"
+    Path("old.csv").write_text(head + "p,A,0,2,n/a\n")
+    assert main(["score", "old.csv"]) == 2
+    assert "old.csv line 3, column 'value': 'n/a' is not a number" in " ".join(capsys.readouterr().err.split())
+    Path("old.csv").write_text(head)
+    for words in (["score"], ["report"], ["status"]):
+        assert main([*words, "old.csv"]) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert "old.csv is a file, not a store: 'optarena import csv old.csv --store results' makes a store" in said
+        assert "--store old.csv" not in said

@@ -80,7 +80,7 @@ def test_a_race_that_goes_on_is_decided_by_its_complete_rounds(ended, raced, tmp
     assert made.frame["provisional"]
     assert made.race is not None
     assert made.race.rounds == ended // ROUND
-    assert "A run goes on: these numbers are provisional." in texts(pages)
+    assert "A run continues: these numbers are provisional." in texts(pages)
 
 
 def test_filters_of_a_race_keep_the_level_of_all_its_pairs(raced, tmp_path):

@@ -14,10 +14,10 @@ import optarena as oa
 from optarena._text import table
 from optarena._widths import apart, middle_cut, wrapped, wrapped_command
 from optarena.cli import COMMANDS, main
-from optarena.cli._estimate import TimeLeft, roughly
 from optarena.cli._examples import EXAMPLES
 from optarena.cli._progress import RunProgress
 from optarena.experiment import Experiment
+from optarena.runner.estimate import TimeLeft, roughly
 from terminals import Screen, cells, on_terminal, too_wide
 
 LONG = "AnOptimizerWithAVeryLongNameThatNobodyTypesTwice"

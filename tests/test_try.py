@@ -16,11 +16,13 @@ import pytest
 import optarena as oa
 from optarena._numbers import digits_apart
 from optarena.cli import main
+from optarena.errors import WorkError
 from optarena.experiment import Use
 from optarena.experiment.panel import FEWEST_TRIALS, SIZE, SMALL_SIZE, TRIALS, default_budget, panel
 from optarena.optimizer import OPTIMIZERS
 from optarena.problem import FunctionProblem, build
 from optarena.store import Store
+from optarena.trying import Recommendation
 from optarena.trying.watching import Quiet
 from waiting import wait_for
 
@@ -116,7 +118,8 @@ def test_one_command_says_what_to_use_the_best_point_and_whom_it_beats_and_write
     assert (code, err) == (0, "")
     assert all(len(line) <= 80 for line in out.splitlines())
     out = flat(out)
-    assert "3 optimizers on mine.py:loss, 30 evaluations each, until decided" in out
+    assert "3 optimizers on mine.py:loss, 30 evaluations each, until decided (at most 20 trials)" in flat(out)
+    assert out.startswith("evaluating 2 points to see what one costs")
     found = re.search(r"Use Scipy-COBYQA\. Best value (\S+) at \{'a': (\S+), 'b': (\S+)\}\.", out)
     assert float(found[1]) < 1e-6
     assert float(found[2]) == pytest.approx(1, abs=1e-3)
@@ -166,7 +169,13 @@ def test_maximising_stays_maximising_and_the_first_failure_names_file_line_and_p
 
 def test_a_function_that_always_fails_is_one_sentence_and_leaves_nothing_behind(capsys, mine):
     code, out, err = call(capsys, "mine.py:broken", "-n", "50", "--workers", "1")
-    assert (code, out) == (2, "")
+    assert code == 2
+    first, failed, more = (
+        out.index("evaluating 2 points"),
+        out.index("An evaluation failed"),
+        out.index("8 more points"),
+    )
+    assert first < failed < more  # it is shown before anything more is evaluated
     line = 1 + MINE.splitlines().index("    return missing_name")
     err = flat(err)
     assert "mine.py:broken: all of its first 10 evaluations failed, so nothing more was run" in err
@@ -179,7 +188,7 @@ def test_a_function_that_always_fails_leaves_the_results_of_its_neighbours_as_th
     assert call(capsys, "mine.py:loss", "-n", "10", "-r", "1", "--workers", "1")[0] == 0
     before = {path: path.read_bytes() for path in (mine / "mine-results").rglob("*") if path.is_file()}
     code, out, err = call(capsys, "mine.py:broken", "-n", "10", "--workers", "1")
-    assert (code, out) == (2, "")
+    assert code == 2
     assert "all of its first 10 evaluations failed, so nothing more was run" in flat(err)
     assert {path: path.read_bytes() for path in (mine / "mine-results").rglob("*") if path.is_file()} == before
     code, out, _ = call(capsys, "mine.py:gain", "-n", "10", "-r", "1", "--workers", "1")
@@ -229,6 +238,35 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(capsys,
     assert (code, out) == (1, "")
     assert f"cannot write to {output}: {why}" in flat(err)
     assert not list(mine.glob("*-results*"))
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a directory that not even root can write is needed")
+def test_a_directory_that_cannot_be_written_is_noticed_also_by_root(capsys, mine):
+    code, out, err = call(capsys, "mine.py:loss", "-n", "5", "-O", "/proc/x.html")
+    assert (code, out) == (1, "")
+    assert "cannot write to /proc/x.html" in flat(err)
+    assert not list(mine.glob("*-results*"))
+
+
+def test_a_report_that_fails_in_the_end_leaves_the_answer_and_says_how_to_write_it(capsys, mine, monkeypatch):
+    def full(self, path):
+        raise WorkError(f"cannot write to {path}: No space left on device")
+
+    monkeypatch.setattr(Recommendation, "report", full)
+    code, out, err = call(
+        capsys, "mine.py:loss", "-n", "5", "-r", "1", "--workers", "1", "-o", "RandomSearch", "-o", "QuasiRandom"
+    )
+    assert (code, err) == (1, "")
+    text = flat(out)
+    assert "No report: cannot write to mine-loss-report.html: No space left on device." in text
+    assert "Write it elsewhere: optarena report mine-results -O FILE" in text
+    assert text.index("No report") < text.index("Go on:")
+
+
+def test_a_report_given_by_o_is_told_its_flag(capsys, mine):
+    code, out, err = call(capsys, "mine.py:loss", "-n", "5", "-o", "report.html")
+    assert (code, out) == (2, "")
+    assert "-o names an optimizer; the report's file is given by -O report.html" in flat(err)
 
 
 def test_the_same_seed_repeats_a_try_and_another_one_does_not_continue_it(capsys):

@@ -95,14 +95,19 @@ def write_once(path: Path, data: bytes) -> bool:
 
 
 def must_be_writable(path: Path) -> None:
-    """Refuse a path that cannot be written, before the work whose result goes there. Creates nothing."""
+    """Refuse a path that cannot be written, before the work whose result goes there. Leaves nothing behind."""
     if path.is_dir():
         raise cannot_write(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
     above = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
     if not above.is_dir():
         raise cannot_write(path, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise cannot_write(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    probe = above / f".{secrets.token_hex(4)}.tmp"  # what os.access says of root, /proc and the like is no promise
+    try:
+        with probe.open("xb"):
+            pass
+        probe.unlink()
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def cannot_write(path: Path, error: OSError, safe: str = "") -> WorkError:

@@ -97,8 +97,8 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
 class _Logged(RunProgress):
     """Also prints the log of each study that ends, and what it printed, instead of bars."""
 
-    def _start_bars(self, todo: list[Study]) -> None:
-        pass
+    def _start_screen(self) -> None:
+        """Nothing: bars would run between the lines, and take what is printed for a pipe."""
 
     def ended(self, study: Study, outcome: Outcome) -> None:
         super().ended(study, outcome)

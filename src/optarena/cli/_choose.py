@@ -12,6 +12,7 @@ from optarena._text import clean
 from optarena.cli._terminal import say
 from optarena.errors import OptarenaError
 from optarena.facade import Results, open_store
+from optarena.formats import read_files
 
 Optimizers = Annotated[
     list[str] | None,
@@ -49,6 +50,8 @@ def chosen(
     machine: list[str] | None,
 ) -> Results:
     """The store, or the part of it that the options name."""
+    if store.is_file() and store.suffix == ".csv":
+        read_files("csv", store)  # a mistake in it is named first
     results = open_store(store)
     if not (optimizer or problem or dimension or machine):
         return results

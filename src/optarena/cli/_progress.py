@@ -12,10 +12,10 @@ from typing import Any, TextIO
 from optarena._numbers import counted, duration
 from optarena._text import clean, shortened
 from optarena._widths import apart, cells, middle_cut, padded, wrapped
-from optarena.cli._estimate import TimeLeft, roughly
 from optarena.cli._terminal import say, terminal_width
 from optarena.experiment import Plan, Study
 from optarena.runner.attempt import Outcome
+from optarena.runner.estimate import TimeLeft, roughly
 from optarena.runner.local import Standing
 from optarena.runner.reasons import Reasons
 from optarena.solver import Solver

@@ -13,7 +13,7 @@ import typer
 from optarena._files import must_be_writable
 from optarena._text import clean
 from optarena.cli._terminal import say_command
-from optarena.errors import NotInstalled, OptarenaError
+from optarena.errors import NotInstalled, OptarenaError, WorkError
 from optarena.experiment import Use
 from optarena.optimizer import OPTIMIZERS
 from optarena.problem import SUITES
@@ -85,12 +85,19 @@ def command(
         _so_far(watching)
         raise typer.Exit(130) from None
     print(found)
+    written = True
     try:
         print(on_screen(f"Full report: {clean(found.report(path))}"))
     except NotInstalled as error:
         print(on_screen(f"No report: {error}"))
+    except WorkError as error:  # the answer is there, and so are its studies
+        written = False
+        print(on_screen(f"No report: {error}."))
+        say_command("Write it elsewhere:", ["optarena", "report", str(found.results.path), "-O", "FILE"])
     if not found.decided:
         say_command("Go on:", _again(["-r", str(2 * found.race.rounds)]))
+    if not written:
+        raise typer.Exit(1)
 
 
 def _so_far(watching: Watching) -> None:
@@ -121,5 +128,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def _optimizer(text: str) -> Use:
     """The optimizer that a flag names, perhaps with settings: CMA-ES(popsize=8)."""
+    if Path(text).suffix.lower() in (".html", ".htm"):
+        raise OptarenaError(f"-o names an optimizer; the report's file is given by -O {text}")
     name, settings = read_call(text)
     return Use(OPTIMIZERS.reference(name).absolute, settings)

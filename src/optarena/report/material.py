@@ -127,7 +127,8 @@ class Material:
         dimensions = self.dimensions
         if len(dimensions) > 1 and view.pinned is not None:
             given = self._options.get("fixed_cost", {})
-            options: dict[str, Any] = {name: given[name] for name in ("metric", "over", "bootstrap", "seed") if name in given}
+            kept = ("metric", "over", "bootstrap", "seed")
+            options: dict[str, Any] = {name: given[name] for name in kept if name in given}
             # with resamples the baseline is made of the part's own random search: it is the same for each problem
             options |= {"axis": view.frame["axis"]} if "bootstrap" in given else {"frame": view.pinned}
             for dimension in dimensions:

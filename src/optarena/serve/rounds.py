@@ -51,7 +51,7 @@ class Going:
 def going_on(results: Results, live: Sequence[RunFile]) -> Going:
     """live: the runs with a process. One that was killed or waits in a queue may go on: what it has is half a plan."""
     if runs := [run for run in live if not run.of]:
-        return Going(runs, "A run goes on: these numbers are provisional.")
+        return Going(runs, "A run continues: these numbers are provisional.")
     unended = [run for run in results.all_runs if run.ended is None and run.studies]
     if not unended:
         return Going()

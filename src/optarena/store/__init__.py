@@ -274,12 +274,17 @@ class Store:
 
     def must_exist(self) -> None:
         if not self.exists:
+            if self.path.is_file():
+                how = f": 'optarena import csv {self.path} --store results' makes a store of a table"
+                raise OptarenaError(f"{self.path} is a file, not a store{how * (self.path.suffix == '.csv')}")
             what = "is not a store" if self.path.exists() else "does not exist"
             if _is_database(self.path):
                 raise OptarenaError(
                     f"{self.path} is a database of Bayesmark without a store: 'optarena import bayesmark {self.path}"
                     " --store results' makes one"
                 )
+            if self.path.exists() and any(self.path.iterdir()):
+                raise OptarenaError(f"{self.path} {what}: give the directory that 'optarena run … --store' made")
             raise OptarenaError(f"store {self.path} {what}; 'optarena run … --store {self.path}' makes one")
 
     def runs(self, damage: list[Damage] | None = None, only: str = "*") -> list[RunFile]:

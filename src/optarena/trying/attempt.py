@@ -28,7 +28,7 @@ from optarena.store.journal import problem_card
 from optarena.store.merging import differing, merge
 from optarena.trying.naming import name_of
 from optarena.trying.recommendation import Recommendation, first_failure
-from optarena.trying.watching import Watching
+from optarena.trying.watching import FirstPoints, Watching
 
 FIRST, MORE = 2, 10
 """Evaluations that show what one costs; and how many must all fail before it is taken for broken."""
@@ -213,9 +213,12 @@ class _Try:
 
     def _first_look(self, place: Path, root: uuid.UUID, budget: int) -> float:
         """Evaluate the first points into a store; an error if all of them fail."""
+        made, workers = 0, 1 if isinstance(self.given, str) and self.workers != 0 else 0
         for wanted in (min(FIRST, budget), min(MORE, budget)):
             first = _Attempt("RandomSearch", self.given, wanted, seed=root)
-            local.run(first, place, workers=1 if isinstance(self.given, str) and self.workers != 0 else 0)
+            self.progress.first_points(place, self.problem.id, wanted - made)
+            local.run(first, place, workers=workers, progress=FirstPoints(self.progress))
+            made = wanted
             seconds = self._measured(place)
             if seconds is not None:
                 return seconds

@@ -7,17 +7,19 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from optarena._numbers import counted, duration
+from optarena._numbers import counted
 from optarena._text import clean, shortened
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.experiment import Plan, Study
 from optarena.experiment.panel import Panel
 from optarena.runner.attempt import Outcome
+from optarena.runner.estimate import TimeLeft, roughly
 from optarena.runner.local import Standing
+from optarena.store.following import Follower, Stores
 from optarena.trying.recommendation import first_failure, listed, on_screen
 
-LINE_SECONDS, LOOK_SECONDS = 10.0, 5.0
+LINE_SECONDS, LOOK_SECONDS = 10.0, 2.0
 """Between two lines where there is no terminal, and between two looks for evaluations that failed."""
 
 
@@ -37,11 +39,8 @@ class Watching:
         self._next = self._next_look = 0.0
         self._begun = 0
         """Rounds that were finished before."""
-        self._first: tuple[float, int] | None = None
-        """When which round was over, the first of this run."""
-        self._end: float | None = None
-        """When it will be over, by the last look."""
-        self._end_word = ""
+        self._time = TimeLeft(1, time.monotonic())
+        self._follower: Follower | None = None
         self._bar: Any = None
         self._task: Any = None
 
@@ -62,14 +61,24 @@ class Watching:
         names = [clean(item.label) for item in panel.optimizers]
         self.rounds = panel.max_trials
         who, each = counted(len(names), "optimizer"), counted(budget, "evaluation")
-        self._say(f"{who} on {clean(problem)}, {each} each, until decided")
+        self._say(
+            f"{who} on {clean(problem)}, {each} each, until decided (at most {counted(panel.max_trials, 'trial')})"
+        )
         slow = f"; too slow for that: {', '.join(panel.slow)}" if panel.slow else ""
         self._say(f"panel: {', '.join(names)} ({panel.why}{slow})")
         self.out.flush()
 
+    def first_points(self, store: Path, problem: str, points: int) -> None:
+        """Evaluations begin that show what one costs: with dear ones that takes a while."""
+        what = "more point" if self.place == store else "point"
+        self._say(f"evaluating {counted(points, what)} to see what one costs")
+        self.watch(store, problem)
+
     def watch(self, store: Path, problem: str) -> None:
         """Where the evaluations are found."""
-        self.place, self.problem = store, problem
+        if store != self.place:
+            self.place, self._follower = store, Follower(Stores([store]))
+        self.problem = problem
         self._look()
 
     # ---- what the runner tells ---------------------------------------------------------------------------------------
@@ -77,17 +86,20 @@ class Watching:
     def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None:  # noqa: ARG002
         self._total, self._round = len(todo), len(plan.studies)
         self._begun = plan.studies[0].trial if plan.studies else 0
+        self._time = TimeLeft(workers, time.monotonic())
+        self._time.add(todo)
         if todo and self.out.isatty():
             self._start()
 
     def tick(self, study: Study, evaluations: int) -> None:
         self._live[study.id] = (study.optimizer.label, evaluations)
-        if time.monotonic() >= self._next_look:
-            self._look()
+        self._time.runs(study, evaluations, time.monotonic())
+        self.glance()
         self._show()
 
     def ended(self, study: Study, outcome: Outcome) -> None:
         self._live.pop(study.id, None)
+        self._time.ended(study, time.monotonic())
         self._done += 1
         self._made += outcome.evaluations
         if outcome.failures:
@@ -100,7 +112,7 @@ class Watching:
     def looked(self, standing: Standing, todo: list[Study]) -> None:
         self._standing, self._round = standing, len(todo)
         self._total += len(todo)
-        self._estimate(standing)
+        self._time.add(todo)
         if standing.news:
             self._say(f"round {standing.round}: {clean(_grouped(standing.news))}")
         self._show()
@@ -110,12 +122,19 @@ class Watching:
 
     # ---- how it looks ------------------------------------------------------------------------------------------------
 
+    def glance(self, *, at_once: bool = False) -> None:
+        """Look for an evaluation that failed, if that is due."""
+        if at_once or time.monotonic() >= self._next_look:
+            self._look()
+
     def _look(self) -> None:
-        """Has an evaluation failed? The first is shown as soon as it is in the store."""
+        """Has an evaluation failed? The first is shown as soon as it is in the store, of which only news are read."""
         self._next_look = time.monotonic() + LOOK_SECONDS
-        if self._failure_shown or self.place is None:
+        if self._failure_shown or self.place is None or self._follower is None or not self.place.exists():
             return
         try:
+            if not self._follower.look().failures:
+                return
             found = first_failure(Dataset.of_store(self.place), self.problem)
         except OptarenaError:
             return
@@ -156,20 +175,14 @@ class Watching:
             parts = [now, counted(made, "evaluation"), left]
             self._say(" · ".join(part for part in parts if part))
 
-    def _estimate(self, standing: Standing) -> None:
-        """How long it takes, as the look expects, else at most; the first round loads libraries and is left out."""
-        now = time.monotonic()
-        if self._first is None:
-            self._first = (now, standing.round)
-        elif not standing.over:
-            more = self.rounds - standing.round if standing.likely is None else standing.likely
-            self._end = now + (now - self._first[0]) / (standing.round - self._first[1]) * more
-            self._end_word = "at most" if standing.likely is None else "about"
-
     def _left(self) -> str:
-        if self._end is None:
-            return ""
-        return f"{self._end_word} {duration(max(1.0, round(self._end - time.monotonic())))} left"
+        """How long it takes, if all goes on as it did; "at most" where nobody knows when it will be decided."""
+        stands = self._standing
+        likely = None if stands is None else stands.likely
+        done = self._begun if stands is None else stands.round
+        rounds = self.rounds - done - 1 if likely is None else likely - 1
+        left = self._time.left(time.monotonic(), more=max(0, rounds) * self._round)
+        return "" if left is None else f"{'at most' if likely is None else 'about'} {roughly(left)} left"
 
     def _say(self, line: str) -> None:
         text = on_screen(line)
@@ -187,6 +200,25 @@ def _grouped(news: list[str]) -> str:
             beaten.setdefault(by, []).append(name)
     said = [f"{by} beats {listed(names)}" for by, names in beaten.items()]
     return "; ".join([*said, *(text for text in news if " ▲ " not in text)])
+
+
+class FirstPoints:
+    """What a runner tells of the first points: nothing is counted, but a failure is shown when it happens."""
+
+    def __init__(self, watching: Watching) -> None:
+        self._of = watching
+
+    def begin(self, plan: Plan, todo: list[Study], finished: int, workers: int) -> None: ...
+    def looked(self, standing: Standing, todo: list[Study]) -> None: ...
+
+    def tick(self, study: Study, evaluations: int) -> None:  # noqa: ARG002
+        self._of.glance()
+
+    def ended(self, study: Study, outcome: Outcome) -> None:  # noqa: ARG002
+        self._of.glance(at_once=True)
+
+    def notice(self, text: str) -> None:
+        self._of.notice(text)
 
 
 class Quiet(Watching):

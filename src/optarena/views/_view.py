@@ -18,7 +18,7 @@ from optarena.errors import OptarenaError, nearest
 from optarena.views._scores import Measured, Scores
 from optarena.views.coverage import Coverage
 from optarena.views.frame import Frame
-from optarena.views.ranking import claims_about, leaderboard
+from optarena.views.ranking import claims_about, leaderboard, run_by_all
 from optarena.views.selection import FAILURES, by_optimizer, failed_evaluations, failed_studies
 
 Excluded = dict[str, Any]
@@ -129,10 +129,7 @@ class View:
             return self.over
         if self.results is not None and any(run.race is not None for run in self.results.all_runs):
             return "trials"
-        trials = _of_dimension(self.trial_scores(metric), dimension)
-        has = (trials.trials > 0).any(axis=0)
-        trials = trials.of([name for name, some in zip(trials.optimizers, has.tolist(), strict=True) if some])
-        return claims_about(trials.on(np.asarray((trials.trials > 0).all(axis=1))))
+        return claims_about(run_by_all(_of_dimension(self.trial_scores(metric), dimension)))
 
     def standings(
         self, metric: str | None = None, dimension: int | None = None, first: Sequence[str] = ()

@@ -34,6 +34,13 @@ def claims_about(trials: Scores, alpha: float = ALPHA) -> str:
     return "problems" if enough or int(trials.trials.max(initial=0)) < 2 else "trials"
 
 
+def run_by_all(trials: Scores) -> Scores:
+    """On the problems that all have run; who has nothing anywhere does not count (docs/scores.md 0.4)."""
+    has = trials.trials > 0
+    found = trials.of([trials.optimizers[o] for o in np.flatnonzero(has.any(axis=0)).tolist()])
+    return found.on(np.asarray((found.trials > 0).all(axis=1)))
+
+
 # ---- the score and the order -----------------------------------------------------------------------------------------
 
 
@@ -65,10 +72,8 @@ def leaderboard(scores: Scores, trials: Scores, over: str, first: Sequence[str] 
     """
     names = [*first, *(name for name in scores.optimizers if name not in first)]
     scores, trials = scores.of(names), trials.of(names)
-    has = (trials.trials > 0).any(axis=0)  # who has nothing anywhere does not count (docs/scores.md 0.4)
-    shown = [name for name, some in zip(names, has.tolist(), strict=True) if some]
-    common = trials.of(shown)
-    common = common.on(np.asarray((common.trials > 0).all(axis=1)))
+    common = run_by_all(trials)
+    shown = common.optimizers
     whole = scores.of(shown)
     whole = whole.on(np.isin(whole.problems, common.problems)).complete()
     none = np.full(len(shown), np.nan)
