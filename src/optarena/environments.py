@@ -32,7 +32,7 @@ from typing import Any
 
 import msgspec
 
-from optarena._files import locked, user_cache, write_whole
+from optarena._files import locked, user_cache, write_atomically
 from optarena._json import printable
 from optarena._numbers import duration
 from optarena._text import clean, screen_width, shortened
@@ -227,13 +227,13 @@ def _make(wanted: Wanted, home: Path, tell: Callable[[str], None]) -> Environmen
             _install([*install, *wanted.packages], "uv" if shutil.which("uv") else "pip", tell)
         version = _version_of(folder / "bin" / "python") or wanted.python
         made = Environment(wanted.key, version, wanted.packages, _lock(folder), str(folder), time.time())
-        write_whole(home / RECORD, msgspec.json.encode(made))
+        write_atomically(home / RECORD, msgspec.json.encode(made))
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, (NotMade, WorkError, OSError)):
             failure = _not_made(error)
             with contextlib.suppress(WorkError):
-                write_whole(home / FAILED, msgspec.json.encode(str(failure)), synced=False)
+                write_atomically(home / FAILED, msgspec.json.encode(str(failure)), synced=False)
             raise failure from error
         raise
     return made

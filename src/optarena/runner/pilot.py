@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._json import strict, unstrict
 from optarena._process import usable_cores
 from optarena._scratch import remove_abandoned
@@ -137,7 +137,7 @@ def announce(
             expiry=expiry,
         )
         make_room(place.pilots(run.id))
-        write_whole(place.pilots(run.id) / "plan.json", msgspec.json.encode(file))
+        write_atomically(place.pilots(run.id) / "plan.json", msgspec.json.encode(file))
     return Announced(run, plan, len(todo))
 
 
@@ -465,7 +465,7 @@ def stop(store: str | Path) -> list[RunFile]:
         if run.pilots and run.ended is None:
             directory = place.pilots(run.id)
             if directory.is_dir():
-                write_whole(directory / "stop", b"")
+                write_atomically(directory / "stop", b"")
             place.end_run(run, "interrupted")
             out.append(run)
     return out
