@@ -196,7 +196,7 @@ def test_a_failed_write_of_a_run_file_says_what_is_safe_and_names_no_temporary_f
     plan, place = experiment.plan(), Store(tmp_path / "store")
     place.create()
     run = place.begin_run(plan, [study.id for study in plan.studies])
-    monkeypatch.setattr(store_module, "write_whole", fails)
+    monkeypatch.setattr(store_module, "write_atomically", fails)
     with pytest.raises(WorkError) as told:
         place.end_run(run, "done")
     text = f"{os.strerror(code)}. What was evaluated before is safe; {advice} and run the same command again"

@@ -12,7 +12,7 @@ import pytest
 
 import optarena as oa
 from optarena import _files
-from optarena._files import remove_abandoned_beside, write_whole
+from optarena._files import remove_abandoned_beside, write_atomically
 from optarena._scratch import WITHIN, Scratch, remove_abandoned
 from optarena.errors import OptarenaError, WorkError
 from optarena.formats import export
@@ -68,7 +68,7 @@ def test_a_temporary_name_that_is_taken_is_not_written_through(tmp_path, monkeyp
     precious.write_text("mine")
     (tmp_path / "a.txt.00000000.tmp").symlink_to(precious)
     with pytest.raises(WorkError, match="cannot write to"):
-        write_whole(tmp_path / "a.txt", b"other")
+        write_atomically(tmp_path / "a.txt", b"other")
     assert precious.read_text() == "mine"
 
 

@@ -41,7 +41,7 @@ def moved_up(descriptor: int) -> int:
     return new
 
 
-def write_whole(path: Path, data: bytes, *, synced: bool = True) -> None:
+def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
     """An atomic write: readers see all of the file or none of it. `synced`: it survives a power failure, too."""
     write_together({path: data}, synced=synced)
 

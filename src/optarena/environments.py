@@ -34,7 +34,7 @@ from typing import Any
 
 import msgspec
 
-from optarena._files import locked, user_cache, write_once, write_whole
+from optarena._files import locked, user_cache, write_atomically, write_once
 from optarena._json import printable
 from optarena._numbers import duration
 from optarena._process import alive, born, host
@@ -286,7 +286,7 @@ def _make(wanted: Wanted, home: Path, tell: Callable[[str], None]) -> Environmen
     try:
         home.mkdir(parents=True, exist_ok=True)  # it may have been removed while the lock was waited for
         _clear(home)
-        write_whole(maker, msgspec.json.encode(Maker.here()), synced=False)
+        write_atomically(maker, msgspec.json.encode(Maker.here()), synced=False)
         lock = _locks.get(wanted.key, {})
         make, install = _tools(_python_for(wanted.python, lock), folder)
         _install(make, "venv", tell)
@@ -305,7 +305,7 @@ def _make(wanted: Wanted, home: Path, tell: Callable[[str], None]) -> Environmen
         if isinstance(error, (NotMade, WorkError, OSError)):
             failure = _not_made(error)
             with contextlib.suppress(WorkError):
-                write_whole(home / FAILED, msgspec.json.encode(str(failure)), synced=False)
+                write_atomically(home / FAILED, msgspec.json.encode(str(failure)), synced=False)
             raise failure from error
         raise
     finally:

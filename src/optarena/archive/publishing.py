@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from optarena._files import cannot_write, write_whole
+from optarena._files import cannot_write, write_atomically
 from optarena._numbers import counted
 from optarena._text import all_without_places
 from optarena._version import __version__
@@ -95,9 +95,11 @@ def _write(results: Results, source: Store, bundle: Path, name: str) -> None:
         mine.unlink()
     results.report(bundle / REPORT)
     export("parquet", results, bundle / TABLE)
-    write_whole(bundle / FACTS, msgspec.json.format(msgspec.json.encode(facts_of(results, name)), indent=1) + b"\n")
+    write_atomically(
+        bundle / FACTS, msgspec.json.format(msgspec.json.encode(facts_of(results, name)), indent=1) + b"\n"
+    )
     lines = [f"{sum_of(bundle / file)}  {file}\n" for file in files_of(bundle)]
-    write_whole(bundle / SUMS, "".join(lines).encode())
+    write_atomically(bundle / SUMS, "".join(lines).encode())
 
 
 def facts_of(results: Results, name: str) -> Bundle:
@@ -158,4 +160,4 @@ def write_index(archive: Path) -> None:
     caption = written("Each bundle has its store, a table of every evaluation, its report, versions and checksums.")
     table = html_table(heads, rows, caption, right=range(1, 6), text=[6])
     notes = ["'optarena verify ARCHIVE' checks every sum and runs a part of the studies again."]
-    write_whole(archive / INDEX, page_of_tables("Archive of experiments", [table], notes).encode())
+    write_atomically(archive / INDEX, page_of_tables("Archive of experiments", [table], notes).encode())

@@ -18,7 +18,7 @@ import numpy as np
 
 from optarena._bayesmark_names import VISIBLE
 from optarena._damage import damage_in_words, is_damage
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._text import all_without_places
 from optarena.errors import OptarenaError
 from optarena.traces import Floats
@@ -277,7 +277,7 @@ def _must_be_there(file: Path) -> None:
 
 def _dump(file: Path, meta: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     meta = all_without_places(meta)  # databases are mailed: no directories in their arguments and reasons
-    write_whole(file, f'{{"meta": {json.dumps(meta)},\n"data": {json.dumps(data)}}}\n'.encode())
+    write_atomically(file, f'{{"meta": {json.dumps(meta)},\n"data": {json.dumps(data)}}}\n'.encode())
 
 
 def _load_whole(file: Path) -> tuple[dict[str, Any], Any, dict[str, list[Any]], dict[str, tuple[list[str], Any]]]:

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from optarena._bayesmark_names import VISIBLE
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena.bayesmark.files import FileStudy
 
 
 def write_log(path: Path, study: FileStudy, ended: str = "done") -> None:
     """The log of a study, whole or as far as it went. ended: its last line."""
-    write_whole(path / "log" / f"{study.uuid}.log", "".join(f"{line}\n" for line in _lines(study, ended)).encode())
+    write_atomically(path / "log" / f"{study.uuid}.log", "".join(f"{line}\n" for line in _lines(study, ended)).encode())
 
 
 def read_log(path: Path, uuid: str) -> str:

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._text import clean
 from optarena.bayesmark.database import STORE, Unfinished, made_elsewhere, prepare, put_into_database
 from optarena.bayesmark.jobs import flags_of, job_lines
@@ -161,5 +161,5 @@ def _write_jobs(experiment: Launch, studies: int, flags: argparse.Namespace, res
     jobs = job_lines(experiment, flags.num_jobs, flags.db_root, flags.db, retry=flags.retry)
     said = as_bayesmark_says(flags, dry_run=True, **{"--uuid": experiment.seed.hex})
     lines = [f"# running: {said}", f"# cmd: {typed(rest, 'launch')}", *jobs]
-    write_whole(flags.jobs_file.resolve(), ("\n".join(lines) + "\n").encode())
+    write_atomically(flags.jobs_file.resolve(), ("\n".join(lines) + "\n").encode())
     print(f"{studies} studies in {len(jobs)} jobs: {flags.jobs_file}")

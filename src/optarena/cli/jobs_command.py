@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._numbers import counted
 from optarena._text import clean
 from optarena.cli._experiment_options import with_experiment_options
@@ -66,7 +66,7 @@ def command(
         jobs, place = announced.run.pilots, str(store.resolve())
         lines = [_line("pilot", place, announced.run.id, "--number", str(i + 1), *crew) for i in range(jobs)]
         then = f"optarena status {shlex.quote(str(store))}"
-    write_whole(output, "".join(lines).encode())
+    write_atomically(output, "".join(lines).encode())
     print(f"{clean(output)} has {counted(jobs, 'job')}, one per line")
     print(f"when they have run: {clean(then)}")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._version import __version__
 from optarena.dataset import Dataset
 from optarena.formats.from_results import Log, by_folder, logs
@@ -69,7 +69,7 @@ def _entry(run: Log, best: Floats) -> str:
 
 
 def _save(path: Path, lines: Iterable[str]) -> None:
-    write_whole(path, "".join(f"{line}\n" for line in lines).encode(), synced=False)
+    write_atomically(path, "".join(f"{line}\n" for line in lines).encode(), synced=False)
 
 
 def _with_last(run: Log, best: Floats) -> tuple[Ints, Ints]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._text import not_a_formula, visible
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
@@ -209,5 +209,5 @@ def write(results: Dataset, path: Path, *, spreadsheet: bool = False) -> int:
     odd = [name for name in frame.columns if frame.schema[name] == pl.Float64 and frame[name].is_nan().any()]
     frame = frame.with_columns(pl.col(odd).cast(pl.String).replace("NaN", "nan"))
     data = (for_people(frame, formulas=False) if spreadsheet else frame.write_csv()).encode()
-    write_whole(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data, synced=False)
+    write_atomically(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data, synced=False)
     return frame.height

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from optarena._damage import damage_in_words, is_damage
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._version import __version__
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
@@ -202,7 +202,7 @@ def _write_function(folder: Path, optimizer: str, function: int, every: list[Log
         points = all(run.points is not None and not np.isnan(run.points).any() for run in runs)
         head = " ".join(["evaluations raw_y", *(f"x{i}" for i in range(dimension) if points)])
         text = "".join(line for run in runs for line in [f"{head}\n", *_rows(run, points)])
-        write_whole(folder / part, text.encode(), synced=False)
+        write_atomically(folder / part, text.encode(), synced=False)
         scenarios.append({"dimension": dimension, "path": part, "runs": [_told(run) for run in runs]})
     data = {
         "version": FORMAT,
@@ -214,7 +214,7 @@ def _write_function(folder: Path, optimizer: str, function: int, every: list[Log
         "attributes": ["evaluations", "raw_y"],
         "scenarios": scenarios,
     }
-    write_whole(
+    write_atomically(
         folder / f"IOHprofiler_f{function}_{called}.json", (json.dumps(data, indent=1) + "\n").encode(), synced=False
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena.dataset import Dataset
 from optarena.errors import OptarenaError
 from optarena.formats.from_store import tidy_frame
@@ -68,5 +68,5 @@ def write(results: Dataset, path: Path) -> int:
     buffer = io.BytesIO()
     frame = tidy_frame(results, typed=True)
     frame.write_parquet(buffer, compression="zstd")
-    write_whole(path, buffer.getvalue(), synced=False)
+    write_atomically(path, buffer.getvalue(), synced=False)
     return frame.height

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._json import printable
 from optarena._process import host
 from optarena._version import __version__
@@ -35,7 +35,7 @@ def write_journal(names: Sequence[str], records: Iterable[Record], store: Store)
             line = _encode(record)
         lines.append(line)
     whole = sealed([_encode(journal_header(names, at)), *lines, _encode(Close())])
-    write_whole(store.journals / f"import-{digest.hexdigest()[:24]}.jsonl", whole)
+    write_atomically(store.journals / f"import-{digest.hexdigest()[:24]}.jsonl", whole)
 
 
 def journal_header(names: Sequence[str], at: float) -> Header:

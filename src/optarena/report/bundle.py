@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 
-from optarena._files import user_cache, write_whole
+from optarena._files import user_cache, write_atomically
 from optarena.errors import WorkError
 from optarena.report.library import vl_convert
 
@@ -28,7 +28,7 @@ def vega_bundle() -> str:
             return kept
     text = library.javascript_bundle(NAMES).replace("</script", "<\\/script") + END
     with contextlib.suppress(WorkError):
-        write_whole(place, text.encode())
+        write_atomically(place, text.encode())
     return text
 
 

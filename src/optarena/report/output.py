@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from optarena._files import remove_abandoned_beside, write_whole
+from optarena._files import remove_abandoned_beside, write_atomically
 from optarena.errors import OptarenaError, WorkError
 from optarena.report.library import vl_convert
 from optarena.report.svg import svg_of
@@ -28,7 +28,7 @@ def save(chart: Any, path: str | Path, scale: float = 2.0, svg: str = "") -> Pat
     if path.is_dir():
         raise OptarenaError(f"{path} is a directory: name a file")
     remove_abandoned_beside(path)
-    write_whole(path, _bytes(chart, ending, scale, svg))
+    write_atomically(path, _bytes(chart, ending, scale, svg))
     return path
 
 

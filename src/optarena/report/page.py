@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from optarena._files import remove_abandoned_beside, write_whole
+from optarena._files import remove_abandoned_beside, write_atomically
 from optarena._memory import no_collection
 from optarena._text import mailable, visible
 from optarena._version import __version__
@@ -44,7 +44,7 @@ def write_report(results: Dataset, path: str | Path, options: ViewOptions | None
         raise OptarenaError(f"{path} is a directory: name a file, as {path / 'report.html'}")
     vl_convert()  # before it is worked for
     remove_abandoned_beside(path)
-    write_whole(path, page(results, options).encode())
+    write_atomically(path, page(results, options).encode())
     return path
 
 

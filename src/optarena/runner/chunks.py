@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena.dataset import Dataset
 from optarena.experiment import Plan, Study
 from optarena.runner.lacking import lacking, recorded
@@ -232,7 +232,7 @@ class Given:
     def _say(self, *, hungry: bool) -> None:
         text = f"{len(self._seen)} {len(self._seen) + hungry}".encode()
         if self._last != text:
-            write_whole(self._said, text, synced=False)
+            write_atomically(self._said, text, synced=False)
             self._last = text
 
     def lost(self) -> list[int]:
@@ -247,7 +247,7 @@ class Given:
         return Todo([self._studies[id] for id in part.studies], part.pasts, part.alone, part.hopeless)
 
     def alone(self, study: str, evaluations: int) -> None:
-        write_whole(self._alone, f"{study} {evaluations}".encode(), synced=False)
+        write_atomically(self._alone, f"{study} {evaluations}".encode(), synced=False)
 
     def not_alone(self, study: str) -> None:  # noqa: ARG002 (there is one at a time)
         self._alone.unlink(missing_ok=True)
@@ -255,4 +255,4 @@ class Given:
     def finish(self, lease: Lease) -> None:
         if lease.chunk in self._parts:
             name, _ = self._parts.pop(lease.chunk)
-            write_whole(self._done / name, b"")
+            write_atomically(self._done / name, b"")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena.store import RunFile, Store
 from optarena.store.leases import clear
 
@@ -38,7 +38,7 @@ def stop(store: str | Path, only: str = "", how: str = "interrupted") -> list[Ru
         if run.pilots and run.ended is None:
             directory = place.pilots(run.id)
             if directory.is_dir():
-                write_whole(directory / "stop", b"")
+                write_atomically(directory / "stop", b"")
             place.end_run(run, how)
             out.append(run)
     return out

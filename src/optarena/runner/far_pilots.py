@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._scratch import Scratch, remove_abandoned
 from optarena.errors import OptarenaError
 from optarena.experiment import Plan
@@ -164,13 +164,13 @@ class _Flight:
         file = begin.plan
         if not all(_same(Path(file.base) / name, data) for name, data in begin.files.items()):
             for name, data in begin.files.items():
-                write_whole(Path(self._scratch.name) / "files" / name, data)
+                write_atomically(Path(self._scratch.name) / "files" / name, data)
             for name in begin.programs:
                 (Path(self._scratch.name) / "files" / name).chmod(0o755)
             file = msgspec.structs.replace(file, base=str(Path(self._scratch.name) / "files"))
-        write_whole(self.directory / "plan.json", msgspec.json.encode(file))
+        write_atomically(self.directory / "plan.json", msgspec.json.encode(file))
         path = self.store.path / "runs" / f"{begin.head.id}.json"
-        write_whole(path, sealed([msgspec.json.encode(begin.head)]))
+        write_atomically(path, sealed([msgspec.json.encode(begin.head)]))
         self.run = begin.head.id
         self._names: set[str] = set()
         """The chunks that were given."""
@@ -186,7 +186,7 @@ class _Flight:
                 path.unlink(missing_ok=True)
         for name, data in hold.items():
             if data is not None and name not in self._names:
-                write_whole(self.directory / "given" / name, data, synced=False)
+                write_atomically(self.directory / "given" / name, data, synced=False)
                 self._names.add(name)
 
     def done(self) -> list[str]:
@@ -241,7 +241,7 @@ class _Flight:
     def stop(self) -> None:
         """In order, if that takes no longer than it should."""
         with contextlib.suppress(OSError):
-            write_whole(self.directory / "stop", b"")
+            write_atomically(self.directory / "stop", b"")
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(END_SECONDS)
         self.process.kill()

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._json import strict, unstrict
 from optarena._process import usable_cores
 from optarena._scratch import remove_abandoned
@@ -143,7 +143,7 @@ def announce(
         )
         try:
             make_room(place.pilots(run.id))
-            write_whole(place.pilots(run.id) / "plan.json", msgspec.json.encode(file))
+            write_atomically(place.pilots(run.id) / "plan.json", msgspec.json.encode(file))
         except OptarenaError:
             place.end_run(run, "failed")
             raise

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._process import usable_cores
 from optarena.errors import OptarenaError, WorkError
 from optarena.experiment import Experiment
@@ -160,7 +160,7 @@ def submit(
         stop(place.path, made.run.id, "failed")
         raise WorkError(f"sbatch refused the jobs: {str(error).strip().splitlines()[-1]}") from error
     job = str(jobs[0].job_id).partition("_")[0]
-    write_whole(folder / "job", job.encode())
+    write_atomically(folder / "job", job.encode())
     return Submitted(job, made, folder)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from optarena._files import cannot_write, remove_abandoned_in, write_whole
+from optarena._files import cannot_write, remove_abandoned_in, write_atomically
 from optarena._json import strict
 from optarena._process import alive, born, host, place
 from optarena.errors import OptarenaError, WorkError
@@ -261,7 +261,7 @@ class Store:
 
     def pause(self) -> None:
         """Let what runs go on to its end, and begin nothing else until `resume`."""
-        write_whole(self.path / PAUSED, b"")
+        write_atomically(self.path / PAUSED, b"")
 
     def resume(self) -> None:
         with contextlib.suppress(OSError):
@@ -469,7 +469,7 @@ class Store:
     def _write_run(self, run: RunFile) -> None:
         """An atomic write; an error names the directory, since users do not know the ids of runs."""
         try:
-            write_whole(self._run_path(run.id), sealed([msgspec.json.encode(run)]))
+            write_atomically(self._run_path(run.id), sealed([msgspec.json.encode(run)]))
         except WorkError as error:
             if isinstance(error.__cause__, OSError):
                 raise cannot_write(self.path / "runs", error.__cause__, "What was evaluated before") from error

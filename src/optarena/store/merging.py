@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena.errors import OptarenaError
 from optarena.problem import Known
 from optarena.store import Store
@@ -62,7 +62,7 @@ def merge(sources: Sequence[Store], target: Store) -> None:
         for path, to in copies:
             data = _newer(path, to)
             if data is not None:
-                write_whole(to, data)
+                write_atomically(to, data)
 
 
 def differing(one: ProblemCard, two: ProblemCard) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena.store import Store
 from optarena.store.checks import has_check, sealed
 from optarena.store.columns import Columns
@@ -110,7 +110,7 @@ def _aside(store: Store, path: Path, data: bytes) -> None:
     while place.exists() and place.read_bytes() != data:
         number += 1
         place = place.with_name(f"{path.stem}-{number}{path.suffix}")
-    write_whole(place, data)
+    write_atomically(place, data)
 
 
 def _repair_journal(store: Store, path: Path, out: Repair) -> None:
@@ -125,7 +125,7 @@ def _repair_journal(store: Store, path: Path, out: Repair) -> None:
     if len(good) > 1:  # more than its header
         data = sealed(map(_encode, good))
         # under a name of its own: an undamaged copy of the journal in another store can still be merged
-        write_whole(path.with_name(f"{path.stem.rpartition('-')[0]}-{sha256(data).hexdigest()[:8]}.jsonl"), data)
+        write_atomically(path.with_name(f"{path.stem.rpartition('-')[0]}-{sha256(data).hexdigest()[:8]}.jsonl"), data)
         out.kept[file] = len(good)
     path.unlink()
 

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from optarena._damage import damage_named
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena.errors import OptarenaError
 from optarena.space import Space
 from optarena.store import Store
@@ -262,7 +262,7 @@ def _write(store: Store, table: pl.DataFrame) -> str:
     table.write_parquet(buffer, compression="zstd", statistics=False, row_group_size=group)
     data = buffer.getvalue()
     name = name_of(data)
-    write_whole(store.shards / name, data)
+    write_atomically(store.shards / name, data)
     return name
 
 

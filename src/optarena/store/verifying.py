@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena.errors import OptarenaError, WorkError
 from optarena.store.damage import Damage, place_of
 from optarena.store.lines import UNREADABLE
@@ -48,7 +48,7 @@ def sound_shards(paths: Iterable[Path], damage: list[Damage], *, again: bool = F
                 out.append(path)
         if now != seen:
             with contextlib.suppress(OSError, OptarenaError, WorkError):  # a store that is only read is read again
-                write_whole(memory, msgspec.json.encode(now))
+                write_atomically(memory, msgspec.json.encode(now))
     return out
 
 

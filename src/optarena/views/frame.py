@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from optarena._damage import is_damage
-from optarena._files import write_whole
+from optarena._files import write_atomically
 from optarena._json import strict
 from optarena.errors import OptarenaError
 
@@ -31,7 +31,7 @@ class Frame:
 
     def save(self, path: str | Path) -> None:
         """Write it to a file, for `frame=` and `--frame`."""
-        write_whole(Path(path), msgspec.json.encode(strict(self.to_data())))
+        write_atomically(Path(path), msgspec.json.encode(strict(self.to_data())))
 
 
 class PlainFrame(Frame, dict[str, Any]):
