@@ -834,7 +834,7 @@ def test_bands_are_those_of_the_best_and_do_not_set_the_scale(tmp_path):
     kept = [one for one in drawn["layer"][0]["transform"] if "filter" in one]
     assert {"filter": {"field": "place", "lte": 5}} in kept
     _, _, caption = (sheets("normalised", results)[0].caption).partition("Bands")
-    assert caption.startswith(" of the best 5 at the end: intervals of the mean, 95 % over problems")
+    assert caption.startswith(" of the best 5 at the end: intervals of the mean, 95 % over trials")
 
 
 def test_failures_are_drawn_with_their_numbers(results):

@@ -8,6 +8,7 @@ from optarena.errors import one_of
 from optarena.report import words
 from optarena.report.figures._figure import Options, Shown, is_log, last_effort
 from optarena.report.material import Material
+from optarena.views.fixed_cost import FixedCost
 
 UNDEFINED = "the normalised score is undefined, since random search itself is next to the best value: nothing to draw"
 
@@ -77,12 +78,17 @@ def _over_time(material: Material, options: Options, statistic: str, says: str) 
             title=f"{statistic} score (0 best known)",
         ),
         f"{statistic.capitalize()} score over time" + hidden(metric),
-        f"{says}; lower is better. Bands: 95 % over problems.",
+        f"{says}; lower is better. Bands: {_bands(view, statistic)}.",
         f"Line chart of the {statistic} score by {view.units}, one line per optimizer.",
         empty=UNDEFINED if table["score"].is_null().all() else "",
         view=view,
     )
     return [shown]
+
+
+def _bands(view: FixedCost, statistic: str) -> str:
+    """What they are about: a median has an interval over problems only (docs/scores.md 1.8)."""
+    return "95 % over problems" if statistic == "median" else str(view.frame["intervals"])
 
 
 def final(material: Material, options: Options) -> list[Shown]:
