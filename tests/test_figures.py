@@ -818,8 +818,8 @@ def test_a_reference_that_took_no_time_gives_no_ratio():
     assert not ert_tables.loss_by_budget(view).height
 
 
-def test_contributions_say_that_nobody_reached_a_target():
-    with pytest.raises(OptarenaError, match="nobody reached a target"):
+def test_contributions_say_that_no_target_was_reached():
+    with pytest.raises(OptarenaError, match="no target was reached"):
         sheets("contributions", odd(value=lambda _: 1e6))
 
 

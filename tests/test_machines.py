@@ -13,7 +13,7 @@ from optarena.errors import OptarenaError
 from optarena.runner import calibration
 from optarena.store import Store
 from optarena.views.anytime import runs as anytime
-from optarena.views.fixed_target import precision
+from optarena.views.fixed_target import runs as target_runs
 
 PROBLEMS = ["functions/sphere/d2", "functions/rastrigin/d2"]
 
@@ -78,7 +78,7 @@ def test_running_times_are_charged_in_converted_seconds(two):
     results = two(25.0)
     charged = results.studies.select("suggest_seconds", "evaluate_seconds", "observe_seconds").sum_horizontal()
     expected = charged.to_numpy() * np.where(results.studies["optimizer"] == "QuasiRandom", 0.25, 1.0)
-    assert precision.runs_of(results, "seconds").spent.tolist() == pytest.approx(expected.tolist())
+    assert target_runs.runs_of(results, "seconds").spent.tolist() == pytest.approx(expected.tolist())
 
 
 def test_equally_fast_machines_are_not_converted_and_noted(two):
