@@ -169,7 +169,7 @@ def _name_of(bundle: Path) -> str:
 
 
 def _wrong_files(bundle: Path, there: set[str]) -> list[str]:
-    out = [] if (bundle / STORE).exists() else [f"{STORE} is missing"]
+    out: list[str] = [] if (bundle / STORE).exists() else [f"{STORE} is missing"]
     out += [f"{name} is missing" for name in (TABLE, REPORT) if name not in there]
     try:
         lines = (bundle / SUMS).read_text(encoding="utf-8").splitlines()

@@ -173,7 +173,8 @@ def _answer(results: Results) -> str:
 
 def write_index(archive: Path) -> None:
     """The page over all bundles of an archive."""
-    rows, notes = [], ["'optarena verify ARCHIVE' checks every sum and runs a part of the studies again."]
+    rows = []
+    notes = ["'optarena verify ARCHIVE' checks every sum and runs a part of the studies again."]
     for bundle in bundles_in(archive):
         if not (bundle / FACTS).is_file():
             continue
