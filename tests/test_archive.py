@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import random
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,7 +42,7 @@ def test_a_bundle_explains_itself(store, archive):
     assert facts["answer"] == oa.open(store).compare().answer.headline
     assert facts["experiments"][0]["budget"] == 20
     assert "numpy" in json.dumps(facts["environments"])
-    assert '<a href="spheres/report.html">spheres</a>' in (archive / "index.html").read_text()
+    assert '<a href="./spheres/report.html">spheres</a>' in (archive / "index.html").read_text()
     inside = oa.open(archive / "spheres" / "store")
     assert inside.in_full().traces().values.tolist() == oa.open(store).in_full().traces().values.tolist()
 
@@ -103,6 +105,7 @@ def test_every_change_is_noticed(copy, change, said, capsys):
     out = capsys.readouterr().out
     assert said.format(name=shard.name) in out
     assert "no study was run again" in out
+    assert "--seed" not in out  # nothing was drawn
 
 
 def test_what_reading_leaves_in_the_store_of_a_bundle_is_no_fault(copy):
@@ -118,6 +121,53 @@ def test_a_bundle_without_one_of_its_parts_is_at_fault(copy, part, capsys):
     renew_sums(copy / "spheres")
     assert main(["verify", str(copy)]) == 1
     assert part in capsys.readouterr().out
+    assert main(["verify", str(copy / "spheres")]) == 1
+
+
+@pytest.mark.parametrize("part", ["evaluations.parquet", "report.html", "store"])
+def test_a_part_of_another_kind_is_no_part(copy, part, capsys):
+    gone = copy / "spheres" / part
+    if part == "store":
+        shutil.rmtree(gone)
+        gone.write_text("a file")
+    else:
+        gone.unlink()
+        gone.mkdir()
+    renew_sums(copy / "spheres")
+    assert main(["verify", str(copy)]) == 1
+    assert f"{part} is {'not a store' if part == 'store' else 'missing'}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["bundle.json", "SHA256SUMS", "store/.verified.json", "report.html"])
+def test_a_pipe_in_a_bundle_is_named_and_never_waited_for(copy, name):
+    """What it holds would be read without end; the process has a limit, since a wait could not be tested otherwise."""
+    place = copy / "spheres" / name
+    place.unlink(missing_ok=True)
+    os.mkfifo(place)
+    done = subprocess.run(
+        [sys.executable, "-m", "optarena", "verify", str(copy)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 1
+    assert f"{name} is not a regular file" in done.stdout
+
+
+def test_odd_lines_of_the_sums_are_named(copy, capsys):
+    sums = copy / "spheres" / "SHA256SUMS"
+    sums.write_text(f"{sums.read_text()}# a remark\n{'0' * 64}  ../../outside\n")
+    assert main(["verify", str(copy)]) == 1
+    out = capsys.readouterr().out
+    assert "line 6 of SHA256SUMS is not a sum, two spaces and a name" in out
+    assert "../../outside is missing" in out
+
+
+def test_a_bundle_that_names_others_than_its_store_contradicts_itself(copy, capsys):
+    file = copy / "spheres" / "bundle.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "optimizers": ["Mine"], "name": "other"}))
+    renew_sums(copy / "spheres")
+    assert main(["verify", str(copy)]) == 1
+    out = capsys.readouterr().out
+    assert "bundle.json names other optimizers than the store has" in out
+    assert out.startswith("spheres: ")  # the directory's name, not what it says of itself
 
 
 def test_a_store_of_which_studies_were_taken_away_contradicts_its_bundle(copy, tmp_path, capsys):
@@ -277,6 +327,57 @@ def test_a_second_bundle_joins_and_the_same_name_replaces(store, archive, tmp_pa
     publish(other, place)
     publish(other, place)
     assert sorted(path.name for path in place.iterdir()) == ["again", "index.html", "spheres"]
+
+
+def test_what_a_killed_publishing_left_is_cleared_away(store, archive, tmp_path):
+    place = tmp_path / "all"
+    shutil.copytree(archive / "spheres", place / ".spheres-0123abcd-old")  # killed between the two renames
+    shutil.copytree(archive / "spheres", place / ".spheres-0123abcd")
+    (place / ".mine").touch()
+    publish(store, place)
+    assert sorted(path.name for path in place.iterdir()) == [".mine", "index.html", "spheres"]
+
+
+def test_the_old_bundle_stays_where_the_new_one_cannot_be_written(store, copy, monkeypatch, capsys):
+    """Also where the bundle was away in that moment: a publishing before was killed between its two renames."""
+    before = (copy / "spheres" / "SHA256SUMS").read_bytes()
+    (copy / "spheres").rename(copy / ".spheres-0123abcd-old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("optarena.archive.publishing.export", full)
+    assert main(["publish", str(store), "-O", str(copy)]) == 1
+    assert "No space left" in capsys.readouterr().err
+    assert (copy / "spheres" / "SHA256SUMS").read_bytes() == before
+    assert not list(copy.glob(".*"))
+
+
+def test_the_old_bundle_comes_back_if_the_new_one_cannot_take_its_place(store, copy, monkeypatch):
+    before = (copy / "spheres" / "SHA256SUMS").read_bytes()
+    rename = Path.rename
+
+    def failing(self, target):
+        if Path(target).name == "spheres" and not self.name.endswith("-old"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    assert main(["publish", str(store), "-O", str(copy)]) == 1
+    assert (copy / "spheres" / "SHA256SUMS").read_bytes() == before
+    assert not list(copy.glob(".*"))
+
+
+def test_a_neighbour_neither_stops_publishing_nor_puts_markup_into_the_index(store, copy):
+    hostile = '"><img src=x>'
+    shutil.copytree(copy / "spheres", copy / hostile)
+    (copy / "broken").mkdir()
+    (copy / "broken" / "bundle.json").write_text("{")
+    publish(store, copy)
+    page = (copy / "index.html").read_text()
+    assert "<img" not in page
+    assert 'href="./%22%3E%3Cimg%20src%3Dx%3E/report.html"' in page
+    assert "broken is left out" in page
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def is_archive(path: Path) -> bool:
 
 def bundles_in(path: Path) -> list[Path]:
     """The bundles of an archive, or the one that this is, by name; one that lost its facts still has its sums."""
-    if (path / FACTS).is_file():
+    if (path / FACTS).is_file() or ((path / SUMS).is_file() and (path / STORE).is_dir()):
         return [path]
     found = {file.parent for name in (FACTS, SUMS) for file in path.glob(f"*/{name}")}
     return sorted(bundle for bundle in found if not bundle.name.startswith("."))
@@ -78,15 +78,17 @@ def files_of(bundle: Path) -> list[str]:
 def entries_of(bundle: Path) -> list[tuple[str, bool]]:
     """What is in a bundle beside its sums and directories, by relative path, and whether it is a regular file.
 
-    A link is none, wherever it leads. What reading a store leaves in it is no part of the bundle.
+    A link is none, wherever it leads. What reading a store leaves in it is no part of the bundle. The sums and what
+    reading leaves are named only where they are no regular files.
     """
     out = []
     for folder, directories, files in os.walk(bundle):
         place = Path(folder)
         for path in (*(place / name for name in files), *(place / name for name in directories)):
             name, mode = path.relative_to(bundle).as_posix(), path.lstat().st_mode
-            if not stat.S_ISDIR(mode) and name not in (SUMS, f"{STORE}/{MEMORY}"):
-                out.append((name, stat.S_ISREG(mode)))
+            regular = stat.S_ISREG(mode)
+            if not stat.S_ISDIR(mode) and not (regular and name in (SUMS, f"{STORE}/{MEMORY}")):
+                out.append((name, regular))
     return sorted(out)
 
 

@@ -10,13 +10,14 @@ import contextlib
 import math
 import os
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from optarena._source import only_files_of
-from optarena.archive.bundle import FACTS, REPORT, STORE, SUMS, TABLE, Bundle, entries_of, files_of, read_facts, sum_of
+from optarena.archive.bundle import FACTS, REPORT, STORE, SUMS, TABLE, Bundle, entries_of, read_facts, sum_of
 from optarena.errors import OptarenaError
 from optarena.facade import Results, open_store
 from optarena.runner.again import Verdict, files_needed, replay
@@ -25,6 +26,7 @@ from optarena.store import Store
 from optarena.store.columns import Attempt
 from optarena.store.repairing import verify
 
+_SUM = re.compile("[0-9a-f]{64}")
 SHARE = 0.01
 """Of the studies that are run again; at least one is."""
 
@@ -67,15 +69,21 @@ def check_bundle(
     """
     if run_files is not None:
         must_be_apart(run_files, bundle)
-    wrong = _wrong_files(bundle)
+    entries = entries_of(bundle)
+    odd = [f"{name} is not a regular file" for name, regular in entries if not regular]
+    if odd:  # nothing is read: a pipe would be waited for without end, and a link may lead to one
+        return Checked(_name_of(bundle), len(entries) - len(odd), odd)
+    wrong = _wrong_files(bundle, {name for name, _ in entries})
     facts: Bundle | None = None
     try:
         facts = read_facts(bundle)
     except OptarenaError as error:
         wrong.append(str(error))
-    out = Checked(facts.name if facts else bundle.name, len(files_of(bundle)), wrong)
+    out = Checked(_name_of(bundle), len(entries), wrong)
     store = Store(bundle / STORE)
     if not store.exists:
+        if f"{STORE} is missing" not in wrong:
+            wrong.append(f"{STORE} is not a store")
         return out
     out.wrong += [item.text for item in verify(store).damage]
     if out.wrong:  # what is damaged need not be run again
@@ -155,24 +163,27 @@ def _nothing_imported_from_here() -> Iterator[None]:
             os.environ[name] = before
 
 
-def _wrong_files(bundle: Path) -> list[str]:
-    entries = entries_of(bundle)
-    there = {name for name, regular in entries if regular}
-    out = [f"{name} is missing" for name in (STORE, TABLE, REPORT) if not (bundle / name).exists()]
-    out += [f"{name} is not a regular file" for name, regular in entries if not regular]
-    sums = bundle / SUMS
+def _name_of(bundle: Path) -> str:
+    """The name of its directory: what its facts say is no more than the publisher's word."""
+    return bundle.resolve().name
+
+
+def _wrong_files(bundle: Path, there: set[str]) -> list[str]:
+    out: list[str] = [] if (bundle / STORE).exists() else [f"{STORE} is missing"]
+    out += [f"{name} is missing" for name in (TABLE, REPORT) if name not in there]
     try:
-        if sums.is_symlink():
-            raise ValueError
-        lines = sums.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
+        lines = (bundle / SUMS).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError, MemoryError):
         return [*out, f"{SUMS} cannot be read"]
     known: dict[str, str] = {}
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         found, _, name = line.partition("  ")
-        if name in known:
+        if not _SUM.fullmatch(found) or not name:
+            out.append(f"line {number} of {SUMS} is not a sum, two spaces and a name")
+        elif name in known:
             out.append(f"{name} is twice in {SUMS}")
-        known[name] = found
+        else:
+            known[name] = found
     out += [f"{name} is missing" for name in known if name not in there]
     out += [f"{name} is not in {SUMS}" for name in sorted(there) if name not in known]
     out += [
@@ -191,4 +202,10 @@ def _contradictions(facts: Bundle, results: Results) -> list[str]:
         ("evaluations", facts.evaluations, int(studies["evaluations"].sum())),
         ("failed studies", facts.failed, studies.filter(~studies["status"].is_in(SUCCEEDED)).height),
     )
-    return [f"{FACTS} says {said} {what}, the store has {has}" for what, said, has in pairs if said != has]
+    lists = (
+        ("optimizers", facts.optimizers, sorted(studies["optimizer"].unique())),
+        ("problems", facts.problems, sorted(studies["problem"].unique())),
+    )
+    return [f"{FACTS} says {said} {what}, the store has {has}" for what, said, has in pairs if said != has] + [
+        f"{FACTS} names other {what} than the store has" for what, said, has in lists if said != has
+    ]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import shutil
+from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
-from optarena._files import cannot_write, write_atomically
+from optarena._files import cannot_write, locked, write_atomically
 from optarena._numbers import counted
 from optarena._text import all_without_places
 from optarena._version import __version__
@@ -41,13 +44,15 @@ from optarena.store import Store
 from optarena.store.compaction import compact
 from optarena.store.merging import merge
 
+_OLD = "-old"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def publish(store: str | Path, archive: str | Path) -> Path:
     """Write the bundle of a store into an archive, under the store's name, and the archive's index; the bundle's path.
 
-    A bundle of that name is replaced. A store that is still written to, or damaged, is refused.
+    A bundle of that name is replaced when the new one is whole. A store that is still written to, or damaged, is
+    refused. What a publishing that was killed has left in the archive is removed.
     """
     source, archive = Store(store), Path(archive)
     name = source.path.resolve().name
@@ -55,23 +60,52 @@ def publish(store: str | Path, archive: str | Path) -> Path:
         raise OptarenaError(f"{name!r} cannot be the name of a bundle: use letters, digits, '-', '_' and '.'")
     results = open_store(source.path)
     _must_be_at_rest(results)
-    place, beside = archive / name, archive / f".{name}-{secrets.token_hex(4)}"
-    if place.exists() and not (place / FACTS).is_file():
-        raise OptarenaError(f"{place} exists and is not a bundle: name another archive")
+    place = archive / name
     try:
         archive.mkdir(parents=True, exist_ok=True)
-        beside.mkdir()
-        _write(results, source, beside, name)
-        if place.exists():
-            place.rename(archive / f"{beside.name}-old")
-        beside.rename(place)
     except OSError as error:
-        raise cannot_write(place, error) from error
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        shutil.rmtree(archive / f"{beside.name}-old", ignore_errors=True)
-    write_index(archive)
+        raise cannot_write(archive, error) from error
+    with locked(archive):
+        _finish_what_was_killed(archive, name)
+        if place.exists() and not (place / FACTS).is_file():
+            raise OptarenaError(f"{place} exists and is not a bundle: name another archive")
+        beside = archive / f".{name}-{secrets.token_hex(4)}"
+        try:
+            beside.mkdir()
+            _write(results, source, beside, name)
+            _put_in_place(beside, place)
+        except OSError as error:
+            raise cannot_write(place, error) from error
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+        write_index(archive)
     return place
+
+
+def _put_in_place(beside: Path, place: Path) -> None:
+    """The new bundle for the old one, which goes only when the new one is there."""
+    if not place.exists():
+        beside.rename(place)
+        return
+    old = beside.with_name(f"{beside.name}{_OLD}")
+    place.rename(old)
+    try:
+        beside.rename(place)
+    except OSError:
+        old.rename(place)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _finish_what_was_killed(archive: Path, name: str) -> None:
+    """Remove what other publishings of this name have left, or put the old bundle back where no new one came."""
+    ours = re.compile(rf"\.{re.escape(name)}-[0-9a-f]{{8}}({_OLD})?")
+    for left in sorted(archive.iterdir()):
+        if ours.fullmatch(left.name):
+            if left.name.endswith(_OLD) and not (archive / name).exists():
+                left.rename(archive / name)
+            else:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _must_be_at_rest(results: Results) -> None:
@@ -140,11 +174,17 @@ def _answer(results: Results) -> str:
 def write_index(archive: Path) -> None:
     """The page over all bundles of an archive."""
     rows = []
+    notes = ["'optarena verify ARCHIVE' checks every sum and runs a part of the studies again."]
     for bundle in bundles_in(archive):
         if not (bundle / FACTS).is_file():
             continue
-        facts = read_facts(bundle)
-        report = Cell(facts.name, facts.name, f'<a href="{bundle.name}/{REPORT}">{written(facts.name).html}</a>')
+        try:
+            facts = read_facts(bundle)
+        except OptarenaError:  # one that is damaged does not keep the others from the page
+            notes.append(f"{bundle.name} is left out: its {FACTS} cannot be read.")
+            continue
+        link = escape(f"./{quote(os.fsencode(bundle.name))}/{REPORT}")
+        report = Cell(bundle.name, bundle.name, f'<a href="{link}">{written(bundle.name).html}</a>')
         rows.append(
             [
                 report,
@@ -159,5 +199,4 @@ def write_index(archive: Path) -> None:
     heads = ["bundle", "studies", "evaluations", "failed", "optimizers", "problems", "answer"]
     caption = written("Each bundle has its store, a table of every evaluation, its report, versions and checksums.")
     table = html_table(heads, rows, caption, right=range(1, 6), text=[6])
-    notes = ["'optarena verify ARCHIVE' checks every sum and runs a part of the studies again."]
     write_atomically(archive / INDEX, page_of_tables("Archive of experiments", [table], notes).encode())

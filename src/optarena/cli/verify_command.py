@@ -63,7 +63,8 @@ def _verify_archive(path: Path, seed: int, run_files: Path | None) -> None:
             )
         )
         _say_bundle(found[-1])
-    say(f"'optarena verify {path} --seed {seed}' runs the same studies again")
+    if any(one.wanted for one in found):
+        say(f"'optarena verify {path} --seed {seed}' runs the same studies again")
     if not all(one.good for one in found):
         raise typer.Exit(1)
     if not all(one.proved for one in found):
