@@ -14,7 +14,7 @@ import pytest
 
 import optarena as oa
 from optarena.cli import main
-from optarena.report import how, latex, sections
+from optarena.report import boards, how, latex, sections
 from optarena.report.boards import fixed_cost
 from optarena.report.drawing._style import POWERS_OF_TEN
 from optarena.report.how import as_toml
@@ -231,6 +231,10 @@ def test_the_table_of_running_times_is_that_of_the_view(tmp_path):
     kinds = [block["kind"] for block in part["blocks"]]
     assert kinds == ["table", *["figure"] * 5, "table", "figure", "figure"]
     assert len(table(data, "runtimes")["rows"]) == 2 * 3
+    ranking = ["Scipy-Powell", "RandomSearch"]
+    assert [row[1] for row in shown["rows"]] == ranking * 4, "within each function the best first, not by name"
+    text = boards.text(results.fixed_target(), 200).partition("expected evaluations")[2]
+    assert re.findall("|".join(ranking), text) == ranking * 4
 
 
 def test_no_raw_evaluation_is_shipped_and_curves_are_thin(tmp_path):

@@ -14,8 +14,9 @@ import optarena as oa
 from optarena._text import table
 from optarena._widths import apart, middle_cut, wrapped, wrapped_command
 from optarena.cli import COMMANDS, main
-from optarena.cli._examples import EXAMPLES
+from optarena.cli._examples import BAYESMARK, EXAMPLES
 from optarena.cli._progress import RunProgress
+from optarena.cli.bayesmark_command import PROGRAMS
 from optarena.experiment import Experiment
 from optarena.runner.estimate import TimeLeft, roughly
 from terminals import Screen, cells, on_terminal, too_wide
@@ -58,7 +59,13 @@ SCREENS = [
     "score many", "score many --view fixed-target", "score fronts", "score solvers",
     "compare many", "compare many --details", "compare many --by problem", "compare fronts --details",
     "best many", "best fronts", "best solvers",
-    "list optimizers", "list problems", "list solvers", "list formats", "figure --list",
+    "list optimizers", "list problems", "list solvers", "list formats", "list figures", "figure --list",
+    *(f"bayesmark {name} --help" for name in PROGRAMS),
+    "run -o RandomSearch -p functions/failing/d2 -n 5 -r 2 --workers 0 --store ran-{width}",
+    "jobs -o RandomSearch -p functions/sphere/d2 -n 5 -k 2 -O jobs.txt --store queued-{width}", "cancel many",
+    "check RandomSearch", "check ours.py:a_problem_with_a_long_name_of_its_own", "env list",
+    "report fronts -O report.html", "figure hypervolume fronts -O figure.svg", "figure nothing fronts -O figure.svg",
+    "merge fronts -O copy-{width}", "publish fronts -O archive-{width}", "replay fronts {study}", "compact fronts",
     "verify many", "rum", "run -o GA -p functions/sphere/d2 -n 5", "score many --format x", "compare nowhere",
 ]  # fmt: skip
 
@@ -68,7 +75,7 @@ SCREENS = [
 def test_every_screen_fits(stores, words, width, capsys, monkeypatch):
     monkeypatch.chdir(stores)
     monkeypatch.setenv("COLUMNS", str(width))
-    main(shlex.split(words))
+    main(shlex.split(words.format(width=width, study=oa.open("fronts").studies["study"][0])))
     said = capsys.readouterr()
     lines = (said.out + said.err).splitlines()
     assert lines
@@ -88,6 +95,21 @@ def test_a_real_terminal_gets_what_fits_and_a_pipe_all(stores, monkeypatch):
     assert any(LONG in line for line in lines)
     piped = subprocess.run([sys.executable, "-m", "optarena", "status", "many"], capture_output=True, text=True)
     assert LONG in piped.stdout
+
+
+def test_the_heads_of_the_matrix_are_whole_names_where_there_is_room(stores, capsys, monkeypatch):
+    monkeypatch.chdir(stores)
+    heads = {}
+    for width in (80, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert main(["compare", "many", "QuasiRandom", "RandomSearch", "Scipy-NelderMead"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        above = next(i for i, line in enumerate(lines) if "P(row beats column)" in line)
+        heads[width] = lines[above + 1].split("]")[-1]
+    assert "RandomSearch" in heads[200]
+    assert "Scipy-NelderMead" in heads[200]
+    assert "RandomS" in heads[80]
+    assert "RandomSearch" not in heads[80]
 
 
 def test_studies_are_listed_with_as_much_of_their_ids_as_replay_needs(stores, capsys, monkeypatch):
@@ -245,6 +267,10 @@ def test_each_help_has_two_examples_that_run(capsys, monkeypatch):
         main([name, "--help"])
         out = capsys.readouterr().out
         assert all(example in out for example in EXAMPLES[name])
+    for name, examples in BAYESMARK.items():
+        assert main(["bayesmark", name, "--help"]) == 0
+        out = capsys.readouterr().out
+        assert all(f"optarena bayesmark {example}\n" in out for example in examples)
     first = ("run", "status", "best", "score", "compare", "list", "export", "import", "merge", "compact", "verify")
     for name in (*first, "repair", "check", "bayesmark"):
         for example in EXAMPLES[name]:
@@ -261,7 +287,7 @@ def test_each_help_has_two_examples_that_run(capsys, monkeypatch):
     ("words", "said"),
     [
         (["score"], "give STORE (optarena score --help)"),
-        (["list"], "give KIND: optimizers, problems, solvers, formats (optarena list --help)"),
+        (["list"], "give KIND: optimizers, problems, solvers, formats, figures (optarena list --help)"),
         (["score", "s", "--format", "y"], "--format: 'y' is not one of 'table', 'json', 'csv', 'latex', 'html' ("),
         (["run", "-r", "x"], "-r/--trials: expected a whole number, got 'x' (optarena run --help)"),
         (["figure", "ecdf", "s", "--width", "3"], "--width: expected 50 or more, got '3' ("),

@@ -11,6 +11,7 @@ from typing import Any
 
 from optarena._text import clean
 from optarena.bayesmark.studies import revision
+from optarena.cli import _terminal
 
 NAMED = 10
 """How many missing studies are named one by one, where not all are asked for."""
@@ -38,7 +39,7 @@ def program(name: str) -> str:
 
 def typed(rest: Sequence[str], name: str) -> str:
     """The command as it was typed."""
-    return f"{program(name)} {shlex.join(rest)}"
+    return shlex.join([*program(name).split(), *rest])
 
 
 def database(flags: argparse.Namespace) -> Path:
@@ -48,7 +49,7 @@ def database(flags: argparse.Namespace) -> Path:
 
 def say(text: str) -> None:
     """Something that is not a result."""
-    print(text, file=sys.stderr)
+    _terminal.say(text, file=sys.stderr)
 
 
 def name_some(lines: Sequence[str], all_of_them: bool) -> None:

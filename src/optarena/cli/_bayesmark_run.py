@@ -16,8 +16,9 @@ from optarena.bayesmark.database import STORE, Unfinished, made_elsewhere, prepa
 from optarena.bayesmark.jobs import flags_of, job_lines
 from optarena.bayesmark.launch import Launch, One, killed_launch, refuse_other_batches
 from optarena.bayesmark.logs import read_log, read_printed
-from optarena.cli._bayesmark_flags import as_bayesmark_says, database, name_some, say, typed
+from optarena.cli._bayesmark_flags import as_bayesmark_says, database, name_some, program, say, typed
 from optarena.cli._progress import RunProgress
+from optarena.cli._terminal import say_command
 from optarena.cli.run_command import _interrupt
 from optarena.errors import OptarenaError
 from optarena.experiment import Study
@@ -82,13 +83,14 @@ def launch(flags: argparse.Namespace, rest: Sequence[str]) -> int:
             except KeyboardInterrupt:
                 put_into_database(path)
                 progress.__exit__()
-                say(f"interrupted; what was evaluated is kept. Continue: {_again(flags, rest)}")
+                again = _again(flags, rest)
+                say_command("interrupted; what was evaluated is kept. Continue:", again, file=sys.stderr)
                 return 130
             unfinished = [study for study in put_into_database(path) if str(uuid.UUID(study.uuid)) in ids]
     failures = sum(study.status in (*UNSUCCESSFUL, "interrupted") for study in unfinished)
     name_some([f"not in the database: {study.text}" for study in unfinished], flags.verbose)
     if failures:
-        say(f"Run what failed again: {_again(flags, rest)} --retry")
+        say_command("Run what failed again:", [*_again(flags, rest), "--retry"], file=sys.stderr)
     print(f"{failures} failures of benchmark script after {len(commands)} studies.")
     print("done")
     return 1 if failures or experiment.unloadable else 0
@@ -112,8 +114,8 @@ def _tell_log(path: Path, id: str) -> None:
     print(read_printed(path, id), end="", flush=True)
 
 
-def _again(flags: argparse.Namespace, rest: Sequence[str]) -> str:
-    """The command that continues this launch: as it was typed, with its ids."""
+def _again(flags: argparse.Namespace, rest: Sequence[str]) -> list[str]:
+    """The words of the command that continues this launch: as it was typed, with its ids."""
     words = [word for word in rest if word != "--retry"]
     for given, flag, value in (
         (("-u", "--uuid"), "--uuid", flags.uuid),
@@ -121,7 +123,7 @@ def _again(flags: argparse.Namespace, rest: Sequence[str]) -> str:
     ):
         if not any(word == name or word.startswith(f"{name}=") for word in words for name in given):
             words += [flag, value]
-    return typed(words, "launch")
+    return [*program("launch").split(), *words]
 
 
 def exp(flags: argparse.Namespace, _rest: Sequence[str]) -> int:

@@ -15,8 +15,11 @@ EXAMPLES = {
         "optarena jobs -o QuasiRandom -p functions/sphere -n 20 -k 2 -O jobs.txt",
         "optarena jobs experiment.toml -k 50 -O jobs.txt --apart",
     ),
-    "pilot": ("optarena pilot results RUN   # as jobs call it", "optarena status results   # shows what pilots do"),
-    "cancel": ("optarena cancel results", "optarena run experiment.toml --store results   # goes on later"),
+    "pilot": (
+        "optarena pilot results 06007f25a310   # jobs.txt has the run's id",
+        "optarena pilot results 06007f25a310 --number 2 --workers 4",
+    ),
+    "cancel": ("optarena cancel results", "optarena cancel /shared/results   # from any machine that sees it"),
     "status": ("optarena status results", "optarena status results --failed"),
     "best": ("optarena best results", "optarena best results --format json"),
     "score": ("optarena score results", "optarena score results --view fixed-target -d 2 -d 3"),
@@ -60,3 +63,19 @@ EXAMPLES = {
     ),
 }
 """They run in this order; `replay` needs an id, and `try` a file of one's own."""
+
+BAYESMARK = {
+    "launch": (
+        "launch -o RandomSearch -d iris -c kNN -m nll -n 3 -r 2",
+        "launch -o PySOT -d iris -c kNN -m nll -nj 50",
+    ),
+    "exp": (
+        "exp -u UUID -b bo -o PySOT -d iris -c kNN -m nll",
+        "exp -u UUID -b bo -o PySOT -d iris -c kNN -m nll --retry",
+    ),
+    "agg": ("agg -b bo", "agg -b bo -v   # names all that is missing"),
+    "baseline": ("baseline -b bo", "baseline -dir databases -b bo"),
+    "anal": ("anal -b bo", "anal -b bo -v   # with every note"),
+    "init": ("init -b bo", "init -dir databases -b bo"),
+}
+"""Two examples of each command of `optarena bayesmark`, without the program's name. UUID: 32 digits, of a jobs file."""

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from optarena._widths import wrapped
 from optarena.cli._bayesmark_flags import program
-from optarena.cli._terminal import say
+from optarena.cli._terminal import say, terminal_width
 from optarena.errors import OptarenaError, nearest
 
 PROGRAMS = {
@@ -61,7 +62,17 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _parser(name: str) -> _Parser:
-    parser = _Parser(prog=program(name), description=PROGRAMS[name], allow_abbrev=False)
+    from optarena.cli._examples import BAYESMARK
+
+    called = program(name)
+    examples = ["examples:", *(f"  {called.removesuffix(name)}{text}" for text in BAYESMARK[name])]
+    parser = _Parser(
+        prog=called,
+        description=wrapped(PROGRAMS[name], terminal_width(), hanging=""),
+        epilog="\n".join(examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     add = parser.add_argument
     add("-dir", "-db-root", dest="db_root", type=Path, default=Path(), help="root directory of all databases [.]")
     add("-odir", "--opt-root", dest="opt_root", type=_directory, help="directory with wrappers of optimizers [.]")

@@ -67,9 +67,7 @@ def command(
 ) -> None:
     """Draw the figure and print the path of its file."""
     if every:
-        rows = [[one.name, one.text, _options(one)] for one in FIGURES.values()]
-        width = terminal_width(wide=wide)
-        print(table(["figure", "shows", "options"], rows, fold=("shows", "options"), width=width))
+        print(listing(terminal_width(wide=wide)))
         return
     if name is None or store is None:
         raise OptarenaError(
@@ -100,6 +98,12 @@ def command(
     if paper is not None:  # on paper words stand below a figure, not in it
         for sheet in drawn:
             say(f"\n{clean(sheet.caption)}")
+
+
+def listing(width: int | None) -> str:
+    """The figures, what each shows and may be asked for."""
+    rows = [[one.name, one.text, _options(one)] for one in FIGURES.values()]
+    return table(["figure", "shows", "options"], rows, fold=("shows", "options"), width=width)
 
 
 def _options(one: Figure) -> str:

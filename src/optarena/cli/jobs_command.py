@@ -13,6 +13,7 @@ from optarena._files import write_atomically
 from optarena._numbers import counted
 from optarena._text import clean
 from optarena.cli._experiment_options import with_experiment_options
+from optarena.cli._terminal import say
 from optarena.errors import OptarenaError
 from optarena.experiment import Experiment
 from optarena.runner.lacking import planned, refuse_empty
@@ -55,20 +56,20 @@ def command(
         lines = [
             _line("run", *shared, "--store", own, "--share", f"{i}/{jobs}") for i, own in enumerate(stores, start=1)
         ]
-        then = f"optarena merge {shlex.quote(f'{store}-')}* -O {shlex.quote(str(store))}"
+        then = f"optarena merge {clean(shlex.quote(f'{store}-'))}* -O {clean(shlex.quote(str(store)))}"
     else:
         announced = announce(experiment, store, pilots=jobs, retry=retry, new=new, kernels=kernels)
         for notice in announced.plan.notices:
-            print(clean(notice))
+            say(clean(notice))
         if announced.run is None:
-            print(f"nothing is left to do in {clean(store)}")
+            say(f"nothing is left to do in {clean(store)}")
             return
         jobs, place = announced.run.pilots, str(store.resolve())
         lines = [_line("pilot", place, announced.run.id, "--number", str(i + 1), *crew) for i in range(jobs)]
-        then = f"optarena status {shlex.quote(str(store))}"
+        then = f"optarena status {clean(shlex.quote(str(store)))}"
     write_atomically(output, "".join(lines).encode())
-    print(f"{clean(output)} has {counted(jobs, 'job')}, one per line")
-    print(f"when they have run: {clean(then)}")
+    say(f"{clean(output)} has {counted(jobs, 'job')}, one per line")
+    say(f"when they have run: {then}")
 
 
 def _line(*words: str) -> str:

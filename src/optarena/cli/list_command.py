@@ -24,10 +24,11 @@ class Kind(StrEnum):
     problems = "problems"
     solvers = "solvers"
     formats = "formats"
+    figures = "figures"
 
 
 def command(
-    kind: Annotated[Kind, typer.Argument(help="optimizers, solvers, problems or formats.")],
+    kind: Annotated[Kind, typer.Argument(help="optimizers, solvers, problems, formats or figures.")],
     pattern: Annotated[str | None, typer.Argument(help="For problems: list the ids that this selects.")] = None,
     wide: Wide = False,
 ) -> None:
@@ -38,6 +39,10 @@ def command(
     if kind is Kind.formats:
         cells = [[f.name, "yes" if f.reads else "", "yes" if f.writes else "", f.what] for f in FORMATS.entries()]
         print(table(["format", "import", "export", "what"], cells, fold=("what",), width=width))
+    elif kind is Kind.figures:
+        from optarena.cli.figure_command import listing  # the other kinds need no figures
+
+        print(listing(width))
     elif kind is Kind.optimizers:
         headers = ["optimizer", "library", "installed", "capabilities", "licence", "maintained"]
         drop = ("maintained", "licence", "library")

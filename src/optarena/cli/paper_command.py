@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from optarena._numbers import counted
 from optarena._text import clean
 from optarena.cli._choose import Dimensions, Machines, Optimizers, Problems, chosen
 from optarena.cli._terminal import say
@@ -33,4 +34,5 @@ def command(
     one_of("paper", kind, KINDS)
     written = write_paper(chosen(store, optimizer, problem, dimension, machine), output, **options)
     figures, tables = (sum(path.parent.name == name for path in written) for name in ("figures", "tables"))
-    say(f"{clean(written[0])} ({figures} figures, {tables} tables; compile it there with pdflatex paper.tex)")
+    what = f"{counted(figures, 'figure')}, {counted(tables, 'table')}"
+    say(f"{clean(written[0])} ({what}; compile it there with pdflatex paper.tex)")

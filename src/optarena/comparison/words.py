@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 WIDTH = 80
 WHOLE = 10**6
 """The width of a board that nothing is left out of."""
-CELL = 9
-"""Characters of a column of the matrix."""
+CELL, MOST_CELL = 9, 22
+"""Characters of a column of the matrix, and at most: where a screen is wider than usual, heads have whole names."""
 WARNINGS = 3
 """Shown; the JSON and the details have all."""
 LISTED = 3
@@ -108,12 +108,15 @@ def board(found: Answer, width: int) -> list[str]:
     left = sum(widths) + 2 * (len(widths) - 1)
     fits = min(max(0, (width - left - 1) // CELL), len(names))
     columns = names[:fits] if fits >= 2 else []
-    lines = [f"{' ' * (left + 1)}{'P(row beats column)':>{CELL * fits}}"] if columns and CELL * fits >= 19 else []
-    titles = "".join(short.rjust(CELL) for short in short_names(columns))
-    lines.append(f"{_line(heads, widths)} {titles}")
+    cell = CELL
+    if columns and fits == len(names) and width > WIDTH:
+        cell = max(CELL, min((width - left - 1) // fits, 2 + max(map(cells, map(clean, names))), MOST_CELL))
+    titles = "".join(padded(short, cell, right=True) for short in short_names(columns, cell - 2))
+    above = [f"{' ' * (left + 1)}{'P(row beats column)':>{cell * fits}}"] if columns and cell * fits >= 19 else []
+    lines = [*above, f"{_line(heads, widths)} {titles}"]
     for name, row in zip(names, rows, strict=True):
         lines.append(
-            f"{_line(row, widths)} {''.join(_centred(found.cell(name, other)).rjust(CELL) for other in columns)}"
+            f"{_line(row, widths)} {''.join(_centred(found.cell(name, other)).rjust(cell) for other in columns)}"
         )
     if len(columns) < len(names):
         rest = f"({'the rest of the' if columns else 'the'} matrix needs more room: --wide shows it,"
@@ -224,11 +227,11 @@ def _centred(cell: str) -> str:
     return f"{cell}   " if cell == "·" else cell
 
 
-def short_names(names: list[str]) -> list[str]:
+def short_names(names: list[str], room: int = CELL - 2) -> list[str]:
     """Heads of columns: how names begin; how they end, where two begin alike; else the numbers of their rows."""
     shown = [clean(name) for name in names]
-    starts = [name[:7] for name in shown]
-    ends = [name if len(name) <= 7 else f"…{name[-6:]}" for name in shown]
+    starts = [name[:room] for name in shown]
+    ends = [name if len(name) <= room else f"…{name[1 - room :]}" for name in shown]
     numbers = [str(i) for i in range(1, len(shown) + 1)]
     return next((heads for heads in (starts, ends) if len(set(heads)) == len(heads)), numbers)
 

@@ -13,8 +13,8 @@ from optarena.comparison.answer import SCALES
 from optarena.report.boards._board import FAILED, Board, Paper, ranked, score_columns, with_failed
 from optarena.report.boards.ratios import ratio_tables
 from optarena.report.tables import Column
-from optarena.views.fixed_target import FixedTarget
-from optarena.views.fixed_target.figure_tables import ALL
+from optarena.views.fixed_target import FixedTarget, ert_tables
+from optarena.views.fixed_target.figure_tables import ALL, loss_reference, unit
 
 MOST_TARGETS = 7
 FEW = 30
@@ -73,9 +73,38 @@ def heads(rows: pl.DataFrame) -> dict[int, str]:
     return {rank: f"{cell[0]:.3g}" if len(cell) == 1 else f"target {rank + 1}" for rank, cell in targets}
 
 
+def ordered(view: FixedTarget, rows: pl.DataFrame) -> pl.DataFrame:
+    """Expected running times with the optimizers of each function as the leaderboard of its dimension has them; who
+    is in none comes last. The functions stay in the order that they have, and so do the targets."""
+    keys = ["suite", "function", "dimension"]
+    places = [
+        made.with_columns(dimension=pl.lit(dimension, pl.Int64), place=pl.int_range(pl.len()))
+        for dimension, made in ((one, ranked(view, part, one)["optimizer"].to_frame()) for one, part in _scopes(view))
+    ]
+    order = (
+        pl.concat(places) if places else pl.DataFrame(schema={"optimizer": str, "dimension": pl.Int64, "place": int})
+    )
+    scope = pl.col("dimension") if order["dimension"].n_unique() > 1 else pl.lit(None, pl.Int64)
+    first = rows.select(keys).unique(maintain_order=True).with_row_index("function place")
+    found = rows.with_columns(scope=scope).join(
+        order.rename({"dimension": "scope"}), on=["optimizer", "scope"], how="left", nulls_equal=True,
+        maintain_order="left",
+    )  # fmt: skip
+    found = found.join(first, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return found.sort("function place", "place", "optimizer", nulls_last=True, maintain_order=True).select(rows.columns)
+
+
+def _scopes(view: FixedTarget) -> list[tuple[int | None, pl.DataFrame]]:
+    """What was reached over all dimensions (None), and in each where there are several."""
+    dimensions = view.ert["dimension"].drop_nulls().unique().sort().to_list()
+    table = ert_tables.board(view, dimensions)
+    parts = table.group_by(["scope"], maintain_order=True)
+    return [(None if scope == ALL else int(str(scope)), part) for (scope,), part in parts]
+
+
 def text(view: FixedTarget, width: int | None = None) -> str:
     """What was reached in each dimension; then, where these are few, the ERT of each optimizer on each function."""
-    rows, axis = few_targets(view), view.frame["axis"]
+    rows, axis = ordered(view, few_targets(view)), view.frame["axis"]
     lines = [f"fixed target: what was reached, and how long that took, mode {view.mode}"]
     if "pareto" in view.frame:  # fronts: precisions are of an indicator
         lines.append(view.frame["precision"])
@@ -103,22 +132,17 @@ def _summary(view: FixedTarget, width: int | None) -> list[str]:
 
 def leaders(view: FixedTarget) -> list[tuple[str, Board]]:
     """One small table per dimension, with what it is of: they are never pooled."""
-    from optarena.views.fixed_target import ert_tables, figure_tables
-
     dimensions = view.ert["dimension"].drop_nulls().unique().sort().to_list()
-    table = ert_tables.board(view, dimensions)
-    if not table.height:
-        return []
     several = len(dimensions) > 1
     out = []
     suites = view.ert["suite"].unique(maintain_order=True).to_list()
     suite = suites[0] if len(suites) == 1 else ""
-    for (scope,), part in table.group_by(["scope"], maintain_order=True):
-        if several and scope == figure_tables.ALL:  # targets of several dimensions are not pooled, but scores are means
+    for scope, part in _scopes(view):
+        if several and scope is None:  # targets of several dimensions are not pooled, but scores are means
             out.append((_where(suite, None, "all dimensions"), _scores(view, part)))
             continue
         dimension = scope if several else dimensions[0] if dimensions else None
-        made = reached(view, part, figure_tables.unit(view), figure_tables.loss_reference(view))
+        made = reached(view, part, unit(view), loss_reference(view))
         out.append((_where(suite, dimension), made))
     return out
 

@@ -47,7 +47,7 @@ def _tables(material: Material, view: FixedTarget) -> list[Table]:
     """ERTs to a few targets, one row per function and optimizer; one table per list of targets in the store."""
     keys = ["suite", "function", "dimension"]
     names = material.functions.select(*keys, "name")
-    table = view.ert.with_columns(pl.col("target").round_sig_figs(6))
+    table = boards.ordered(view, view.ert).with_columns(pl.col("target").round_sig_figs(6))
     table = table.join(names, on=keys, how="left", nulls_equal=True, maintain_order="left")
     lists: dict[tuple[float, ...], list[str]] = {}
     for name, targets in table.group_by("name").agg(pl.col("target").unique().sort(descending=True)).rows():
@@ -67,7 +67,7 @@ def _ert_table(
 ) -> Table:
     heads = {rank: f"{target:g}" for rank, target in enumerate(shown)}
     ranks = pl.DataFrame({"target": shown, "rank": range(len(shown))})
-    table = table.join(ranks, on="target", how="left").sort(pl.col("name").cast(pl.Enum(names)), "optimizer", "rank")
+    table = table.join(ranks, on="target", how="left").sort(pl.col("name").cast(pl.Enum(names)), maintain_order=True)
     axis = view.frame["axis"]
     note = f"Expected {axis} to a {runtimes.word(view)}; ∞: no run reached it."
     comment = [note, f"frame {view.frame['hash']}, mode {view.mode}"]
