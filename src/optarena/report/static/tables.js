@@ -38,6 +38,27 @@ function compare(x, y) {
 const NAMED = ["optimizer", "problem", "function"];
 
 /**
+ * A leaderboard is never wider than its place: it is set below the figure beside it, or in lines, one optimizer each.
+ * @param {HTMLElement} node
+ * @param {HTMLElement} region
+ * @param {HTMLElement} table
+ */
+function keepInSight(node, region, table) {
+  const fit = () => {
+    node.classList.remove("stacked");
+    table.style.width = "min-content";
+    const needed = table.offsetWidth;
+    table.style.width = "";
+    const first = node.closest(".first");
+    if (first) first.classList.toggle("below", needed > 0.55 * first.clientWidth);
+    node.classList.toggle("stacked", needed > region.clientWidth);
+  };
+  const observer = new ResizeObserver(() => requestAnimationFrame(fit));
+  observer.observe(region);
+  observer.observe(table); // its rows change with the filters
+}
+
+/**
  * @param {TableData} table
  * @param {{problem?: string, plain?: boolean}} options problem: only its rows; plain: rows are already chosen.
  */
@@ -54,6 +75,12 @@ function tableBlock(table, options = {}) {
   const name = (i, j) => table.rows[i][j];
   const [o, p, f] = [place("optimizer"), place("problem"), place("function")];
   const bold = new Set(table.bold.map(([i, j]) => `${i} ${j}`));
+  /**
+   * In a leaderboard every optimizer has one row.
+   * @param {unknown} _
+   * @param {number} i
+   */
+  const rowKey = (_, i) => JSON.stringify([table.scopes?.[i], p < 0 || name(i, p), name(i, o)]);
   const state = {column: -1, down: false, all: false};
   const dropped = options.problem ? p : -1;
 
@@ -201,11 +228,8 @@ function tableBlock(table, options = {}) {
         )
       : null,
   );
-  const region = make(
-    "div",
-    {class: "scroll", tabindex: 0, role: "region"},
-    make("table", {}, caption, make("thead", {}, make("tr", {}, ...heads)), body),
-  );
+  const inner = make("table", {}, caption, make("thead", {}, make("tr", {}, ...heads)), body);
+  const region = make("div", {class: "scroll", tabindex: 0, role: "region"}, inner);
   const node = make(
     "div",
     {class: "table", id: options.problem ? null : table.id || null},
@@ -223,6 +247,8 @@ function tableBlock(table, options = {}) {
     tools,
   );
   fill();
+  if (o === (dropped === 0 ? 1 : 0) && new Set(table.rows.map(rowKey)).size === table.rows.length)
+    keepInSight(node, region, inner);
   return {node, fill, asCsv, asLatex};
 }
 
