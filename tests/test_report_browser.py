@@ -193,7 +193,7 @@ def test_filters_choose_panels_and_rows_of_running_times(one):
 
 
 def test_tables_sort_by_mouse_and_keyboard(one):
-    head = one.page.locator("#by-problem-0 th", has_text="normalised")
+    head = one.page.locator("#by-problem-0 th", has_text="score")
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "ascending"
     values = [float(text.replace("−", "-")) for text in one.texts("#by-problem-0 tbody td:nth-child(3)")]
@@ -325,6 +325,102 @@ def test_charts_follow_dark_light_and_paper(opened, report):
     assert dark.page.pdf().startswith(b"%PDF")
     assert dark.page.evaluate("window.printed") == 6  # paper has no clicks: all problems are opened and drawn
     assert dark.page.locator("details.problem[open]").count() == 1
+
+
+BOARDS = """[...document.querySelectorAll('.table:not(details .table)')].filter(one => {
+  const names = [...one.querySelectorAll('tbody tr')].map(row => row.firstElementChild);
+  return names.every(name => name.matches('th')) && new Set(names.map(one => one.textContent)).size === names.length;
+})"""
+"""The tables that have a row for each optimizer."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_beyond_the_edge_of_page_or_leaderboard_at_any_width(shared, scheme):
+    page = shared.page
+    page.emulate_media(color_scheme=scheme)
+    try:
+        for width in (390, 768, 1280):
+            page.set_viewport_size({"width": width, "height": 844})
+            page.wait_for_function(
+                f"() => {BOARDS}.every(one => {{ const of = one.querySelector('.scroll');"
+                " return of.clientWidth && of.scrollWidth <= of.clientWidth; })"
+            )
+            page.wait_for_function(f"() => document.documentElement.scrollWidth <= {width}")
+            named = page.evaluate(f"{BOARDS}.map(one => one.id)")
+            assert {"leaderboard-0", "runtimes", "verdict-optimizers"} <= set(named)
+            assert page.locator("#leaderboard-0.stacked").count() == (width == 390)
+        ink = page.evaluate("getComputedStyle(document.body).color")
+        page.locator("#critical-difference").scroll_into_view_if_needed()
+        page.wait_for_function(
+            "ink => { const texts = [...document.querySelectorAll('#critical-difference .mark-text text')];"
+            " return texts.length && texts.some(one => getComputedStyle(one).fill === ink); }",
+            arg=ink,
+        )  # who is compared is read in the dark, too
+    finally:
+        page.set_viewport_size({"width": 1200, "height": 800})
+        page.emulate_media(color_scheme="light")
+
+
+def test_a_leaderboard_in_lines_can_be_sorted_and_goes_back_to_columns(one):
+    one.page.set_viewport_size({"width": 390, "height": 844})
+    one.page.wait_for_selector("#leaderboard-0.stacked")
+    before = one.texts("#leaderboard-0 tbody th")
+    head = one.page.locator("#leaderboard-0 th", has_text="score")
+    for _ in range(2):
+        head.get_by_role("button").click()
+    assert one.texts("#leaderboard-0 tbody th") == before[::-1]
+    head.get_by_role("button").click()
+    one.page.set_viewport_size({"width": 1200, "height": 800})
+    one.page.wait_for_selector("#leaderboard-0:not(.stacked)")
+
+
+def test_no_two_tables_have_the_same_title(one):
+    titles = one.page.evaluate("[...document.querySelectorAll('main caption')].map(one => one.textContent)")
+    assert "Leaderboard after 20 evaluations" in titles
+    assert len(set(titles)) == len(titles)
+
+
+def test_everything_is_reached_and_used_without_a_mouse(one):
+    page = one.page
+    focused = "(() => { const e = document.activeElement; return e.id || e.className || e.textContent; })()"
+
+    def tab_to(selector):
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+                assert page.evaluate("document.activeElement.matches(':focus-visible')"), selector
+                page.wait_for_function(  # the page scrolls there softly
+                    "() => { const {top, bottom} = document.activeElement.getBoundingClientRect();"
+                    " return top < innerHeight && bottom > 0; }"
+                )
+                return
+        raise AssertionError(f"{selector} is not reached; the focus is on {page.evaluate(focused)}")
+
+    page.evaluate("document.activeElement.blur(); getSelection().removeAllRanges(); scrollTo(0, 0)")
+    page.locator("body").evaluate("one => { one.tabIndex = -1; one.focus(); one.removeAttribute('tabindex'); }")
+    tab_to(".skip")
+    tab_to("#nav a[href='#fixed-cost']")
+    tab_to("#filters input[value=Slow]")
+    page.keyboard.press("Space")
+    assert "Slow" not in "".join(one.texts("#leaderboard-0 tbody th"))
+    tab_to("#problem-filter")
+    page.keyboard.type("b*")
+    page.wait_for_function("() => document.getElementById('shown').textContent.includes('1 of 3 problems')")
+    tab_to("#reset")
+    page.keyboard.press("Enter")
+    assert "Slow" in "".join(one.texts("#leaderboard-0 tbody th"))
+    assert page.locator("#problem-filter").input_value() == ""
+    tab_to("#overview .help summary")
+    page.keyboard.press("Enter")
+    assert page.locator("#overview .help p").is_visible()
+    page.keyboard.press("Enter")
+    tab_to("#answer thead button")
+    page.keyboard.press("Enter")
+    assert page.locator("#answer th[aria-sort=ascending]").count() == 1
+    page.locator("#nav a[href='#fixed-cost']").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => location.hash === '#fixed-cost'")
+    tab_to("#leaderboard-0 thead button")  # from there on, not from the top again
 
 
 def test_a_narrow_page_has_nothing_beyond_its_edge(opened, report):
