@@ -620,11 +620,12 @@ def test_a_p_value_just_below_the_level_is_not_shown_as_the_level():
 def test_no_warning_is_lost_and_none_is_told_twice():
     found = compare_scores(made_up(gaps=(0.0, 0.02), problems=10), **FEW)
     study, evaluation = "o1 failed in 2 of 40 studies: what it had found counts.", "Failed evaluations: 3 of o0."
-    found.failures, found.cautions = [study], [evaluation]
+    caution = "Only this is a caution."
+    found.failures, found.cautions = [study, evaluation], [caution]
     shown = " ".join(found.text().split())
-    assert shown.count(study) == shown.count(evaluation) == 1
-    assert shown.index(study) < shown.index("optimizer") < shown.index(evaluation)
-    assert {study, evaluation} <= set(found.answer.warnings)
+    assert [shown.count(one) for one in (study, evaluation, caution)] == [1, 1, 1]
+    assert shown.index(study) < shown.index(evaluation) < shown.index("optimizer") < shown.index(caution)
+    assert {study, evaluation, caution} <= set(found.answer.warnings)
 
 
 def test_columns_of_names_that_begin_alike_are_told_apart():

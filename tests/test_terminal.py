@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,12 +16,13 @@ import pytest
 import optarena as oa
 from optarena._text import table
 from optarena._widths import apart, middle_cut, wrapped, wrapped_command
-from optarena.cli import COMMANDS, main
+from optarena.cli import COMMANDS, _progress, main
 from optarena.cli._examples import BAYESMARK, EXAMPLES
 from optarena.cli._progress import RunProgress
 from optarena.cli.bayesmark_command import PROGRAMS
 from optarena.experiment import Experiment
 from optarena.runner.estimate import TimeLeft, roughly
+from optarena.runner.local import run
 from terminals import Screen, cells, on_terminal, too_wide
 
 LONG = "AnOptimizerWithAVeryLongNameThatNobodyTypesTwice"
@@ -188,6 +192,28 @@ def test_failures_are_grouped_by_message_and_one_traceback_is_shown(stores, caps
     assert out.count("Traceback") == 1
     assert "ours.py" in out
     assert "loop.py" not in out
+
+
+def test_the_first_failed_evaluation_is_shown_while_its_study_still_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(_progress, "LOOK_SECONDS", 0.0)
+    out, seen = io.StringIO(), []
+
+    @oa.as_problem({"rate": {"type": "real", "space": "linear", "range": [0, 1]}})
+    def mine(x):
+        seen.append(out.getvalue())
+        time.sleep(0.15)  # longer than between two ticks
+        raise ValueError(f"{x['rate']:.3f} is too large")
+
+    with RunProgress(str(tmp_path / "s"), out) as progress:
+        run(Experiment(["RandomSearch"], [mine], 4, seed=1), tmp_path / "s", workers=0, progress=progress)
+    said = re.findall(r"An evaluation failed: (.*)\n", out.getvalue())
+    first = oa.open(tmp_path / "s").failures()["message"][0]
+    assert len(said) == 1, "only the first"
+    assert said[0].startswith(f"{first} at {{'rate': 0.")
+    assert "test_terminal.py line" in said[0]
+    assert said[0].endswith("of RandomSearch on mine. It has no value; the run goes on.")
+    assert "An evaluation failed" in seen[-1], "before the study ended"
+    assert "4 evaluations failed" in progress.screen(100, 20)[-1]
 
 
 # ---- -o and -O -------------------------------------------------------------------------------------------------------

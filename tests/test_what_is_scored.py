@@ -361,7 +361,7 @@ def test_values_that_are_not_finite_are_failed_evaluations_and_never_the_best(tm
     }
     made = results.compare(resamples=100).answer
     assert made.values["A"] == {"best": 1.0, "median": 1.0, "trials": 2}
-    assert any(text.startswith("Failed evaluations: 4 of") for text in made.warnings)
+    assert any(text.startswith("Failed evaluations: 4 of") for text in made.first), "what failed stands first"
     alone = store(tmp_path / "t", [row for row in rows if row["optimizer"] == "A"] + study("B", "p", 0, [INF, 2.0]))
     assert alone.compare(resamples=100).answer.values["A"]["best"] == 1.0, "by fixed target, too"
 

@@ -18,10 +18,14 @@ from optarena.runner.attempt import Outcome
 from optarena.runner.estimate import TimeLeft, roughly
 from optarena.runner.local import Standing
 from optarena.runner.reasons import Reasons
+from optarena.runner.tail import FirstFailure
 from optarena.solver import Solver
 from optarena.status import RECORDED
+from optarena.store import Store
 
 PLAIN_SECONDS = 5.0
+LOOK_SECONDS = 2.0
+"""Between two looks for the first evaluation that failed."""
 REASONS = 3
 NOTE = 12
 """Characters at the right of a bar, for what failed."""
@@ -65,6 +69,9 @@ class RunProgress:
         """Optimizers that left a race."""
         self._time = TimeLeft(1, self.began)
         self._next_line = time.monotonic() + PLAIN_SECONDS
+        self._looking: FirstFailure | None = None
+        """Until an evaluation has failed."""
+        self._next_look = 0.0
 
     def __enter__(self) -> RunProgress:
         return self
@@ -78,6 +85,8 @@ class RunProgress:
         if self._planned is not None and plan.studies:
             self._planned()
         self.plan, self.total, self.workers = plan, len(todo), workers
+        self._looking = FirstFailure(Store(self.store)) if todo else None
+        self._next_look = time.monotonic() + LOOK_SECONDS
         # a race is run on what all its optimizers can take
         raced = {problem.id for problem, _ in plan.pairs} if plan.experiment.race is not None else ()
         problems = raced or plan.problems
@@ -158,6 +167,8 @@ class RunProgress:
     def tick(self, study: Study, evaluations: int) -> None:
         self._live[study.id] = (study, evaluations)
         self._time.runs(study, evaluations, time.monotonic())
+        if time.monotonic() >= self._next_look:
+            self._look()
         self._show()
 
     def ended(self, study: Study, outcome: Outcome) -> None:
@@ -169,6 +180,8 @@ class RunProgress:
         self.failures += outcome.failures
         self.failing += outcome.failures > 0
         self.reasons.update(outcome.reasons)
+        if outcome.failures:
+            self._look()
         if outcome.status == "failed":
             self.failed.append((study, outcome))
             self._failed_by[clean(study.optimizer.label)] += 1
@@ -202,6 +215,29 @@ class RunProgress:
                 parts.append(f"about {counted(standing.likely, 'more round')}")
         return " · ".join(parts)
 
+    def _look(self) -> None:
+        """Say it when the first evaluation has failed: the summary may be hours away."""
+        if self._looking is None:
+            return
+        self._next_look = time.monotonic() + LOOK_SECONDS
+        found = self._looking.look()
+        if found is None:
+            return
+        from optarena.trying.recommendation import said_point  # nothing heavy is imported before it is needed
+
+        self._looking = None
+        at = f" at {said_point(found.point)}" if found.point else ""
+        line = (
+            f"An evaluation failed: {clean(found.reason)}{at}, of {clean(found.optimizer)} on {clean(found.problem)}."
+            " It has no value; the run goes on."
+        )
+        if self._screen is not None:
+            text = wrapped(line, terminal_width(self.out))
+            self._screen.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            self._say(line)
+            self.out.flush()
+
     def notice(self, text: str) -> None:
         if text not in self.notices:
             self.notices.append(text)
@@ -222,6 +258,8 @@ class RunProgress:
         parts = [f"{made:,} {what}", crew, f"{made / max(spent, 1e-9):,.0f}/s"]
         if self._standing is not None:
             parts = [f"{counted(self._standing.open, 'pair')} open", f"{made:,} {what}"]
+        if self.failures:  # of studies that have ended
+            parts.append(f"{counted(self.failures, 'evaluation')} failed")
         return " · ".join([*parts, *self._left()])
 
     def _left(self) -> list[str]:

@@ -203,7 +203,8 @@ class Comparison:
         found = {row.pop("optimizer"): row for row in counts}
         self.failed = {name: found[name] for name in self.optimizers if name in found}
         self.failures = [f"{text}." for text in failed_studies(mine, original)]
-        self.cautions += [*standing, *(f"{text[:1].upper()}{text[1:]}." for text in failed_evaluations(mine))]
+        self.failures += [f"{text[:1].upper()}{text[1:]}." for text in failed_evaluations(mine)]
+        self.cautions += standing
 
     def note_unscored(self, unscored: list[tuple[str, str]]) -> None:
         """Keep which problems have no score, and say so."""

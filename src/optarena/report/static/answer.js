@@ -171,12 +171,11 @@ function partOf(data, optimizers, problems) {
   };
   part.winner = winnerOf(part);
   part.headline = headlineOf(part, data.constants);
-  part.first = [...failedStudies(part, data), ...leftOut(part)];
+  part.first = [...failedStudies(part, data), ...failedEvaluations(part, data), ...leftOut(part)];
   const gone = data.unscored.filter(([name]) => problems.has(name));
   part.warnings = [
     ...(why ? [why] : []),
     ...data.standing,
-    ...failedEvaluations(part, data),
     ...notScored(gone),
     ...(data.same_view ? contradictionsOf(part, data) : []),
   ];
