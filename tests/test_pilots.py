@@ -152,7 +152,7 @@ def test_a_pilot_of_a_run_that_was_cancelled_stops_though_a_new_one_was_announce
     stop("shared")
     announce(experiment, "shared", pilots=2)
     assert not Path("shared/pilots", run.id).exists()  # with the file that said it
-    assert "other pilots go on" in one.communicate()[0]
+    assert "other pilots continue" in one.communicate()[0]
     assert set(oa.open("shared").studies["status"]) <= {"interrupted", "missing"}  # none is done
 
 
@@ -301,7 +301,7 @@ def test_cancel_stops_pilots_in_order_and_run_adds_what_is_missing(experiment, c
     one = started(run.id, 1)
     wait_for(lambda: rows() > 5)
     assert main(["cancel", "shared"]) == 0
-    assert "other pilots go on" in one.communicate()[0]
+    assert "other pilots continue" in one.communicate()[0]
     assert one.returncode == 0
     assert stop("shared") == []
     assert pilot("shared", run.id).how == "over"

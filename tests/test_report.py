@@ -529,3 +529,11 @@ def test_an_experiment_with_hidden_signs_is_written_so_that_they_are_seen_and_co
     data = {"problems": ["a\u202eb\x7f"], "optimizers": ["é"]}
     assert "\u202e" not in as_toml(data)
     assert tomllib.loads(as_toml(data)) == data
+
+
+@pytest.mark.parametrize("problems", [("functions/sphere/d2", "functions/branin/d2"), ("zdt/zdt1/d3", "zdt/zdt2/d3")])
+def test_optimizers_that_have_no_problem_in_common_have_a_page_too(tmp_path, problems):
+    for optimizer, problem in zip(("RandomSearch", "QuasiRandom"), problems, strict=True):
+        oa.Experiment([optimizer], problem, budget=8, trials=2).run(tmp_path / "store", workers=0)
+    titles = [section["title"] for section in payload(Material(oa.open(tmp_path / "store")))["sections"]]
+    assert {"Fixed target", "Pareto"} & set(titles)

@@ -17,7 +17,7 @@ from optarena.runner.pilot import pilot
 
 HOW = {
     "done": "the run is done",
-    "stopped": "stopped; other pilots continue, and the same command continues",
+    "stopped": "stopped; other pilots continue; run the same command to continue here",
     "idle": "nothing was left to claim for ten minutes; other pilots have the rest",
     "over": "nothing to do: the run is over",
 }

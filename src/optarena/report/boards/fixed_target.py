@@ -161,8 +161,9 @@ def reached(view: FixedTarget, table: pl.DataFrame, unit: str, reference: str) -
     """The score, and what was reached by the end. table: optimizer, scope, reached, aocc, median loss, budget."""
     parts = {scope: part for (scope,), part in table.group_by(["scope"], maintain_order=True)}
     dimensions = {scope: None if scope == ALL else int(str(scope)) for scope in parts}
-    table = pl.concat([ranked(view, part, dimensions[scope]) for scope, part in parts.items()])
-    first = next(iter(dimensions.values()))
+    if parts:  # else no function was run by all
+        table = pl.concat([ranked(view, part, dimensions[scope]) for scope, part in parts.items()])
+    first = next(iter(dimensions.values()), None)
     columns = [
         Column("optimizer", "optimizer", field="optimizer"),
         *score_columns(view, SCALES[view.name], dimension=first),
