@@ -129,7 +129,7 @@ function problemsOf(block) {
       opened.set(name, []);
       return;
     }
-    const table = tableBlock(block.table, {problem: name});
+    const table = tableBlock({...block.table, title: `${block.table.title}: ${name}`}, {problem: name});
     inner.replaceChildren(make("div", {class: "pair"}, ...figures), table.node);
     opened.set(name, figures);
     tables.push(table);
