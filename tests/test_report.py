@@ -399,7 +399,7 @@ def test_the_overview_is_about_the_problems_that_all_optimizers_ran(tmp_path):
     rows = frame().filter(~((pl.col("optimizer") == "Good") & (pl.col("problem") == "c/d5")))
     words = section(payload(Material(oa.from_frame(rows, tmp_path / "store"))), "overview")["scoped"]["all"]
     assert words[1].startswith("2 problems, ")
-    assert "this is about the 2 problems that all have run; 1 problem is left out (c/d5)" in words[2]
+    assert "this is about the 2 problems that all have run; 1 problem is left out (c/d5)" in words[3]
 
 
 # ---- what a reader may trust -----------------------------------------------------------------------------------------
