@@ -66,13 +66,13 @@ def store(request, tmp_path_factory):
 COLUMNS = ("optimizer", "score", "score_lb", "score_ub")
 
 
-def told(rows) -> list[tuple]:
+def rounded(rows) -> list[tuple]:
     """Name, score and interval of each row, in order; rounded, since a page does not have every digit."""
     return [(row[0], *(None if x is None else float(f"{x:.5g}") for x in row[1:])) for row in rows]
 
 
 def named(rows) -> list[tuple]:
-    return told([row[name] for name in COLUMNS] for row in rows)
+    return rounded([row[name] for name in COLUMNS] for row in rows)
 
 
 def on_the_page(table) -> list[tuple]:
@@ -82,7 +82,7 @@ def on_the_page(table) -> list[tuple]:
     interval = next(i for i, label in enumerate(labels) if i > score and label.startswith("95 %"))
     scopes = table["scopes"] or ["all"] * len(table["rows"])
     kept = [row for row, scope in zip(table["rows"], scopes, strict=True) if scope == "all"]
-    return told((row[name], row[score], *row[interval]) for row in kept)
+    return rounded((row[name], row[score], *row[interval]) for row in kept)
 
 
 def test_the_answer_and_the_leaderboard_have_the_same_scores_intervals_and_order(store, capsys):
@@ -110,7 +110,7 @@ def test_what_was_asked_for_stays(store, capsys):
 def test_the_report_has_them_in_its_answer_its_leaderboard_and_its_figure(store):
     view, path = store
     results = oa.open(path)
-    compared = told(results.compare().table("optimizers").select(COLUMNS).iter_rows())
+    compared = rounded(results.compare().table("optimizers").select(COLUMNS).iter_rows())
     material = Material(results)
     blocks = [block for section in payload(material)["sections"] for block in section.get("blocks", ())]
     tables = {table["id"]: table for block in blocks if "columns" in (table := block.get("table", block))}
@@ -118,7 +118,7 @@ def test_the_report_has_them_in_its_answer_its_leaderboard_and_its_figure(store)
         assert on_the_page(tables[name]) == compared, name
     if view == "fixed-cost":
         final = material.final("value").filter(pl.col("scope") == "all")
-        assert told(final.select("optimizer", "score", "lower", "upper").iter_rows()) == compared
+        assert rounded(final.select("optimizer", "score", "lower", "upper").iter_rows()) == compared
 
 
 def test_a_leaderboard_is_sorted_by_the_score_and_shows_it_first(store, capsys):

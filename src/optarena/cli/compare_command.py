@@ -32,11 +32,11 @@ from optarena.report.boards.comparison import (
     ranks_latex,
     ranks_text,
 )
+from optarena.stats.estimates import ALPHA
 from optarena.stats.improvement import ROPE
 from optarena.stats.ranks import Friedman
 from optarena.stats.scott_knott import ScottKnott
 from optarena.views._options import dashed
-from optarena.views.ranking import ALPHA
 
 
 class Format(StrEnum):

@@ -93,8 +93,8 @@ def command(
     if each.height:
         why = [reason_of(*row) for row in each.select("status", "message").iter_rows()]
         title = f"{counted(each.height, 'evaluation')} failed, in {counted(each['study'].n_unique(), 'study')}"
-        told = each.with_columns(reason=pl.Series(why, dtype=pl.String))
-        _grouped(told, title, "evaluations", width, everything=failed)
+        grouped = each.with_columns(reason=pl.Series(why, dtype=pl.String))
+        _grouped(grouped, title, "evaluations", width, everything=failed)
     kernels = results.kernels()
     if kernels and set(kernels) != {PINNED}:
         shares = ", ".join(f"{clean(name)} in {counted(n, 'study')}" for name, n in kernels.items())
@@ -117,10 +117,10 @@ def _of_run(results: Results, run: RunFile) -> str:
     if not run.pilots:
         return f"run {run.id} on {run.host} {RUNS[how].format(pid=run.pid)}"
     counts = pilots(store, run, results.runs)
-    told = ", ".join(f"{n:,} {word}" for word, n in counts.items()) or "none began"
+    states = ", ".join(f"{n:,} {word}" for word, n in counts.items()) or "none began"
     what = "is running" if how == LIVE else "lost its pilots" if how == KILLED else RUNS[how]
     why = "".join(f"; a pilot failed: {reason}" for reason in why_failed(run, results.runs))
-    return f"run {run.id} {what} (pilots: {told}){why}"
+    return f"run {run.id} {what} (pilots: {states}){why}"
 
 
 def _grouped(part: pl.DataFrame, title: str, what: str, width: int | None, *, everything: bool) -> None:

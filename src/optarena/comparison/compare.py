@@ -23,10 +23,11 @@ from optarena.comparison.stability import Change, stability
 from optarena.errors import OptarenaError, nearest
 from optarena.stats._result import RESAMPLES
 from optarena.stats.bootstrap import draws
+from optarena.stats.estimates import ALPHA
 from optarena.stats.improvement import ROPE, Simultaneous, enough_functions
 from optarena.views._scores import Scores
 from optarena.views.fixed_target import FixedTarget
-from optarena.views.ranking import ALPHA, claims_about, scale_of
+from optarena.views.ranking import claims_about, scale_of
 from optarena.views.selection import FAILURES, by_optimizer, failed_evaluations, failed_studies
 
 if TYPE_CHECKING:

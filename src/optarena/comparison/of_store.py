@@ -20,6 +20,7 @@ from optarena.dataset.facts import different_cards
 from optarena.errors import OptarenaError, nearest
 from optarena.sense import signs
 from optarena.stats._result import RESAMPLES
+from optarena.stats.estimates import ALPHA
 from optarena.stats.improvement import ROPE, Simultaneous
 from optarena.stats.sequences import sequence as at_every_look
 from optarena.status import FINISHED
@@ -31,7 +32,6 @@ from optarena.views._scores import Scores
 from optarena.views._view import ORIGINALS, View
 from optarena.views.fixed_target import FixedTarget
 from optarena.views.pareto import Pareto
-from optarena.views.ranking import ALPHA
 from optarena.views.selection import ONE, SEVERAL
 from optarena.views.trial_scores import trial_scores
 

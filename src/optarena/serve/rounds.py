@@ -17,6 +17,7 @@ from optarena._text import shortened, visible
 from optarena.comparison.race import no_round, race_so_far
 from optarena.errors import OptarenaError
 from optarena.facade import Results
+from optarena.report.sections.overview import PROVISIONAL
 from optarena.status import FINISHED
 from optarena.store import RunFile
 
@@ -51,7 +52,7 @@ class Going:
 def going_on(results: Results, live: Sequence[RunFile]) -> Going:
     """live: the runs with a process. One that was killed or waits in a queue may go on: what it has is half a plan."""
     if runs := [run for run in live if not run.of]:
-        return Going(runs, "A run continues: these numbers are provisional.")
+        return Going(runs, PROVISIONAL)
     unended = [run for run in results.all_runs if run.ended is None and run.studies]
     if not unended:
         return Going()

@@ -23,11 +23,11 @@ from optarena.facade import Results
 from optarena.serve.choice import Choice
 from optarena.serve.pages import Pages
 from optarena.serve.sides import marks_of, stores_of
+from optarena.stats.estimates import ALPHA
 from optarena.stats.improvement import BETTER, EQUIVALENT, ROPE, WORSE
 from optarena.status import FINISHED
 from optarena.store import RunFile
 from optarena.views._options import view_named
-from optarena.views.ranking import ALPHA
 
 NEW, OLD = "B", "A"
 MOST_PROBLEMS = 500

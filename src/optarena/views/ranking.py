@@ -18,13 +18,12 @@ from optarena.views._scores import Scores
 
 Ends = tuple[Floats, Floats, Floats]
 """Values (optimizers,) and the ends of their intervals."""
-ALPHA = 0.05
 
 
 # ---- what claims are about -------------------------------------------------------------------------------------------
 
 
-def claims_about(trials: Scores, alpha: float = ALPHA) -> str:
+def claims_about(trials: Scores, alpha: float = estimates.ALPHA) -> str:
     """What claims are about where nobody chose: similar `problems`, if there are functions enough to decide any pair.
 
     With fewer they are about new `trials` on just these problems, where there are several (docs/scores.md 5.3).

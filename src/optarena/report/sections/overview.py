@@ -56,6 +56,9 @@ def answering_view(material: Material) -> str:
     return "" if made is None else view_named(made.scores.view)
 
 
+PROVISIONAL = "A run continues: these numbers are provisional."
+
+
 def shown_first(material: Material) -> str:
     """The figure on the first screen; nothing where no view answers."""
     made = material.comparison
@@ -70,7 +73,7 @@ def opening(made: Comparison, scope: str = ALL, going: str = "") -> list[str]:
     """What to use, on what, and what failed. going: what is to be said of a run that goes on."""
     found = made.answer
     part = "" if scope == ALL else f" of dimension {scope}"
-    said = going or ("A run continues: these numbers are provisional." if made.frame.get("provisional") else "")
+    said = going or (PROVISIONAL if made.frame.get("provisional") else "")
     return [found.headline, f"{coverage(found)}{part}; {found.view}.", *filter(None, [said]), *first_lines(found)]
 
 
